@@ -1,0 +1,33 @@
+"""In: a JUnit report and a file of allowed skip reasons (one pattern a line). Out: skips by reason; fails on others."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+def reasons(report: Path) -> Counter[str]:
+    """How often each reason was given."""
+    return Counter(skip.get("message", "") for skip in ElementTree.parse(report).iter("skipped"))
+
+
+def allowed_patterns(file: Path) -> list[re.Pattern[str]]:
+    lines = (line.strip() for line in file.read_text().splitlines())
+    return [re.compile(line) for line in lines if line and not line.startswith("#")]
+
+
+def main(report: str, allowed: str) -> int:
+    found, patterns, bad = reasons(Path(report)), allowed_patterns(Path(allowed)), 0
+    print(f"skips: {found.total()}")
+    for reason, count in found.most_common():
+        ok = any(p.search(reason) for p in patterns)
+        bad += not ok
+        print(f"  {count:4} x {reason}" + ("" if ok else "   <- not in tests/allowed_skips.txt"))
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
