@@ -1,0 +1,407 @@
+"""Reverse-mode differentiation. In: outputs, their cotangents, the Nodes asked for. Out: cotangent Nodes, or None.
+
+RULES has one vector-Jacobian rule per op and source, written in the ops of the Graph, so any order of
+derivative is free.
+
+A branch of WHERE that was not taken contributes exactly 0, whatever its local derivatives are:
+1. The cotangent of a branch is kept as (value, mask). Elementwise rules are linear in the cotangent, so
+   they work on the bare value, and the mask is applied after the product: where(c, g * f'(x), 0). No
+   0 * inf is formed, at any order, and nothing is added to graphs without WHERE.
+2. The mask is applied before a view, a reduction or a sum with other cotangents. What comes out may hold
+   such zeros at places known only at run time ("tainted"), and rules of SINGULAR ops guard against
+   0 * inf and 0 / 0 there: where(g == 0 and p is NaN, 0, p) for a product p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import pi, prod, sqrt
+
+from . import dtype as dt
+from .graph import (
+    BITWISE,
+    COMPARE,
+    ELEMENTWISE,
+    LEAVES,
+    VIEWS,
+    Node,
+    Op,
+    cast,
+    expand,
+    full,
+    node,
+    permute,
+    provenance,
+    reduce,
+    reshape,
+    toposort,
+    zeros_like,
+)
+from .index import Var, mask_of, var
+from .rewrite import constant_of
+from .views import push
+
+# a rule takes (node, cotangent of the node) to the cotangent of one source
+Rule = Callable[[Node, Node], Node]
+
+NO_GRADIENT = LEAVES | COMPARE | BITWISE | {Op.IDIV, Op.BITCAST, Op.DETACH}
+SINGULAR = frozenset({Op.LOG, Op.SQRT, Op.DIV, Op.POW, Op.MOD})  # derivatives that are not finite at finite arguments
+ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
+
+
+@dataclass(frozen=True, slots=True)
+class Cotangent:
+    """`value` where `mask` holds (None: everywhere), else 0. `tainted`: value may hold zeros left by a mask."""
+
+    value: Node
+    mask: Node | None = None
+    tainted: bool = False
+
+    @property
+    def node(self) -> Node:
+        return self.value if self.mask is None else _where(self.mask, self.value, zeros_like(self.value))
+
+    @property
+    def has_masked_zeros(self) -> bool:
+        return self.tainted or self.mask is not None
+
+
+def grad(loss: Node, wrt: Sequence[Node]) -> list[Node | None]:
+    """d sum(loss) / d w for each w, of w's shape; None where w is not a float or loss does not depend on it."""
+    return vjp([loss], [full(1, loss.dtype, loss.shape)], wrt)
+
+
+def vjp(outputs: Sequence[Node], cotangents: Sequence[Node], wrt: Sequence[Node]) -> list[Node | None]:
+    """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path leads to w."""
+    order = toposort(outputs)
+    active = _active(order, wrt)
+    found: dict[Node, Cotangent] = {}
+    for output, cotangent in zip(outputs, cotangents, strict=True):
+        _accumulate(found, output, Cotangent(cotangent))
+    results: dict[Node, Node] = {}
+    asked = set(wrt)
+    for n in reversed(order):
+        g = found.pop(n, None)
+        if g is None or n not in active:
+            continue
+        with provenance(n.site):
+            if n in asked:
+                results[n] = g.node
+            for i, rule in enumerate(RULES.get(n.op, ())):
+                if rule is not None and n.src[i] in active:
+                    _accumulate(found, n.src[i], _pull(n, i, rule, g))
+    return [results.get(w) for w in wrt]
+
+
+def _active(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
+    """The float Nodes that depend differentiably on `wrt`."""
+    active = {w for w in wrt if w.dtype.is_float}
+    for n in order:
+        rules = RULES.get(n.op, ())
+        if n.dtype.is_float and any(rule is not None and n.src[i] in active for i, rule in enumerate(rules)):
+            active.add(n)
+    return active
+
+
+def _accumulate(found: dict[Node, Cotangent], n: Node, g: Cotangent) -> None:
+    old = found.get(n)
+    if old is None:
+        found[n] = g
+    elif old.mask is g.mask:
+        found[n] = Cotangent(_add(old.value, g.value), g.mask, old.tainted and g.tainted)
+    else:
+        found[n] = Cotangent(_add(old.node, g.node), None, old.has_masked_zeros and g.has_masked_zeros)
+
+
+def _pull(n: Node, i: int, rule: Rule, g: Cotangent) -> Cotangent:
+    """The cotangent that source i of n receives."""
+    if n.op not in ELEMENTWISE:
+        fills = n.op in ZERO_FILLING or (n.op is Op.REDUCE and n.arg[0] == "max")
+        return Cotangent(rule(n, g.node), None, g.has_masked_zeros or fills)
+    value = rule(n, g.value)
+    if g.tainted and _is_singular(n):
+        value = _guarded(g.value, value)
+    if n.op in MASKS:
+        mask = MASKS[n.op](n, i)
+        return Cotangent(value, mask if g.mask is None else node(Op.AND, (mask, g.mask)), g.tainted)
+    return Cotangent(value, g.mask, g.tainted)
+
+
+def _is_singular(n: Node) -> bool:
+    """May the derivative not be finite at finite arguments?"""
+    if n.op not in SINGULAR:
+        return False
+    known = constant_of(n.src[-1])
+    return known is None or (n.op is Op.DIV and known == 0) or (n.op is Op.POW and known < 1)
+
+
+def _guarded(g: Node, product: Node) -> Node:
+    """The product, but 0 where it is NaN only because g is 0."""
+    is_nan = _not(node(Op.EQ, (product, product)))
+    g_is_zero = node(Op.EQ, (g, zeros_like(g)))
+    return _where(node(Op.AND, (is_nan, g_is_zero)), zeros_like(g), product)
+
+
+# ---------------------------------------------------------------- short names for the rules
+
+
+def _add(a: Node, b: Node) -> Node:
+    return node(Op.ADD, (a, b))
+
+
+def _sub(a: Node, b: Node) -> Node:
+    return node(Op.SUB, (a, b))
+
+
+def _mul(a: Node, b: Node) -> Node:
+    return node(Op.MUL, (a, b))
+
+
+def _div(a: Node, b: Node) -> Node:
+    return node(Op.DIV, (a, b))
+
+
+def _pow(a: Node, b: Node) -> Node:
+    return node(Op.POW, (a, b))
+
+
+def _neg(a: Node) -> Node:
+    return node(Op.NEG, (a,))
+
+
+def _exp(a: Node) -> Node:
+    return node(Op.EXP, (a,))
+
+
+def _where(c: Node, a: Node, b: Node) -> Node:
+    return node(Op.WHERE, (c, a, b))
+
+
+def _eq(a: Node, b: Node) -> Node:
+    return node(Op.EQ, (a, b))
+
+
+def _lt(a: Node, b: Node) -> Node:
+    return node(Op.LT, (a, b))
+
+
+def _not(c: Node) -> Node:
+    return node(Op.XOR, (c, full(True, dt.bool_, c.shape)))
+
+
+def _like(value: float, x: Node) -> Node:
+    return full(value, x.dtype, x.shape)
+
+
+def _flip(x: Node, axis: int) -> Node:
+    return node(Op.FLIP, (x,), (axis,))
+
+
+def _same(_: Node, g: Node) -> Node:
+    return g
+
+
+# ---------------------------------------------------------------- rules longer than a line
+
+
+def _pow_base(n: Node, g: Node) -> Node:
+    """b * a^(b-1), which is 0 for b = 0 also where a^(b-1) is not finite."""
+    a, b = n.src
+    match constant_of(b):
+        case 0.0:
+            return zeros_like(g)
+        case 1.0:
+            return g
+        case 2.0:
+            return _mul(g, _add(a, a))
+    slope = _mul(b, _pow(a, _sub(b, _like(1, b))))
+    if constant_of(b) is None:
+        slope = _where(_eq(b, zeros_like(b)), zeros_like(b), slope)
+    return _mul(g, slope)
+
+
+def _pow_exponent(n: Node, g: Node) -> Node:
+    """a^b * log(a), which is 0 for a = 0 and b >= 0."""
+    a, b = n.src
+    flat = node(Op.AND, (_eq(a, zeros_like(a)), _not(_lt(b, zeros_like(b)))))
+    return _mul(g, _mul(n, node(Op.LOG, (_where(flat, _like(1, a), a),))))
+
+
+def _max_share(n: Node, g: Node) -> Node:
+    """Equal operands get half each; MASKS keeps the cotangent from the lesser one."""
+    return _where(_eq(*n.src), _mul(g, _like(0.5, g)), g)
+
+
+def _max_mask(n: Node, i: int) -> Node:
+    return _not(_lt(n.src[i], n.src[1 - i]))
+
+
+def _where_mask(n: Node, i: int) -> Node:
+    return n.src[0] if i == 1 else _not(n.src[0])
+
+
+def _unreduce(n: Node, y: Node) -> Node:
+    """y, of the shape of the REDUCE n, repeated over the axes that n reduces."""
+    return expand(y, tuple((axis, n.src[0].shape[axis]) for axis in n.arg[1]))
+
+
+def _reduce_rule(n: Node, g: Node) -> Node:
+    kind, axes = n.arg
+    x = n.src[0]
+    match kind:
+        case "add":
+            return _unreduce(n, g)
+        case "mul":
+            return _mul(_unreduce(n, g), _product_of_others(x, axes))
+    largest = _eq(x, _unreduce(n, n))
+    ties = reduce("add", cast(largest, g.dtype), axes)
+    return _where(largest, _unreduce(n, _div(g, ties)), zeros_like(x))
+
+
+def _product_of_others(x: Node, axes: tuple[int, ...]) -> Node:
+    """At each element the product of all other elements along `axes`: no division, so zeros are right."""
+    order = tuple(a for a in range(x.ndim) if a not in axes) + axes
+    moved = permute(x, order)
+    kept = moved.shape[: x.ndim - len(axes)]
+    flat = reshape(moved, (*kept, x.size // max(1, prod(kept))))
+    last = flat.ndim - 1
+    others = _mul(_product_before(flat), _flip(_product_before(_flip(flat, last)), last))
+    return permute(reshape(others, moved.shape), tuple(order.index(a) for a in range(x.ndim)))
+
+
+def _product_before(x: Node) -> Node:
+    """Along the last axis, the product of the elements before each one, by doubling."""
+    out, step = _shifted(x, 1), 1
+    while step < x.shape[-1]:
+        out, step = _mul(out, _shifted(out, step)), 2 * step
+    return out
+
+
+def _shifted(x: Node, by: int) -> Node:
+    """x moved by places towards the end of the last axis; ones come in."""
+    *rest, extent = x.shape
+    by = min(by, extent)
+    whole = [(0, d, 1) for d in rest]
+    kept = node(Op.SLICE, (x,), (*whole, (0, extent - by, 1)))
+    moved = node(Op.PAD, (kept,), (*((0, 0, 0) for _ in rest), (by, 0, 0)))
+    position = expand(node(Op.IOTA, arg=extent), tuple(enumerate(rest)))
+    return _where(_lt(position, full(by, dt.int64, x.shape)), _like(1, x), moved)
+
+
+def _slice_rule(n: Node, g: Node) -> Node:
+    margins = []
+    for d, length, (start, _, step) in zip(n.src[0].shape, g.shape, n.arg, strict=True):
+        used = (length - 1) * step + 1 if length else 0
+        margins.append((start, d - start - used, step - 1))
+    return node(Op.PAD, (g,), tuple(margins))
+
+
+def _pad_rule(n: Node, g: Node) -> Node:
+    cuts = []
+    for d, (lo, _, interior) in zip(n.src[0].shape, n.arg, strict=True):
+        cuts.append((lo, lo + (d - 1) * (interior + 1) + 1 if d else lo, interior + 1))
+    return node(Op.SLICE, (g,), tuple(cuts))
+
+
+def _permute_rule(n: Node, g: Node) -> Node:
+    return permute(g, tuple(n.arg.index(axis) for axis in range(g.ndim)))
+
+
+def _gather_rule(n: Node, g: Node) -> Node:
+    x, *indices = n.src
+    rows = _rows_of_gather(n)
+    if rows is None:
+        return node(Op.SCATTER, (g, *indices), (n.arg, x.shape))
+    free, dims = rows
+    axis = n.arg[free]
+    ndim = indices[0].ndim
+    rest = [a for a in range(x.ndim) if a not in n.arg]
+    index_dims = {a: d for a, d in zip(n.arg, dims, strict=True) if a != axis and d is not None}
+    g_dims = index_dims | {a: ndim + i for i, a in enumerate(rest)}
+    others = [a for a in range(x.ndim) if a != axis]
+    g = _axes_in_order(g, [g_dims[a] for a in others if a in g_dims], [x.shape[a] for a in others])
+    counted = [a for a in others if a in n.arg]
+    index = _axes_in_order(indices[free], [index_dims[a] for a in counted if a in index_dims], [x.shape[a] for a in counted])
+    index = expand(index, tuple((a, x.shape[a]) for a in sorted([axis, *rest])))
+    position = expand(node(Op.IOTA, arg=x.shape[axis]), tuple((a, x.shape[a]) for a in others))
+    return _where(_eq(position, index), expand(g, ((axis, x.shape[axis]),)), zeros_like(x))
+
+
+def _axes_in_order(x: Node, first: list[int], shape: list[int]) -> Node:
+    """The axes `first` of x in this order; its other axes, and those of `shape` it lacks, have extent 1."""
+    order = (*first, *(a for a in range(x.ndim) if a not in first))
+    return reshape(permute(x, order), tuple(shape))
+
+
+def _rows_of_gather(n: Node) -> tuple[int, list[int | None]] | None:
+    """Does GATHER read at most one element per row? Then which index is free, and the axis that counts each other index.
+
+    That is the case when the other indices count the rows: each is 0, 1, .. along its own axis of the
+    index arrays, and they leave no axis uncounted. As in picking the score of each row's label.
+    """
+    x, *indices = n.src
+    dims: list[int | None] = []
+    free = []
+    for k, (index, axis) in enumerate(zip(indices, n.arg, strict=True)):
+        dim = _counted_axis(index)
+        if dim is not None and (dim in dims or index.shape[dim] != x.shape[axis]):
+            dim = None
+        dims.append(dim)
+        if dim is None and x.shape[axis] != 1:
+            free.append(k)
+    free = free or [k for k, dim in enumerate(dims) if dim is None][:1]
+    uncounted = [d for i, d in enumerate(indices[0].shape) if i not in dims and d != 1]
+    return (free[0], dims) if len(free) == 1 and not uncounted else None
+
+
+def _counted_axis(index: Node) -> int | None:
+    """The axis along which the Node is 0, 1, 2 .. whatever the other axes are, if it is an IOTA seen through views."""
+    variables = [Var(f"i{axis}", extent) for axis, extent in enumerate(index.shape)]
+    at = [var(v) for v in variables]
+    while index.op in VIEWS:
+        at, mask = push(index, at)
+        if mask_of(mask):
+            return None
+        index = index.src[0]
+    counted = at[0].as_var if index.op is Op.IOTA else None
+    return variables.index(counted) if counted is not None else None
+
+
+# ---------------------------------------------------------------- the table: one rule per source, None where there is no gradient
+
+RULES: dict[Op, tuple[Rule | None, ...]] = {
+    Op.NEG: (lambda n, g: _neg(g),),
+    Op.EXP: (lambda n, g: _mul(g, n),),
+    Op.LOG: (lambda n, g: _div(g, n.src[0]),),
+    Op.SQRT: (lambda n, g: _div(_mul(g, _like(0.5, g)), n),),
+    Op.SIN: (lambda n, g: _mul(g, node(Op.SIN, n.src, (n.arg + 1) % 4)),),
+    Op.TANH: (lambda n, g: _mul(g, _sub(_like(1, g), _mul(n, n))),),
+    Op.ERF: (lambda n, g: _mul(g, _mul(_like(2 / sqrt(pi), g), _exp(_neg(_mul(n.src[0], n.src[0]))))),),
+    Op.FLOOR: (lambda n, g: zeros_like(g),),
+    Op.CAST: (lambda n, g: cast(g, n.src[0].dtype),),
+    Op.ADD: (_same, _same),
+    Op.SUB: (_same, lambda n, g: _neg(g)),
+    Op.MUL: (lambda n, g: _mul(g, n.src[1]), lambda n, g: _mul(g, n.src[0])),
+    Op.DIV: (lambda n, g: _div(g, n.src[1]), lambda n, g: _neg(_div(_mul(g, n), n.src[1]))),
+    Op.POW: (_pow_base, _pow_exponent),
+    Op.MAX: (_max_share, _max_share),
+    Op.MOD: (_same, lambda n, g: _neg(_mul(g, node(Op.FLOOR, (_div(*n.src),))))),
+    Op.WHERE: (None, _same, _same),
+    Op.REDUCE: (_reduce_rule,),
+    Op.SCAN: (lambda n, g: _flip(node(Op.SCAN, (_flip(g, n.arg),), n.arg), n.arg),),
+    Op.RESHAPE: (lambda n, g: reshape(g, n.src[0].shape),),
+    Op.PERMUTE: (_permute_rule,),
+    Op.FLIP: (lambda n, g: node(Op.FLIP, (g,), n.arg),),
+    Op.SLICE: (_slice_rule,),
+    Op.PAD: (_pad_rule,),
+    Op.EXPAND: (lambda n, g: reduce("add", g, (axis for axis, _ in n.arg)),),
+    Op.SKEW: (lambda n, g: node(Op.UNSKEW, (g,), n.arg),),
+    Op.UNSKEW: (lambda n, g: node(Op.SKEW, (g,), n.arg),),
+    Op.GATHER: (_gather_rule,),
+    Op.SCATTER: (lambda n, g: node(Op.GATHER, (g, *n.src[1:]), n.arg[0]),),
+    Op.KEEP: (_same,),
+}
+
+# where an elementwise op passes its cotangent on to source i
+MASKS: dict[Op, Callable[[Node, int], Node]] = {Op.WHERE: _where_mask, Op.MAX: _max_mask}

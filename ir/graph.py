@@ -1,0 +1,436 @@
+"""The Graph: hash-consed Nodes of a closed op set. In: op, sources, argument. Out: a Node with shape and dtype.
+
+Equality is identity: building the same expression twice returns the same Node, so common
+subexpressions are shared for free. Shapes are static ints. Loop bodies use the same Node class
+with the ops of the last group (see ir/loop.py).
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from enum import Enum
+from math import prod
+from typing import Any
+
+from . import dtype as dt
+from .dtype import DType
+
+
+class Op(Enum):
+    """The closed op set. Comments give `arg`; an op without a comment has none."""
+
+    INPUT = "input"  # serial number of the leaf
+    CONST = "const"  # a Python bool, int or float; shape ()
+    IOTA = "iota"  # n: 0, 1 .. n-1 as int64
+    NEG = "neg"
+    EXP = "exp"
+    LOG = "log"
+    SQRT = "sqrt"
+    SIN = "sin"  # quarter turns k in 0..3: sin(x + k pi/2), so 1 is cos
+    TANH = "tanh"
+    ERF = "erf"
+    FLOOR = "floor"
+    CAST = "cast"  # target DType; float to int truncates and saturates, NaN gives 0
+    BITCAST = "bitcast"  # target DType of the same width
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"  # floats only
+    POW = "pow"  # floats only
+    MAX = "max"  # NaN if either is NaN
+    IDIV = "idiv"  # integers, floors; x // 0 is 0
+    MOD = "mod"  # integers and floats, sign of the divisor; integer x % 0 is 0
+    LT = "lt"
+    EQ = "eq"
+    AND = "and"  # bool and integers, bitwise
+    OR = "or"
+    XOR = "xor"
+    SHL = "shl"  # by the width or more: 0
+    SHR = "shr"  # arithmetic for signed; by the width or more: 0 or the sign
+    WHERE = "where"
+    REDUCE = "reduce"  # ("add" | "max" | "mul", axes ascending); drops the axes
+    SCAN = "scan"  # axis; running sum
+    RESHAPE = "reshape"  # new shape
+    PERMUTE = "permute"  # axis order
+    FLIP = "flip"  # axes ascending
+    SLICE = "slice"  # per axis (start, stop, step), step >= 1
+    PAD = "pad"  # per axis (lo, hi, interior): zeros before, after and between; the adjoint of SLICE
+    EXPAND = "expand"  # ((axis, extent), ...) new axes at these positions of the result
+    SKEW = "skew"  # (n, k, d): out[o, k] = x[o + k*d, k]
+    UNSKEW = "unskew"  # (n, k, d): out[n, k] = x[n - k*d, k] or 0
+    GATHER = "gather"  # axes: out[o, rest] = x[.., idx_k[o], ..]; result shape idx.shape + remaining axes
+    SCATTER = "scatter"  # (axes, shape): the adjoint of GATHER, adds
+    DETACH = "detach"
+    KEEP = "keep"  # a hint: materialise this value
+    # loop level only, never in a Graph
+    VAR = "var"  # an Index: its value as int64
+    LOAD = "load"  # (Buf, Index, mask): the element, 0 where the mask does not hold
+    FMA = "fma"  # a*b + c rounded once
+    LDEXP = "ldexp"  # x * 2**n, n an integer of x's width
+    ANY = "any"  # bool: does it hold in any lane
+
+
+    __hash__ = object.__hash__
+
+
+LEAVES = frozenset({Op.INPUT, Op.CONST, Op.IOTA})
+UNARY = frozenset({Op.NEG, Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.CAST, Op.BITCAST})
+ARITHMETIC = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, Op.MAX, Op.IDIV, Op.MOD})
+BITWISE = frozenset({Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR})
+COMPARE = frozenset({Op.LT, Op.EQ})
+BINARY = ARITHMETIC | BITWISE | COMPARE
+ELEMENTWISE = UNARY | BINARY | {Op.WHERE}
+HINTS = frozenset({Op.DETACH, Op.KEEP})
+VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})
+LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
+
+Shape = tuple[int, ...]
+Site = tuple[str, int]
+
+
+class Node:
+    """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern it."""
+
+    __slots__ = ("__weakref__", "arg", "dtype", "op", "shape", "site", "src")
+    __match_args__ = ("op", "src", "arg")
+    op: Op
+    src: tuple[Node, ...]
+    arg: Any
+    dtype: DType
+    shape: Shape
+    site: Site | None
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
+
+
+_interned: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
+_state = threading.local()
+_intern_lock = threading.Lock()
+_ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
+_INSIDE = tuple(_ROOT + folder for folder in ("frontend/", "ir/", "codegen/", "runtime/", "nn/"))
+_internal_code: dict[Any, bool] = {}
+
+
+def user_site() -> Site | None:
+    """File and line of the innermost frame outside the package."""
+    site: Site | None = getattr(_state, "site", None)
+    if site is not None:
+        return site
+    frame = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        inside = _internal_code.get(code)
+        if inside is None:
+            inside = _internal_code[code] = code.co_filename.startswith(_INSIDE)
+        if not inside:
+            return (code.co_filename, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+@contextmanager
+def provenance(site: Site | None) -> Iterator[None]:
+    """Nodes made inside carry this site (gradients inherit it from their forward node)."""
+    old = getattr(_state, "site", None)
+    _state.site = site
+    try:
+        yield
+    finally:
+        _state.site = old
+
+
+def _intern(op: Op, src: tuple[Node, ...], arg: Any, key_arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
+    key = (op, key_arg, dtype, *map(id, src))
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    if shape is None or dtype is None:
+        inferred_dtype, shape = infer(op, src, arg)
+        dtype = dtype or inferred_dtype
+    n = object.__new__(Node)
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, user_site()
+    with _intern_lock:
+        return _interned.setdefault(key, n)
+
+
+def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
+    """The one Node with this op, sources and argument; checks and infers its shape and dtype."""
+    return _intern(op, tuple(src), arg, arg, None, None)
+
+
+def const_key(value: float | int | bool, dtype: DType) -> Any:
+    """Distinguishes -0.0 from 0.0 and makes NaNs equal by their bits."""
+    return struct.pack("<d", value) if dtype.is_float else int(value)
+
+
+def const(value: float | int | bool, dtype: DType) -> Node:
+    """A scalar constant, rounded to dtype."""
+    if dtype.is_float:
+        value = float(dtype.numpy.type(value))
+    elif dtype.kind == "b":
+        value = bool(value)
+    else:
+        value = int(value) & ((1 << dtype.bits) - 1)
+        if dtype.kind == "i" and value >> (dtype.bits - 1):
+            value -= 1 << dtype.bits
+    return _intern(Op.CONST, (), value, const_key(value, dtype), dtype, ())
+
+
+def leaf(serial: int, dtype: DType, shape: Shape) -> Node:
+    """An INPUT: a value that comes from outside, told apart by its serial number."""
+    return _intern(Op.INPUT, (), serial, (serial, shape), dtype, shape)
+
+
+def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
+    """A loop-level Node (shape ()) whose dtype is given."""
+    return _intern(op, src, arg, arg, dtype, ())
+
+
+# ---------------------------------------------------------------- inference
+
+
+class GraphError(ValueError):
+    """A Node that breaks the rules of its op. Users meet frontend errors instead."""
+
+
+def _require(ok: bool, op: Op, why: str) -> None:
+    if not ok:
+        raise GraphError(f"{op.value}: {why}")
+
+
+def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
+    """Dtype and shape of a Node; raises GraphError where the op's rules are broken."""
+    if op in ELEMENTWISE:
+        return _infer_elementwise(op, src, arg)
+    if op in VIEWS:
+        x = src[0]
+        return x.dtype, _VIEW_SHAPES[op](x.shape, arg)
+    x = src[0] if src else None
+    match op:
+        case Op.IOTA:
+            return dt.int64, (arg,)
+        case Op.REDUCE:
+            assert x is not None
+            kind, axes = arg
+            _require(kind in ("add", "max", "mul"), op, f"unknown kind {kind}")
+            _require(axes == tuple(sorted(set(axes))) and all(0 <= a < x.ndim for a in axes), op, f"axes {axes} of {x.shape}")
+            return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)
+        case Op.SCAN:
+            assert x is not None
+            _require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
+            return x.dtype, x.shape
+        case Op.GATHER:
+            assert x is not None
+            _check_indices(op, src[1:], arg)
+            return x.dtype, src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)
+        case Op.SCATTER:
+            assert x is not None
+            axes, shape = arg
+            _check_indices(op, src[1:], axes)
+            rest = tuple(d for i, d in enumerate(shape) if i not in axes)
+            _require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
+            return x.dtype, shape
+        case Op.DETACH | Op.KEEP:
+            assert x is not None
+            return x.dtype, x.shape
+    raise GraphError(f"{op.value}: not a Graph op, or it needs an explicit dtype")
+
+
+def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
+    shape = src[0].shape
+    _require(all(s.shape == shape for s in src), op, f"shapes {[s.shape for s in src]}")
+    if op is Op.WHERE:
+        _require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
+        return src[1].dtype, shape
+    if op in (Op.CAST, Op.BITCAST):
+        _require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
+        return arg, shape
+    _require(all(s.dtype is src[0].dtype for s in src), op, f"dtypes {[s.dtype.name for s in src]}")
+    if op in COMPARE:
+        return dt.bool_, shape
+    kind = src[0].dtype.kind
+    if op in (Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.DIV, Op.POW):
+        _require(kind == "f", op, f"of {src[0].dtype.name}")
+    if op is Op.IDIV or op in (Op.SHL, Op.SHR):
+        _require(kind in "iu", op, f"of {src[0].dtype.name}")
+    if op in (Op.AND, Op.OR, Op.XOR):
+        _require(kind in "biu", op, f"of {src[0].dtype.name}")
+    if op in (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX):
+        _require(kind != "b", op, "of bool")
+    return src[0].dtype, shape
+
+
+def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:
+    _require(len(idx) == len(axes) > 0, op, f"{len(idx)} indices for axes {axes}")
+    _require(all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx), op, "indices must be int64 of one shape")
+
+
+def _reshape_shape(s: Shape, arg: Shape) -> Shape:
+    _require(prod(s) == prod(arg), Op.RESHAPE, f"{s} to {arg}")
+    return arg
+
+
+def _permute_shape(s: Shape, arg: tuple[int, ...]) -> Shape:
+    _require(sorted(arg) == list(range(len(s))), Op.PERMUTE, f"{arg} of {s}")
+    return tuple(s[i] for i in arg)
+
+
+def _flip_shape(s: Shape, arg: tuple[int, ...]) -> Shape:
+    _require(all(0 <= a < len(s) for a in arg), Op.FLIP, f"{arg} of {s}")
+    return s
+
+
+def _slice_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
+    ok = len(arg) == len(s) and all(0 <= b <= e <= d and step >= 1 for (b, e, step), d in zip(arg, s, strict=True))
+    _require(ok, Op.SLICE, f"{arg} of {s}")
+    return tuple(len(range(*a)) for a in arg)
+
+
+def _pad_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
+    _require(len(arg) == len(s) and all(min(a) >= 0 for a in arg), Op.PAD, f"{arg} of {s}")
+    return tuple(lo + d + max(0, d - 1) * interior + hi for d, (lo, hi, interior) in zip(s, arg, strict=True))
+
+
+def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
+    out = list(s)
+    for axis, extent in arg:
+        _require(0 <= axis <= len(out) and extent >= 0, Op.EXPAND, f"{arg} of {s}")
+        out.insert(axis, extent)
+    _require([a for a, _ in arg] == sorted({a for a, _ in arg}), Op.EXPAND, f"{arg} of {s}")
+    return tuple(out)
+
+
+def _skew_shape(s: Shape, arg: tuple[int, int, int], sign: int = -1) -> Shape:
+    n, k, d = arg
+    _require(n != k and d >= 1 and s[k] >= 1 and s[n] + sign * (s[k] - 1) * d >= 0, Op.SKEW, f"{arg} of {s}")
+    return tuple(e + sign * (s[k] - 1) * d if i == n else e for i, e in enumerate(s))
+
+
+_VIEW_SHAPES: dict[Op, Callable[[Shape, Any], Shape]] = {
+    Op.RESHAPE: _reshape_shape,
+    Op.PERMUTE: _permute_shape,
+    Op.FLIP: _flip_shape,
+    Op.SLICE: _slice_shape,
+    Op.PAD: _pad_shape,
+    Op.EXPAND: _expand_shape,
+    Op.SKEW: _skew_shape,
+    Op.UNSKEW: lambda s, arg: _skew_shape(s, arg, +1),
+}
+
+
+# ---------------------------------------------------------------- builders that skip the trivial
+
+
+def full(value: float | int | bool, dtype: DType, shape: Shape) -> Node:
+    """A constant of any shape."""
+    return expand_to(const(value, dtype), shape)
+
+
+def expand_to(scalar: Node, shape: Shape) -> Node:
+    return node(Op.EXPAND, (scalar,), tuple(enumerate(shape))) if shape else scalar
+
+
+def zeros_like(x: Node) -> Node:
+    return full(0, x.dtype, x.shape)
+
+
+def reshape(x: Node, shape: Shape) -> Node:
+    return x if x.shape == shape else node(Op.RESHAPE, (x,), shape)
+
+
+def permute(x: Node, order: tuple[int, ...]) -> Node:
+    return x if order == tuple(range(x.ndim)) else node(Op.PERMUTE, (x,), order)
+
+
+def expand(x: Node, new_axes: tuple[tuple[int, int], ...]) -> Node:
+    return node(Op.EXPAND, (x,), new_axes) if new_axes else x
+
+
+def reduce(kind: str, x: Node, axes: Iterable[int]) -> Node:
+    axes = tuple(sorted(axes))
+    return node(Op.REDUCE, (x,), (kind, axes)) if axes else x
+
+
+def cast(x: Node, dtype: DType) -> Node:
+    return x if x.dtype is dtype else node(Op.CAST, (x,), dtype)
+
+
+# ---------------------------------------------------------------- walks and text
+
+
+def toposort(roots: Iterable[Node]) -> list[Node]:
+    """Every Node reachable from the roots, sources first; a loop, not recursion."""
+    done: dict[Node, None] = {}
+    stack = [(r, False) for r in reversed(list(roots))]
+    while stack:
+        n, ready = stack.pop()
+        if n in done:
+            continue
+        if ready:
+            done[n] = None
+            continue
+        stack.append((n, True))
+        stack.extend((s, False) for s in reversed(n.src) if s not in done)
+    return list(done)
+
+
+def rebuild(n: Node, src: tuple[Node, ...]) -> Node:
+    """The same op over other sources."""
+    return n if all(a is b for a, b in zip(src, n.src, strict=True)) else _rebuilt(n, src)
+
+
+def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
+    with provenance(n.site):
+        if n.op in LOOP_ONLY:
+            return scalar_node(n.op, src, n.arg, n.dtype)
+        return node(n.op, src, n.arg)
+
+
+def show_arg(n: Node) -> str:
+    """The argument as text, as in the one-line print of a Node."""
+    if n.arg is None:
+        return ""
+    if isinstance(n.arg, DType):
+        return n.arg.name
+    return str(n.arg)
+
+
+def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
+    """One line a Node: `%3 = add(%1, %2)  float32[4,5]  # file:line`."""
+    roots = list(roots)
+    names: dict[Node, str] = {}
+    lines = [title]
+    for i, n in enumerate(toposort(roots)):
+        names[n] = f"%{i}"
+        operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
+        shape = ",".join(map(str, n.shape))
+        line = f"  %{i} = {n.op.value}({operands})  {n.dtype.name}[{shape}]"
+        if n.site is not None:
+            line = f"{line}  # {n.site[0].rsplit('/', 1)[-1]}:{n.site[1]}"
+        lines.append(line)
+    lines.append("  return " + ", ".join(names[r] for r in roots))
+    return "\n".join(lines) + "\n"
+
+
+def verify(roots: Iterable[Node]) -> None:
+    """Re-infers every Node of a Graph and compares; raises GraphError."""
+    for n in toposort(roots):
+        _require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
+        if n.op in (Op.INPUT, Op.CONST):
+            continue
+        dtype, shape = infer(n.op, n.src, n.arg)
+        _require(dtype is n.dtype and shape == n.shape, n.op, f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}")

@@ -1,0 +1,309 @@
+"""Affine integer expressions over loop variables: what views turn into. In: Vars. Out: canonical, hashable Indexes.
+
+An Index is const + sum of coef * term; a term is a Var, a Div or Mod of another Index, or a Value
+(a loop-level Node, for gathers). Two Indexes are equal if they print equal: `+ * // %` simplify at
+construction, using the extents of the variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import count
+from math import gcd
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from .graph import Node
+
+_serials = count()
+
+
+class Var:
+    """A loop variable, 0 <= var < extent. Identity is equality."""
+
+    __slots__ = ("extent", "name", "serial")
+
+    def __init__(self, name: str, extent: int) -> None:
+        self.name, self.extent, self.serial = name, extent, next(_serials)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, max(self.extent - 1, 0)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Div:
+    """floor(index / by)."""
+
+    index: Index
+    by: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        lo, hi = self.index.bounds
+        return lo // self.by, hi // self.by
+
+    def __repr__(self) -> str:
+        return f"({self.index})//{self.by}"
+
+
+@dataclass(frozen=True)
+class Mod:
+    """index - by * floor(index / by)."""
+
+    index: Index
+    by: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, self.by - 1
+
+    def __repr__(self) -> str:
+        return f"({self.index})%{self.by}"
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """An int64 loop-level Node used as an index; `extent` is what its bounds check guarantees."""
+
+    node: Node
+    extent: int
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        return 0, max(self.extent - 1, 0)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Value) and other.node is self.node and other.extent == self.extent
+
+    def __hash__(self) -> int:
+        return hash((id(self.node), self.extent))
+
+    def __repr__(self) -> str:
+        return f"<{self.node.op.value}>"
+
+
+Term = Union[Var, Div, Mod, Value]
+Linear = dict[Term, int]
+
+
+class Index:
+    """const + sum(coef * term): immutable, hashable, canonical."""
+
+    __slots__ = ("_bounds", "_hash", "const", "terms")
+    terms: tuple[tuple[Term, int], ...]
+    const: int
+
+    def __init__(self, terms: Linear | None = None, const: int = 0) -> None:
+        kept = [(t, c) for t, c in (terms or {}).items() if c]
+        kept.sort(key=lambda tc: _order(tc[0]))
+        self.terms, self.const = tuple(kept), const
+        self._hash = hash((frozenset(kept), const))
+        self._bounds: tuple[int, int] | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Index) or self._hash != other._hash or self.const != other.const:
+            return False
+        return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)  # terms that print alike
+
+    def __add__(self, other: Index | int) -> Index:
+        if isinstance(other, int):
+            return Index(dict(self.terms), self.const + other)
+        total = dict(self.terms)
+        for t, c in other.terms:
+            total[t] = total.get(t, 0) + c
+        const = _recombine(total)
+        return Index(total, self.const + other.const + const)
+
+    def __sub__(self, other: Index | int) -> Index:
+        return self + other * -1
+
+    def __mul__(self, by: int) -> Index:
+        return Index({t: c * by for t, c in self.terms}, self.const * by)
+
+    def __floordiv__(self, by: int) -> Index:
+        return self.divmod(by)[0]
+
+    def __mod__(self, by: int) -> Index:
+        return self.divmod(by)[1]
+
+    def divmod(self, by: int) -> tuple[Index, Index]:
+        """(self // by, self % by), split exactly wherever the bounds allow it."""
+        if by == 1:
+            return self, Index()
+        whole = Index({t: c // by for t, c in self.terms if c % by == 0}, self.const // by)
+        rest = Index({t: c for t, c in self.terms if c % by}, self.const % by)
+        lo, hi = rest.bounds
+        if lo // by == hi // by:
+            return whole + lo // by, rest - lo // by * by
+        g = by
+        for _, largest in sorted(rest.terms, key=lambda tc: -abs(tc[1])):
+            g = gcd(g, largest)
+            low = Index({t: c for t, c in rest.terms if c % g}, rest.const % g)
+            if g > 1 and low.bounds[0] >= 0 and low.bounds[1] < g:  # (g*e + low) // (g*m) with 0 <= low < g
+                high = Index({t: c // g for t, c in rest.terms if c % g == 0}, rest.const // g)
+                q, r = high.divmod(by // g)
+                return whole + q, r * g + low
+        match rest.terms:
+            case ((Div(index, first), 1),) if rest.const == 0:
+                return whole + index // (first * by), Index({Mod(rest, by): 1})
+            case ((Mod(index, outer), 1),) if rest.const == 0 and outer % by == 0:
+                return whole + index // by % (outer // by), index % by
+        return whole + Index({Div(rest, by): 1}), Index({Mod(rest, by): 1})
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Least and greatest value, inclusive (exact for independent terms)."""
+        if self._bounds is None:
+            lo = hi = self.const
+            for t, c in self.terms:
+                a, b = t.bounds
+                lo, hi = (lo + c * a, hi + c * b) if c > 0 else (lo + c * b, hi + c * a)
+            self._bounds = lo, hi
+        return self._bounds
+
+    def coef(self, term: Term) -> int:
+        return next((c for t, c in self.terms if t == term), 0)
+
+    @property
+    def as_var(self) -> Var | None:
+        """The variable this is, if it is one and nothing else."""
+        match self.terms:
+            case ((Var() as v, 1),) if self.const == 0:
+                return v
+        return None
+
+    def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Index:
+        """Replaces variables (also inside Div, Mod and, through `value`, gathered Nodes); simplifies again."""
+        out = Index(const=self.const)
+        for t, c in self.terms:
+            match t:
+                case Var():
+                    new = by.get(t) or Index({t: 1})
+                case Div(index, m):
+                    new = index.substitute(by, value) // m
+                case Mod(index, m):
+                    new = index.substitute(by, value) % m
+                case Value(n, extent):
+                    new = Index({Value(value(n), extent): 1})
+            out = out + new * c
+        return out
+
+    def vars(self) -> set[Var]:
+        """Every variable in it, also inside Div and Mod (not inside gathered Values)."""
+        out: set[Var] = set()
+        for t, _ in self.terms:
+            match t:
+                case Var():
+                    out.add(t)
+                case Div(index, _) | Mod(index, _):
+                    out |= index.vars()
+        return out
+
+    def values(self) -> list[Node]:
+        """The loop-level Nodes it gathers through."""
+        out: list[Node] = []
+        for t, _ in self.terms:
+            match t:
+                case Value(n, _):
+                    out.append(n)
+                case Div(index, _) | Mod(index, _):
+                    out.extend(index.values())
+        return out
+
+    def __repr__(self) -> str:
+        parts = [str(t) if c == 1 else f"{c}*{t}" for t, c in self.terms]
+        if self.const or not parts:
+            parts.append(str(self.const))
+        return "+".join(parts).replace("+-", "-")
+
+
+def _order(t: Term) -> tuple[int, int, str]:
+    return (0, t.serial, "") if isinstance(t, Var) else (1, 0, str(t))
+
+
+def _recombine(total: Linear) -> int:
+    """m*c*(e//m) + c*(e%m) becomes c*e, in place; returns the constant that e brings along."""
+    const = 0
+    while True:
+        for t, c in total.items():
+            if isinstance(t, Mod) and c:
+                quotient = t.index // t.by
+                if quotient.terms and all(total.get(u) == k * c * t.by for u, k in quotient.terms):
+                    break
+        else:
+            return const
+        for u, _ in quotient.terms:
+            del total[u]
+        del total[t]
+        for u, k in t.index.terms:
+            total[u] = total.get(u, 0) + k * c
+        const += (t.index.const - quotient.const * t.by) * c
+
+
+def var(v: Var) -> Index:
+    """The Index that is this variable."""
+    return Index({v: 1})
+
+
+def constant(value: int) -> Index:
+    return Index(const=value)
+
+
+@dataclass(frozen=True)
+class Range:
+    """A condition of a mask: lo <= index < hi."""
+
+    index: Index
+    lo: int
+    hi: int
+
+    @property
+    def always(self) -> bool:
+        a, b = self.index.bounds
+        return self.lo <= a and b < self.hi
+
+    @property
+    def never(self) -> bool:
+        a, b = self.index.bounds
+        return b < self.lo or a >= self.hi
+
+    def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Range:
+        return Range(self.index.substitute(by, value), self.lo, self.hi)
+
+    def __repr__(self) -> str:
+        return f"{self.lo}<={self.index}<{self.hi}"
+
+
+Mask = tuple[Range, ...]  # all of them must hold
+
+
+def mask_of(ranges: Iterable[Range]) -> Mask:
+    """A canonical mask: without duplicates and without conditions that always hold."""
+    return tuple(dict.fromkeys(r for r in ranges if not r.always))
+
+
+def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
+    """The position in row-major order of a multi-dimensional index."""
+    out = Index()
+    for i, d in zip(indices, shape, strict=True):
+        out = out * d + i
+    return out
+
+
+def unravel(position: Index, shape: tuple[int, ...]) -> list[Index]:
+    """The multi-dimensional index of a row-major position; size-1 axes are constant 0."""
+    out: list[Index] = []
+    for d in reversed(shape[1:]):
+        position, r = position.divmod(d) if d > 1 else (position, Index())
+        out.append(r)
+    if shape:
+        out.append(position if shape[0] > 1 else Index())
+    return out[::-1]

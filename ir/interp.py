@@ -1,0 +1,220 @@
+"""The oracle: runs a Graph with NumPy, one op at a time. In: roots and the values of their INPUTs. Out: arrays.
+
+It defines the values of every op: each rounds to its own dtype, integers wrap, transcendentals of
+float32 are computed in float64 and rounded once, float32 reductions accumulate in float64.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtype as dt
+from .dtype import DType
+from .graph import Node, Op, toposort
+
+Array = np.ndarray[Any, Any]
+Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value
+
+
+def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
+    """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range."""
+    uses = Counter(roots)
+    order = toposort(roots)
+    for n in order:
+        uses.update(n.src)
+    values: dict[Node, Array] = {}
+    with np.errstate(all="ignore"):
+        for n in order:
+            values[n] = _evaluate(n, [values[s] for s in n.src], leaves)
+            for s in n.src:
+                uses[s] -= 1
+                if not uses[s]:
+                    del values[s]
+    return [values[r] for r in roots]
+
+
+def _evaluate(n: Node, operands: list[Array], leaves: Mapping[Node, Any]) -> Array:
+    value = np.asarray(leaves[n] if n.op is Op.INPUT else EVALUATORS[n.op](n, *operands))
+    if value.shape != n.shape or value.dtype != n.dtype.numpy:
+        raise ValueError(f"{n!r} was given {value.dtype}{list(value.shape)}")
+    return value
+
+
+def _plain(function: Callable[..., Any]) -> Evaluator:
+    """A NumPy function that takes the operands as they are."""
+    return lambda _, *operands: function(*operands)
+
+
+def _rounded(function: Callable[..., Any]) -> Evaluator:
+    """A function computed in float64 and rounded to the operands' dtype."""
+    return lambda n, *operands: np.asarray(function(*(a.astype(np.float64) for a in operands))).astype(n.dtype.numpy)
+
+
+_erf_of_each = np.frompyfunc(math.erf, 1, 1)
+_TURNS: tuple[Callable[[Array], Any], ...] = (np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x))
+
+
+def _erf(x: Array) -> Array:
+    return np.asarray(_erf_of_each(x), dtype=np.float64)
+
+
+def _sin(n: Node, x: Array) -> Any:
+    return _rounded(_TURNS[n.arg])(n, x)
+
+
+def _power(a: Array, b: Array) -> Array:
+    """As NumPy's `**`, which squares by a product."""
+    return np.where(b == 2, a * a, np.power(a, b))
+
+
+def _maximum(a: Array, b: Array) -> Array:
+    return np.where((a >= b) | (a != a), a, b)
+
+
+def _floor_divide(a: Array, b: Array) -> Array:
+    return np.where(b == 0, b, np.floor_divide(a, np.where(b == 0, np.ones_like(b), b)))
+
+
+def _remainder(n: Node, a: Array, b: Array) -> Any:
+    if n.dtype.is_float:
+        return np.remainder(a, b)
+    return np.where(b == 0, b, np.remainder(a, np.where(b == 0, np.ones_like(b), b)))
+
+
+def convert(x: Array, to: DType) -> Array:
+    """A cast: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything not 0 is True."""
+    if not (x.dtype.kind == "f" and to.is_int):
+        return x != 0 if to is dt.bool_ else x.astype(to.numpy)
+    lowest, highest = np.iinfo(to.numpy).min, np.iinfo(to.numpy).max
+    whole = np.trunc(x.astype(np.float64))
+    below, above = whole <= float(lowest), whole >= float(highest)
+    inside = np.where(below | above | np.isnan(whole), 0.0, whole).astype(to.numpy)
+    return np.where(below, to.numpy.type(lowest), np.where(above, to.numpy.type(highest), inside))
+
+
+def _wide(dtype: DType) -> np.dtype[Any]:
+    """The dtype in which sums of this dtype accumulate."""
+    return np.dtype(np.float64) if dtype.is_float else dtype.numpy
+
+
+def _reduce(n: Node, x: Array) -> Any:
+    kind, axes = n.arg
+    if kind == "max":
+        return np.maximum.reduce(x, axis=axes, initial=dt.lowest(n.dtype))
+    ufunc = np.add if kind == "add" else np.multiply
+    return ufunc.reduce(x, axis=axes, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
+
+
+def _scan(n: Node, x: Array) -> Any:
+    return np.cumsum(x, axis=n.arg, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
+
+
+def _pad(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    middle = tuple(
+        slice(lo, lo + (d - 1) * (interior + 1) + 1 if d else lo, interior + 1)
+        for d, (lo, _, interior) in zip(x.shape, n.arg, strict=True)
+    )
+    out[middle] = x
+    return out
+
+
+def _expand(n: Node, x: Array) -> Array:
+    return np.broadcast_to(np.expand_dims(x, tuple(axis for axis, _ in n.arg)), n.shape)
+
+
+def _diagonal(n: Node, j: int, extent: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """For one position j of axis k: the skewed place (o + j*d, j) and the straight one (o, j)."""
+    axis, k, d = n.arg
+    straight = [slice(None)] * n.ndim
+    straight[k] = slice(j, j + 1)
+    skewed = list(straight)
+    skewed[axis] = slice(j * d, j * d + extent)
+    return tuple(skewed), tuple(straight)
+
+
+def _skew(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    for j in range(n.shape[n.arg[1]]):
+        skewed, straight = _diagonal(n, j, n.shape[n.arg[0]])
+        out[straight] = x[skewed]
+    return out
+
+
+def _unskew(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    for j in range(n.shape[n.arg[1]]):
+        skewed, straight = _diagonal(n, j, x.shape[n.arg[0]])
+        out[skewed] = x[straight]
+    return out
+
+
+def _check_range(indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    for index, axis in zip(indices, axes, strict=True):
+        wrong = index[(index < 0) | (index >= shape[axis])]
+        if wrong.size:
+            raise IndexError(f"index {wrong.flat[0]} is out of range for axis {axis} of extent {shape[axis]}")
+
+
+def _gather(n: Node, x: Array, *indices: Array) -> Any:
+    _check_range(indices, n.arg, x.shape)
+    return np.moveaxis(x, n.arg, range(len(n.arg)))[indices]
+
+
+def _scatter(n: Node, values: Array, *indices: Array) -> Any:
+    axes, shape = n.arg
+    _check_range(indices, axes, shape)
+    out = np.zeros(shape, _wide(n.dtype))
+    np.add.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
+    return out.astype(n.dtype.numpy)
+
+
+EVALUATORS: dict[Op, Evaluator] = {
+    Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
+    Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
+    Op.NEG: _plain(np.negative),
+    Op.EXP: _rounded(np.exp),
+    Op.LOG: _rounded(np.log),
+    Op.SQRT: _plain(np.sqrt),
+    Op.SIN: _sin,
+    Op.TANH: _rounded(np.tanh),
+    Op.ERF: _rounded(_erf),
+    Op.FLOOR: _plain(np.floor),
+    Op.CAST: lambda n, x: convert(x, n.arg),
+    Op.BITCAST: lambda n, x: x.copy().view(n.arg.numpy),
+    Op.ADD: _plain(np.add),
+    Op.SUB: _plain(np.subtract),
+    Op.MUL: _plain(np.multiply),
+    Op.DIV: _plain(np.divide),
+    Op.POW: _rounded(_power),
+    Op.MAX: _plain(_maximum),
+    Op.IDIV: _plain(_floor_divide),
+    Op.MOD: _remainder,
+    Op.LT: _plain(np.less),
+    Op.EQ: _plain(np.equal),
+    Op.AND: _plain(np.bitwise_and),
+    Op.OR: _plain(np.bitwise_or),
+    Op.XOR: _plain(np.bitwise_xor),
+    Op.SHL: _plain(np.left_shift),
+    Op.SHR: _plain(np.right_shift),
+    Op.WHERE: _plain(np.where),
+    Op.REDUCE: _reduce,
+    Op.SCAN: _scan,
+    Op.RESHAPE: lambda n, x: x.reshape(n.arg),
+    Op.PERMUTE: lambda n, x: x.transpose(n.arg),
+    Op.FLIP: lambda n, x: np.flip(x, n.arg),
+    Op.SLICE: lambda n, x: x[tuple(slice(*a) for a in n.arg)],
+    Op.PAD: _pad,
+    Op.EXPAND: _expand,
+    Op.SKEW: _skew,
+    Op.UNSKEW: _unskew,
+    Op.GATHER: _gather,
+    Op.SCATTER: _scatter,
+    Op.DETACH: lambda _, x: x,
+    Op.KEEP: lambda _, x: x,
+}

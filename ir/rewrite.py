@@ -1,0 +1,74 @@
+"""Bottom-up rewriting of Graphs. In: roots and rules. Out: roots in which no rule matches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .graph import Node, Op, provenance, rebuild
+
+# a rule gives the replacement of a Node, or None where it does not match; it must make progress towards an end
+Rule = Callable[[Node], Node | None]
+Trace = list[tuple[str, Node, Node]]  # (name of the rule, before, after)
+
+
+def rewrite(roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], trace: Trace | None = None) -> list[Node]:
+    """Rewrites every Node after its sources, and each replacement again; the first rule that matches wins.
+
+    `rules` is one rule, or the rules of each op. Each Node is rewritten once: shared ones stay shared.
+    """
+    table = rules if isinstance(rules, Mapping) else dict.fromkeys(Op, (rules,))
+    done: dict[Node, Node] = {}
+    replaced: dict[Node, Node] = {}
+    stack = list(reversed(roots))
+    while stack:
+        n = stack[-1]
+        waiting = [s for s in n.src if s not in done]
+        if n in done:
+            stack.pop()
+        elif waiting:
+            stack.extend(reversed(waiting))
+        else:
+            after = _next_form(n, done, replaced, table, trace)
+            if after is n or after in done:
+                done[n] = done.get(after, after)
+                stack.pop()
+            else:
+                stack.append(after)
+    return [done[r] for r in roots]
+
+
+def _next_form(
+    n: Node, done: dict[Node, Node], replaced: dict[Node, Node], table: Mapping[Op, Sequence[Rule]], trace: Trace | None
+) -> Node:
+    """n over rewritten sources, or what a rule makes of that; n itself where nothing is left to do."""
+    if n not in replaced:
+        src = tuple([done[s] for s in n.src])
+        replaced[n] = _apply(n, table.get(n.op, ()), trace) if src == n.src else rebuild(n, src)
+    return replaced[n]
+
+
+def _apply(n: Node, rules: Sequence[Rule], trace: Trace | None) -> Node:
+    if not rules:
+        return n
+    with provenance(n.site):
+        for rule in rules:
+            after = rule(n)
+            if after is not None and after is not n:
+                if trace is not None:
+                    trace.append((getattr(rule, "__name__", "rule"), n, after))
+                return after
+    return n
+
+
+def constant_of(n: Node) -> Any:
+    """The value of a Node that is one constant everywhere (CONST, or EXPAND of it), else None."""
+    if n.op is Op.EXPAND:
+        n = n.src[0]
+    return n.arg if n.op is Op.CONST else None
+
+
+def is_zero(n: Node) -> bool:
+    """Is it the constant 0 (for floats: +0.0)?"""
+    value = constant_of(n)
+    return value is not None and value == 0 and str(value) != "-0.0"

@@ -1,0 +1,45 @@
+"""The definition of the views. In: a view Node and an index into its result. Out: the index into its source and a mask."""
+
+from __future__ import annotations
+
+from .graph import Node, Op
+from .index import Index, Range, row_major, unravel
+
+
+def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
+    """(index', mask): view[index] is view.src[0][index'] where the mask holds, else 0."""
+    shape = view.src[0].shape
+    match view.op:
+        case Op.RESHAPE:
+            return unravel(row_major(index, view.shape), shape), []
+        case Op.PERMUTE:
+            return [index[view.arg.index(axis)] for axis in range(len(shape))], []
+        case Op.FLIP:
+            return [Index(const=d - 1) - i if axis in view.arg else i for axis, (i, d) in enumerate(zip(index, shape, strict=True))], []
+        case Op.EXPAND:
+            new = {axis for axis, _ in view.arg}
+            return [i for axis, i in enumerate(index) if axis not in new], []
+        case Op.SLICE:
+            return [i * step + start for i, (start, _, step) in zip(index, view.arg, strict=True)], []
+        case Op.PAD:
+            return _push_pad(view, index)
+        case Op.SKEW:
+            n, k, d = view.arg
+            return [i + index[k] * d if axis == n else i for axis, i in enumerate(index)], []
+        case Op.UNSKEW:
+            n, k, d = view.arg
+            at = index[n] - index[k] * d
+            return [at if axis == n else i for axis, i in enumerate(index)], [Range(at, 0, shape[n])]
+    raise AssertionError(f"{view.op} is not a view")
+
+
+def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
+    out, mask = [], []
+    for i, (lo, _, interior), d in zip(index, view.arg, view.src[0].shape, strict=True):
+        at = i - lo
+        if interior:
+            at, rest = at.divmod(interior + 1)
+            mask.append(Range(rest, 0, 1))
+        mask.append(Range(at, 0, d))
+        out.append(at)
+    return out, mask
