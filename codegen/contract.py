@@ -1,0 +1,31 @@
+"""Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
+
+    packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
+    dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
+"""
+
+from __future__ import annotations
+
+from ..ir.graph import Node
+from ..ir.index import var
+from ..ir.kernel import Kernel
+from .contract_dot import lower_dot
+from .contract_packed import lower_packed
+from .contract_problem import analyse, contiguous
+from .lower import Lowered, Tuning
+from .schedule import extent
+from .target import Target
+
+
+def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a contraction kernel: the dot schedule where only k is contiguous, else packed lanes."""
+    p = analyse(kernel, strides, target)
+    by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+    row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+    last_k = p.reduced[-1][-1]
+    along_k = contiguous(row_value, last_k) and contiguous(lane_value, last_k) and extent(p.reduced[-1]) >= 5
+    if along_k and not contiguous(lane_value, p.lanes[-1][-1]):
+        return lower_dot(p, target, tuning, "both factors are contiguous along k, the lane factor only there")
+    if along_k and p.k >= 64 * p.n and extent(p.lanes[-1]) < p.width:
+        return lower_dot(p, target, tuning, "k is long and the lanes are few")
+    return lower_packed(p, target, tuning)

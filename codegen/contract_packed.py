@@ -1,0 +1,289 @@
+"""The packed schedule of a contraction: lanes gathered into scratch panels, register tiles over them. In: a Problem. Out: Loops.
+
+    for task (batch, block of rows, block of lanes):
+        for block of k:
+            pack lanes[k][j]                       the lane factor with its prologue, masks and windows
+            for tile of rows: for tile of lanes:   accumulators in registers, k innermost
+        epilogue over the block
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..ir.graph import Op, const, node
+from ..ir.index import Index, Range, Var, unravel, var
+from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
+from .contract_problem import Problem, contiguous, groups_extent, is_plain, spread_groups
+from .evaluate import load
+from .lower import Chunks, Lowered, Tuning
+from .schedule import extent
+from .target import Target
+
+PANEL = 1 << 17  # elements of a packed panel: half of a 1 MB level-2 cache in f32
+BLOCK = 1 << 16  # elements of the block of results
+MOST_K = 1024  # length of k a panel holds
+TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
+
+
+@dataclass
+class Sizes:
+    """Every extent of the schedule, fixed by shape and target."""
+
+    tile_rows: int  # MR
+    tile_lanes: int  # NR: lanes of a tile
+    task_tiles: int  # tiles of rows in a task
+    lane_rows: int  # lane lines in a block (1: the block is part of a line)
+    line: int  # lanes of each
+    block: int  # lanes of a block, padded to whole tiles
+    k_block: int  # steps of the outermost reduced group in a block
+    direct: bool  # lanes are read where they lie
+
+
+def choose(p: Problem, target: Target, plain_lanes: bool) -> Sizes:
+    """Tile and block sizes: fill the registers, keep panel and block in the level-2 cache, leave enough tasks."""
+    most_rows, accumulators = (12, 24) if target.registers >= 32 else (6, 12)
+    tile_rows = -(-p.m // -(-p.m // most_rows))
+    tile_lanes = max(1, min(4, accumulators // tile_rows)) * p.width
+    rest = max(1, p.k // extent(p.reduced[0]))
+    k_block = min(extent(p.reduced[0]), max(1, MOST_K // rest))
+    last = extent(p.lanes[-1])
+    others = groups_extent(p.batch) * groups_extent(p.lanes[:-1])
+    most = max(tile_lanes, PANEL // (k_block * rest) // tile_lanes * tile_lanes)
+    if last >= 2 * tile_lanes or len(p.lanes) == 1:
+        wanted = max(tile_lanes, -(-last * others // TASKS))
+        block = min(_round(last, tile_lanes), _round(wanted, tile_lanes), most, 8 * tile_lanes)
+        lane_rows, line = 1, min(block, last)
+    else:
+        lane_rows = max(1, min(groups_extent(p.lanes[:-1]), max(1, min(most, 256) // last)))
+        line, block = last, _round(lane_rows * last, tile_lanes)
+    tasks = -(-others * last // (lane_rows * line))
+    tiles = -(-p.m // tile_rows)
+    task_tiles = max(1, min(tiles, BLOCK // block // tile_rows, -(-tiles * tasks // TASKS)))
+    direct = plain_lanes and lane_rows == 1 and last % tile_lanes == 0 and (p.m <= 2 * tile_rows or not _aliases(p))
+    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_block, direct)
+
+
+def _round(n: int, to: int) -> int:
+    return -(-n // to) * to
+
+
+def _aliases(p: Problem) -> bool:
+    """Lines 4 KB apart fall into one cache set: such lanes are packed."""
+    return extent(p.lanes[-1]) * p.anchor.node.dtype.itemsize % 4096 == 0
+
+
+def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
+    """Loops of the packed schedule."""
+    by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+    lane_value = p.factor(p.lane_factor, by)
+    plain = is_plain(lane_value) and contiguous(lane_value, p.lanes[-1][-1])
+    plain_rows = is_plain(p.factor(p.row_factor, by)) and len(p.rows) <= 1
+    s = choose(p, target, plain)
+    task = _Task(p, s, plain_rows)
+    chunk = Chunks(task.count, task.work, tuning.min_chunks)
+    phase = chunk.phase(task.body(chunk.position))
+    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])  # type: ignore[arg-type]
+    lanes = "read in place" if s.direct else "packed"
+    text = (
+        f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
+        f"blocks of {s.block} lanes {lanes}, k in blocks of {s.k_block}, {task.count} tasks"
+    )
+    return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
+
+
+class _Task:
+    """One block of rows and lanes of one batch element."""
+
+    def __init__(self, p: Problem, s: Sizes, plain_rows: bool) -> None:
+        self.p, self.s, self.plain_rows = p, s, plain_rows
+        self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
+        row_parts = -(-max(1, self.tiles) // s.task_tiles)
+        lines = groups_extent(p.lanes[:-1])
+        lane_parts = -(-lines // s.lane_rows) if s.lane_rows > 1 or len(p.lanes) > 1 and s.line == extent(p.lanes[-1]) else lines
+        self.line_parts = -(-extent(p.lanes[-1]) // s.line)
+        self.shape = (*(extent(g) for g in p.batch), row_parts, lane_parts, self.line_parts)
+        self.count = groups_extent(p.batch) * row_parts * lane_parts * self.line_parts
+        self.work = float(s.task_tiles * s.tile_rows * s.block * p.k) / 4
+        self.lines = lines
+        dtype = p.anchor.node.dtype
+        self.k = [Var(f"k{a}" if a else "k", s.k_block if a == 0 else extent(g)) for a, g in enumerate(p.reduced)]
+        self.k_extent = s.k_block * (p.k // extent(p.reduced[0]))
+        self.k_parts = -(-extent(p.reduced[0]) // s.k_block)
+        self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
+        self.block_rows = (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
+        self.sums = Buf("sums", dtype, self.block_rows * s.block, SCRATCH)
+        self.rows_panel = Buf("rows_panel", dtype, self.block_rows * self.k_extent, SCRATCH)
+
+    def body(self, position: Index) -> list[Stmt]:
+        s = self.s
+        *batch, self.row_part, lane_part, self.line_part = unravel(position, self.shape)
+        self.batch = spread_groups(self.p.batch, batch)
+        self.first_tile = self.row_part * s.task_tiles
+        self.first_line = lane_part * s.lane_rows
+        allocs: list[Stmt] = [Alloc(self.sums)]
+        allocs += [] if s.direct else [Alloc(self.panel)]
+        allocs += [] if self.plain_rows else [Alloc(self.rows_panel)]
+        part = Var("part", self.k_parts)
+        self.k_first = var(part) * s.k_block if self.k_parts > 1 else Index()
+        step: list[Stmt] = [] if s.direct else self._pack_lanes()
+        step += [] if self.plain_rows else self._pack_rows()
+        step += self._tiles()
+        if self.k_parts > 1:
+            zero = self._clear()
+            return [*allocs, zero, For(part, self.k_parts, SERIAL, step), *self._epilogue()]
+        return [*allocs, *step, *self._epilogue()]
+
+    # ------------------------------------------------------------ indices
+
+    def _k_by(self, k: list[Var]) -> dict[Var, Index]:
+        first, *rest = [var(v) for v in k]
+        return spread_groups(self.p.reduced, [self.k_first + first, *rest])
+
+    def _k_position(self, k: list[Var]) -> Index:
+        out = Index()
+        for v in k:
+            out = out * v.extent + var(v)
+        return out
+
+    def _k_loops(self, k: list[Var], body: list[Stmt], lanes: bool = False) -> list[Stmt]:
+        """Loops over the block of k, the outermost one cut at its end."""
+        for a in range(len(k) - 1, -1, -1):
+            kind = LANES if lanes and a == len(k) - 1 else SERIAL
+            total: Extent | None = None
+            base = Index()
+            if a == 0 and extent(self.p.reduced[0]) % self.s.k_block:
+                base, total = self.k_first, extent(self.p.reduced[0])
+            body = [For(k[a], k[a].extent, kind, body, base=base, total=total)]
+        return body
+
+    def _lane_by(self, line: Index, lane: Index) -> dict[Var, Index]:
+        lines = unravel(self.first_line + line, tuple(extent(g) for g in self.p.lanes[:-1]))
+        return spread_groups(self.p.lanes, [*lines, self.line_part * self.s.line + lane])
+
+    def _row_by(self, row: Index) -> dict[Var, Index]:
+        """Variables of the rows from the row of the whole problem."""
+        return spread_groups(self.p.rows, unravel(row, tuple(extent(g) for g in self.p.rows)))
+
+    def _line_loops(self, line: Var, lane: Var, body: list[Stmt]) -> list[Stmt]:
+        """Loops over the lanes of the block, cut where the last line or lane ends."""
+        s, base, total = self.s, Index(), None
+        if self.line_parts > 1 and extent(self.p.lanes[-1]) % s.line:
+            base, total = self.line_part * s.line, extent(self.p.lanes[-1])
+        inner: list[Stmt] = [For(lane, s.line, LANES, body, base=base, total=total)]
+        if s.lane_rows == 1:
+            return inner
+        cut = self.lines % s.lane_rows != 0
+        return [For(line, s.lane_rows, SERIAL, inner, base=self.first_line if cut else Index(), total=self.lines if cut else None)]
+
+    def _block_lane(self, line: Var, lane: Var) -> tuple[Index, Index]:
+        """(line of the block, position in the block)."""
+        at = var(line) if self.s.lane_rows > 1 else Index()
+        return at, at * self.s.line + var(lane)
+
+    # ------------------------------------------------------------ stages
+
+    def _pack_lanes(self) -> list[Stmt]:
+        s, k = self.s, [Var(v.name, v.extent) for v in self.k]
+        line, lane = Var("line", s.lane_rows), Var("l", s.line)
+        at, position = self._block_lane(line, lane)
+        by = self.batch | self._k_by(k) | self._lane_by(at, var(lane))
+        row = self._k_position(k) * s.block
+        value = self.p.factor(self.p.lane_factor, by | self._any_row())
+        fill: list[Stmt] = self._line_loops(line, lane, [Store(self.panel, row + position, value)])
+        used = s.lane_rows * s.line
+        if used < s.block:
+            pad = Var("pad", s.block - used)
+            fill.append(For(pad, pad.extent, LANES, [Store(self.panel, row + used + var(pad), const(0, value.dtype))]))
+        return self._k_loops(k, fill)
+
+    def _any_row(self) -> dict[Var, Index]:
+        return {v: Index() for g in self.p.rows for v in g}
+
+    def _any_lane(self) -> dict[Var, Index]:
+        return {v: Index() for g in self.p.lanes for v in g}
+
+    def _pack_rows(self) -> list[Stmt]:
+        k = [Var(v.name, v.extent) for v in self.k]
+        row = Var("row", self.block_rows)
+        by = self.batch | self._k_by(k) | self._row_by(self.first_tile * self.s.tile_rows + var(row)) | self._any_lane()
+        value = self.p.factor(self.p.row_factor, by)
+        store = Store(self.rows_panel, var(row) * self.k_extent + self._k_position(k), value)
+        return [For(row, self.block_rows, SERIAL, self._k_loops(k, [store], lanes=True), base=self.first_tile * self.s.tile_rows, total=self.p.m)]
+
+    def _tiles(self) -> list[Stmt]:
+        s = self.s
+        tile = Var("tile", s.task_tiles)
+        out: list[Stmt] = []
+        if self.tiles:
+            body = self._tile(var(tile) * s.tile_rows, s.tile_rows)
+            cut = self.tiles % s.task_tiles != 0
+            out.append(For(tile, s.task_tiles, SERIAL, body, base=self.first_tile if cut else Index(), total=self.tiles if cut else None))
+        if self.rest_rows:
+            rest = self._tile(Index(const=self.tiles * s.tile_rows) - self.first_tile * s.tile_rows, self.rest_rows)
+            out.append(self._in_last_part(rest))
+        return out
+
+    def _in_last_part(self, body: list[Stmt]) -> Stmt:
+        last = self.shape[-3] - 1
+        return If((Range(self.row_part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+
+    def _tile(self, first_row: Index, rows: int) -> list[Stmt]:
+        """One pass over k for every tile of lanes; rows are counted from the block's first row."""
+        s, k = self.s, [Var(v.name, v.extent) for v in self.k]
+        lanes, i, j = Var("lanes", s.block // s.tile_lanes), Var("i", rows), Var("j", s.tile_lanes)
+        acc = Buf("acc", self.p.anchor.node.dtype, rows * s.tile_lanes, REG)
+        place = var(i) * s.tile_lanes + var(j)
+        lane = var(lanes) * s.tile_lanes + var(j)
+        row = first_row + var(i)
+        by = self.batch | self._k_by(k)
+        if self.plain_rows:
+            row_value = self.p.factor(self.p.row_factor, by | self._row_by(self.first_tile * s.tile_rows + row) | self._any_lane())
+        else:
+            row_value = load(self.rows_panel, row * self.k_extent + self._k_position(k))
+        if s.direct:
+            lane_value = self.p.factor(self.p.lane_factor, by | self._any_row() | self._lane_by(Index(), lane))
+        else:
+            lane_value = load(self.panel, self._k_position(k) * s.block + lane)
+        term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
+        total = row * s.block + lane
+        finish: Stmt = Store(self.sums, total, load(acc, place))
+        if self.k_parts > 1:
+            finish = Reduce(self.sums, total, "add", load(acc, place))
+        accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, s.tile_lanes, LANES, [term])])])
+        out = For(i, rows, UNROLL, [For(j, s.tile_lanes, LANES, [finish])])
+        return [For(lanes, lanes.extent, SERIAL, [Alloc(acc, 0), *accumulate, out])]
+
+    def _clear(self) -> Stmt:
+        z = Var("z", self.sums.size)
+        return For(z, self.sums.size, LANES, [Store(self.sums, var(z), const(0, self.sums.dtype))], 4)
+
+    def _epilogue(self) -> list[Stmt]:
+        s = self.s
+        row, line, lane = Var("row", self.block_rows), Var("line", s.lane_rows), Var("l", s.line)
+        at, position = self._block_lane(line, lane)
+        first = self.first_tile * s.tile_rows
+        by = self.batch | self._row_by(first + var(row)) | self._lane_by(at, var(lane))
+        done = load(self.sums, var(row) * s.block + position)
+        writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
+        inner = self._line_loops(line, lane, writes)
+        count = s.task_tiles * s.tile_rows
+        out: list[Stmt] = []
+        whole = self.tiles * s.tile_rows
+        if whole:
+            cut = self.tiles % s.task_tiles != 0
+            out.append(For(row, count, SERIAL, inner, base=first if cut else Index(), total=whole if cut else None))
+        if self.rest_rows:
+            out.append(self._in_last_part(self._rest_epilogue(whole)))
+        return out
+
+    def _rest_epilogue(self, whole: int) -> list[Stmt]:
+        s = self.s
+        row, line, lane = Var("row", self.rest_rows), Var("line", s.lane_rows), Var("l", s.line)
+        at, position = self._block_lane(line, lane)
+        in_block = Index(const=whole) - self.first_tile * s.tile_rows + var(row)
+        by = self.batch | self._row_by(var(row) + whole) | self._lane_by(at, var(lane))
+        done = load(self.sums, in_block * s.block + position)
+        writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
+        return [For(row, self.rest_rows, SERIAL, self._line_loops(line, lane, writes))]
+

@@ -1,0 +1,57 @@
+"""LLVM IR text to machine code. In: module text, a Target. Out: the bytes of an object file; optionally the IR and assembly."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ..target import Target
+
+# Explicit vectors need no vectoriser: the same run time as O2 at a sixth of its cost.
+_PASSES = ("sroa", "instruction_combine", "simplify_cfg", "new_gvn", "loop_strength_reduce", "dead_code_elimination")
+
+
+@cache
+def _llvm() -> Any:
+    """llvmlite's binding, with the native target set up once."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    llvm.initialize_native_asmparser()
+    return llvm
+
+
+def target_machine(target: Target) -> Any:
+    """A fresh target machine (an engine that takes one owns it)."""
+    triple = _llvm().Target.from_default_triple()
+    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=2, jit=True)
+
+
+@cache
+def _shared_machine(target: Target) -> Any:
+    return target_machine(target)
+
+
+def compile_text(text: str, target: Target, keep: dict[str, str] | None = None) -> bytes:
+    """Object code of a module; `keep` receives the optimised IR as "opt.ll" and the assembly as "s"."""
+    llvm = _llvm()
+    machine = _shared_machine(target)
+    module = llvm.parse_assembly(text)
+    module.triple = machine.triple
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    _optimise(llvm, machine, module)
+    if keep is not None:
+        keep["opt.ll"] = str(module)
+        keep["s"] = machine.emit_assembly(llvm.parse_assembly(keep["opt.ll"]))
+    return bytes(machine.emit_object(module))
+
+
+def _optimise(llvm: Any, machine: Any, module: Any) -> None:
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    passes = llvm.create_new_module_pass_manager()
+    for name in _PASSES:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(module, llvm.create_pass_builder(machine, options))

@@ -1,0 +1,59 @@
+"""Reductions: how values combine. In: an operation (add, max, mul), a dtype, values. Out: their combination, lanes too."""
+
+from __future__ import annotations
+
+from ...ir import dtype as dt
+from ...ir.dtype import DType
+from ..target import Target
+from .writer import Val, Writer, const_text, elem_type, integer
+
+
+def maximum(w: Writer, dtype: DType, a: Val, b: Val) -> Val:
+    """NumPy's: a if a >= b or a is NaN, else b. Written so that x86's max instruction fits, with b's NaN put back."""
+    a, b = w.same_lanes(a, b)
+    if dtype.kind == "b":
+        return w.binary("or", a, b)
+    if not dtype.is_float:
+        return w.call("smax" if dtype.kind == "i" else "umax", a, b)
+    larger = w.select(w.compare("ogt", b, a), b, a)
+    return w.select(w.compare("uno", b, b), b, larger)
+
+
+def fused(w: Writer, target: Target, a: Val, b: Val, c: Val) -> Val:
+    """a*b + c, rounded once where the target can."""
+    a, b, c = w.same_lanes(a, b, c)
+    if target.has_fma:
+        return w.call("fma", a, b, c)
+    return w.binary("fadd", w.binary("fmul", a, b), c)
+
+
+def identity(op: str, dtype: DType) -> Val:
+    """What changes nothing: -0.0 for a float sum, so that -0.0 stays."""
+    if op == "max":
+        value = dt.lowest(dtype)
+    elif dtype.kind == "b":
+        value = op == "mul"
+    else:
+        value = 1 if op == "mul" else -0.0 if dtype.is_float else 0
+    return Val(const_text(value, dtype), elem_type(dtype))
+
+
+def combined(w: Writer, op: str, dtype: DType, a: Val, b: Val) -> Val:
+    """a op b; of bools: or, or, and."""
+    if op == "max":
+        return maximum(w, dtype, a, b)
+    names = {"b": ("or", "and"), "f": ("fadd", "fmul")}.get(dtype.kind, ("add", "mul"))
+    return w.binary(names[op == "mul"], a, b)
+
+
+def across_lanes(w: Writer, op: str, dtype: DType, v: Val) -> Val:
+    """All lanes combined in a fixed order: upper half onto lower half."""
+    while v.w > 1:
+        half = v.w // 2
+        low, high = (_lanes(w, v, start, half) for start in (0, half))
+        v = combined(w, op, dtype, low, high)
+    return v
+
+
+def _lanes(w: Writer, v: Val, start: int, count: int) -> Val:
+    return w.shuffle(v, list(range(start, start + count))) if count > 1 else w.extract(v, integer(start))

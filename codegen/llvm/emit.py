@@ -1,0 +1,334 @@
+"""Loops to LLVM IR. In: a verified Loops whose transcendentals are expanded, a Target. Out: module text, a function a phase.
+
+    define void @<name>_p<i>(ptr %ctx, i64 %chunk, i64 %tid)
+
+%ctx points at i64 slots: the buffers' addresses, the params' values, the address of the status block {key, value}.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ...ir.graph import Node, Op, provenance
+from ...ir.index import Index, Var
+from ...ir.loop import Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
+from ..target import Target
+from . import memory
+from .combine import combined, fused
+from .expr import evaluate
+from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
+from .memory import Function
+from .plan import plan_phase, straight_groups
+from .writer import Val, Writer, integer, iota, vector_literal
+
+SITE_SHIFT = 40  # a Check's key is site << 40 | position
+
+
+_UNLIKELY = '!0 = !{!"branch_weights", i32 1, i32 4000}\n'
+
+
+def phase_name(loops: Loops, phase: int) -> str:
+    return f"{loops.name}_p{phase}"
+
+
+def emit(loops: Loops, target: Target) -> str:
+    """The module's text: the same for the same `show(loops)` and target."""
+    declared: set[str] = set()
+    with provenance(("", 0)):  # Nodes made by unrolling have no line of the user's
+        phases = [_phase(loops, i, target, declared) for i in range(len(loops.phases))]
+    return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _UNLIKELY])
+
+
+def _attributes(target: Target) -> str:
+    pairs = {"target-cpu": target.cpu, "no-trapping-math": "true", "frame-pointer": "none"}
+    if target.features:
+        pairs["target-features"] = target.features
+    if target.vector_bits == 512:
+        pairs["prefer-vector-width"] = "512"
+    return "attributes #0 = { nounwind " + " ".join(f'"{k}"="{v}"' for k, v in pairs.items()) + " }"
+
+
+class Emitter:
+    """One phase: walks its statements with a Function as state."""
+
+    def __init__(self, fn: Function) -> None:
+        self.fn = fn
+        self.w = fn.writer
+        self.scope = fn.scope
+        self.params: dict[Param, Val] = {}
+        self.status: Val | None = None
+        self.lanes: dict[object, Lanes] = {}
+
+    # ------------------------------------------------------------ statements
+
+    def body(self, body: list[Stmt]) -> None:
+        for s in body:
+            self.settle_for(s)
+            self.statement(s)
+
+    def settle_for(self, s: Stmt) -> None:
+        """Partial sums are added up before the first statement that LOADs or overwrites them."""
+        if not self.fn.unsettled:
+            return
+        wanted = reads([s]) | {t.buf for t in statements([s]) if isinstance(t, Store)}
+        for buf in [b for b in self.fn.unsettled if b in wanted]:
+            memory.settle(self.fn, buf)
+
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case Alloc():
+                memory.allocate(self.fn, s)
+            case Store():
+                self.store(s)
+            case Reduce():
+                self.reduce(s)
+            case Check():
+                self.check(s)
+            case If():
+                self.branch(s)
+            case For():
+                {"serial": self.serial, "unroll": self.unroll, "lanes": self.lanes_loop}[s.kind](s)
+
+    @property
+    def groups(self) -> range:
+        return range(len(self.scope.lanes.tails) if self.scope.lanes else 1)
+
+    def evaluate_all(self, nodes: list[Node], group: int) -> list[Val]:
+        return [evaluate(self.fn, n, group) for n in nodes]
+
+    def store(self, s: Store) -> None:
+        values = []
+        for group in self.groups:
+            self.evaluate_all(needed(s.index, s.mask), group)
+            values.append(evaluate(self.fn, s.value, group))
+        for group, value in enumerate(values):
+            memory.store(self.fn, s.buf, s.index, s.mask, value, group)
+
+    def reduce(self, s: Reduce) -> None:
+        fuse = s.op == "add" and s.value.op is Op.MUL and s.value.dtype.is_float and not self.combines_lanes(s)
+        values = []
+        for group in self.groups:
+            self.evaluate_all(needed(s.index, s.mask), group)
+            values.append(self.evaluate_all(list(s.value.src) if fuse else [s.value], group))
+        for group, parts in enumerate(values):
+            self.reduce_group(s, parts, group)
+
+    def reduce_group(self, s: Reduce, parts: list[Val], group: int) -> None:
+        def update(old: Val) -> Val:
+            if len(parts) == 2:
+                return fused(self.w, self.fn.target, parts[0], parts[1], old)
+            return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
+
+        memory.reduce(self.fn, s.buf, s.index, s.op, s.mask, parts[0], update, group)
+
+    def combines_lanes(self, s: Reduce) -> bool:
+        """Whether lanes are combined with each other before they reach the buffer."""
+        lanes = self.scope.lanes
+        if lanes is None or s.buf in lanes.lanewise:
+            return False
+        stride = lanes.stride(s.index)
+        return stride is None or (stride == 0 and s.buf.space != "reg")
+
+    def branch(self, s: If) -> None:
+        self.evaluate_all(index_values(s.cond), 0)
+        with self.maybe(mask_value(self.scope, s.cond, 0)):
+            self.body(s.body)
+
+    @contextmanager
+    def maybe(self, cond: Val | None) -> Iterator[None]:
+        """A branch after which partial sums count as unsettled if they did before."""
+        before = dict(self.fn.unsettled)
+        with self.w.when(cond):
+            yield
+        self.fn.unsettled = {**before, **self.fn.unsettled}
+
+    def check(self, s: Check) -> None:
+        for group in self.groups:
+            index = evaluate(self.fn, s.index, group)
+            self.evaluate_all(s.position.values(), group)
+            bad = self.w.compare("uge", index, integer(s.extent))
+            if self.scope.lanes and index.w == 1:
+                bad = self.w.splat(bad, self.scope.lanes.w)
+            bad_lanes = both(self.w, bad, self.scope.lanes.tails[group] if self.scope.lanes else None)
+            assert bad_lanes is not None
+            with self.w.when(self.w.any_lane(bad_lanes), unlikely=True):
+                self.report(s, index, bad_lanes, group)
+
+    def report(self, s: Check, index: Val, bad: Val, group: int) -> None:
+        """Status becomes this failure unless it holds one of a lower position."""
+        assert self.status is not None
+        w = self.w
+        if bad.w == 1:
+            value, position = index, scalar_index(self.scope, s.position, group)
+        else:
+            lane = self.first_lane(bad)
+            value = w.extract(w.splat(index, bad.w), lane)
+            position = w.extract(vector_index(self.scope, s.position, group, 64), lane)
+        key = w.binary("or", position, integer(s.site << SITE_SHIFT))
+        old = w.now(f"atomicrmw umin {self.status}, {key} monotonic", "i64")
+        with w.when(w.compare("ult", key, old)):
+            w.store(value, w.offset(self.status, "i64", integer(1)), 8)
+
+    def first_lane(self, bad: Val) -> Val:
+        bits = f"i{bad.w}"
+        packed = self.w.pure(f"bitcast {bad} to {bits}", bits, 1, bad)
+        lane = self.w.intrinsic(f"llvm.cttz.{bits}", bits, 1, packed, Val("true", "i1"))
+        return lane if bits == "i64" else self.w.convert("zext", lane, "i64")
+
+    # ------------------------------------------------------------ loops
+
+    def extent(self, e: Extent) -> Val:
+        return self.params[e] if isinstance(e, Param) else integer(e)
+
+    def trips(self, s: For) -> Val:
+        """How often the loop runs: its extent, cut at `total`; may be negative."""
+        if s.total is None:
+            return self.extent(s.extent)
+        self.evaluate_all(s.base.values(), 0)
+        left = self.w.subtract(self.extent(s.total), scalar_index(self.scope, s.base, 0))
+        return self.w.minimum(self.extent(s.extent), left)
+
+    def unless_empty(self, n: Val) -> Val | None:
+        return None if n.literal else self.w.compare("sgt", n, integer(0))
+
+    def substituted(self, s: For, value: int) -> list[Stmt]:
+        return Substitution({s.var: Index(const=value)}).body(s.body)
+
+    def serial(self, s: For) -> None:
+        n = self.trips(s)
+        if n.literal and int(n.text) <= 1:
+            if int(n.text) == 1:
+                self.body(self.substituted(s, 0))
+            return
+        with self.maybe(self.unless_empty(n)), self.loop(s, integer(0), n, 1) as i:
+            self.scope.vars[s.var] = i
+            self.body(s.body)
+
+    @contextmanager
+    def loop(self, s: For, start: Val, stop: Val, step: int) -> Iterator[Val]:
+        """A rotated loop around statements: what they write is unknown from one turn to the next."""
+        written = writes(s.body)
+        for buf in written:
+            self.w.forget(buf)
+        before = dict(self.fn.unsettled)
+        self.fn.unsettled.update(dict.fromkeys(b for b in self.fn.partials if b in written))
+        with self.w.counted(start, stop, step, written) as i:
+            yield i
+        self.fn.unsettled = {**before, **self.fn.unsettled}
+
+    def unroll(self, s: For) -> None:
+        assert isinstance(s.extent, int)
+        for i in range(s.extent):
+            with self.maybe(self.before_total(s, i)):
+                self.body(self.substituted(s, i))
+
+    def before_total(self, s: For, i: int) -> Val | None:
+        """base + i < total, None where that is certain."""
+        if s.total is None:
+            return None
+        self.evaluate_all(s.base.values(), 0)
+        position = scalar_index(self.scope, s.base + i, 0)
+        if position.literal and isinstance(s.total, int):
+            return None if int(position.text) < s.total else Val("false", "i1")
+        return self.w.compare("slt", position, self.extent(s.total))
+
+    # ------------------------------------------------------------ lanes
+
+    def lanes_loop(self, s: For) -> None:
+        n, w = self.trips(s), self.fn.plan.widths[s.var]
+        if s.extent == 1:
+            with self.maybe(self.unless_empty(n)):
+                self.body(self.substituted(s, 0) if n.text != "0" else [])
+        elif straight_groups(s, w) is not None:
+            self.straight(s, w, integer(0), n, -(-int(str(s.extent)) // w))
+        elif n.literal:
+            self.fixed_lanes(s, w, int(n.text))
+        else:
+            self.counted_lanes(s, w, n)
+
+    def fixed_lanes(self, s: For, w: int, n: int) -> None:
+        """A main loop of full vectors and, as straight-line code, the rest."""
+        step = w * s.unroll
+        main = n // step * step if n // step > 1 else 0
+        if main:
+            with self.loop(s, integer(0), integer(main), step) as i:
+                self.vectors(s, w, i, [None] * s.unroll)
+        if n > main:
+            self.straight(s, w, integer(main), integer(n - main), -(-(n - main) // w))
+
+    def counted_lanes(self, s: For, w: int, n: Val) -> None:
+        """A main loop of full vectors, then masked vectors for the rest."""
+        step = w * s.unroll
+        main = self.w.binary("sub", n, self.w.binary("srem", n, integer(step)))
+        with self.maybe(self.w.compare("sgt", main, integer(0))), self.loop(s, integer(0), main, step) as i:
+            self.vectors(s, w, i, [None] * s.unroll)
+        rest = self.w.compare("sgt", self.w.binary("srem", n, integer(step)), integer(0))
+        with self.maybe(rest), self.loop(s, main, n, w) as i:
+            self.vectors(s, w, i, [self.tail(w, self.w.binary("sub", n, i), 0)])
+
+    def straight(self, s: For, w: int, base: Val, n: Val, groups: int) -> None:
+        self.vectors(s, w, base, [self.tail(w, n, group * w) for group in range(groups)])
+
+    def tail(self, w: int, n: Val, first: int) -> Val | None:
+        """Which lanes of the vector that starts at `first` are below n."""
+        if n.literal:
+            left = int(n.text) - first
+            return None if left >= w else vector_literal("i1", (str(lane < left).lower() for lane in range(w)))
+        short = self.w.convert("trunc", self.w.minimum(n, integer(1 << 30)), "i32")
+        return self.w.compare("slt", iota(w, 32, first), short)
+
+    def vectors(self, s: For, w: int, base: Val, tails: list[Val | None]) -> None:
+        """The body once for a step of vectors, statement by statement for all of them."""
+        private = {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
+        key = (s.var, w, base.text, self.w.depth, tuple(t and t.text for t in tails), frozenset(private))
+        if key not in self.lanes:
+            self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private)
+        self.scope.vars[s.var], self.scope.lanes = base, self.lanes[key]
+        self.body(s.body)
+        self.scope.lanes = None
+
+
+# ---------------------------------------------------------------- a phase
+
+
+def _phase(loops: Loops, number: int, target: Target, declared: set[str]) -> str:
+    phase, writer = loops.phases[number], Writer(declared)
+    fn = Function(writer, target, Scope(writer), plan_phase(phase, target))
+    emitter = Emitter(fn)
+    _bind_arguments(emitter, loops, phase)
+    chunk: Var = phase.var
+    fn.scope.vars[chunk] = Val("%chunk", "i64")
+    with emitter.maybe(_chunk_in_range(emitter, phase)):
+        emitter.body(phase.body)
+    return writer.function(phase_name(loops, number), "ptr %ctx, i64 %chunk, i64 %tid")
+
+
+def _chunk_in_range(emitter: Emitter, phase: For) -> Val | None:
+    if phase.total is None:
+        return None
+    position = scalar_index(emitter.scope, phase.base + Index({phase.var: 1}), 0)
+    return emitter.w.compare("slt", position, emitter.extent(phase.total))
+
+
+def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
+    """Loads what the phase uses from the context."""
+    used = _used_buffers(phase)
+    for slot, buf in enumerate(loops.buffers):
+        if buf in used:
+            emitter.fn.base[buf] = _slot(emitter.w, slot, "ptr")
+    extents = [e for s in statements([phase]) if isinstance(s, For) for e in (s.extent, s.total)]
+    for slot, param in enumerate(loops.params, len(loops.buffers)):
+        if param in extents:
+            emitter.params[param] = _slot(emitter.w, slot, "i64")
+    if any(isinstance(s, Check) for s in statements(phase.body)):
+        emitter.status = _slot(emitter.w, len(loops.buffers) + len(loops.params), "ptr")
+
+
+def _used_buffers(phase: For) -> set[Buf]:
+    return reads(phase.body) | writes(phase.body)
+
+
+def _slot(w: Writer, slot: int, elem: str) -> Val:
+    return w.load(w.offset(Val("%ctx", "ptr"), "i64", integer(slot)), elem, 1, 8, 0)

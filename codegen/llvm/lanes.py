@@ -1,0 +1,261 @@
+"""Indexes and masks over scalars and lanes. In: Index, Range, the lane variable's place. Out: scalar or vector values.
+
+The lane variable takes W consecutive values from a multiple of W on; a group is one such vector, and an
+unrolled step has several. The stride of an Index is what it grows by from lane to lane, if that is one number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import gcd
+
+from ...ir.graph import Node, Op
+from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var
+from ...ir.loop import Buf
+from ...ir.loop_walk import index_values, operands, variables
+from .writer import Val, Writer, integer, iota
+
+
+@dataclass(eq=False)
+class Lanes:
+    """An open LANES loop: its variable is `base` in lane 0 of group 0; a tail says which lanes of a group are in range."""
+
+    var: Var
+    w: int
+    base: Val
+    tails: list[Val | None]
+    level: int  # of the region its body stands in
+    lanewise: set[Buf]  # REG buffers allocated inside: one copy a lane
+    varies: dict[Node, bool] = field(default_factory=dict)
+
+    def shift(self, index: Index, group: int) -> Index:
+        """The index in lane 0 of a group, in terms of the variable in group 0."""
+        if group == 0 or self.var not in index.vars():
+            return index
+        return index.substitute({self.var: Index({self.var: 1}, group * self.w)})
+
+    def varying(self, root: Node) -> bool:
+        """Whether a Node may differ between lanes."""
+        stack = [root]
+        while stack:
+            n = stack[-1]
+            missing = [o for o in operands(n) if o not in self.varies]
+            if missing:
+                stack.extend(missing)
+            else:
+                stack.pop()
+                self.varies[n] = self._varies_itself(n) or any(self.varies[o] for o in operands(n))
+        return self.varies[root]
+
+    def _varies_itself(self, n: Node) -> bool:
+        return self.var in variables(n) or (n.op is Op.LOAD and n.arg[0] in self.lanewise)
+
+    def index_varies(self, index: Index) -> bool:
+        return self.var in index.vars() or any(self.varying(v) for v in index.values())
+
+    def mask_varies(self, mask: Mask) -> bool:
+        return any(self.index_varies(r.index) for r in mask)
+
+    def stride(self, index: Index) -> int | None:
+        """What the index grows by from lane to lane; None where that is not one number."""
+        total = 0
+        for term, coef in index.terms:
+            step = self._term_stride(term)
+            if step is None:
+                return None
+            total += coef * step
+        return total
+
+    def _term_stride(self, term: object) -> int | None:
+        match term:
+            case Var():
+                return int(term is self.var)
+            case Value(n, _):
+                return None if self.varying(n) else 0
+            case Div(index, by):
+                step = self.stride(index)
+                return 0 if step == 0 or (step and self._within(index, step, by)) else None
+            case Mod(index, by):
+                step = self.stride(index)
+                return step if step == 0 or (step and self._within(index, step, by)) else None
+        raise AssertionError(term)
+
+    def _within(self, index: Index, step: int, by: int) -> bool:
+        """Whether no two lanes of a group lie in different blocks of `by`."""
+        block = gcd(by, index.const)
+        for term, coef in index.terms:
+            block = gcd(block, coef * self.w if term is self.var else coef)
+        return 0 < step * (self.w - 1) < block
+
+
+@dataclass
+class Scope:
+    """What names mean at this place of a function."""
+
+    writer: Writer
+    vars: dict[Var, Val] = field(default_factory=dict)
+    lanes: Lanes | None = None
+
+    def key(self, n: Node, group: int) -> object:
+        """The memo key of a Node: per group where its lanes differ."""
+        return (n, self.lanes, group) if self.lanes and self.lanes.varying(n) else n
+
+    def value(self, n: Node, group: int) -> Val | None:
+        return self.writer.known(self.key(n, group))
+
+
+def _block(scope: Scope, term: Div | Mod | Value | Var, group: int) -> Val:
+    """A term in lane 0 of a group, whose index is already shifted to that group."""
+    w = scope.writer
+    match term:
+        case Var():
+            return scope.vars[term]
+        case Value(n, extent):
+            found = scope.value(n, group)
+            assert found is not None
+            return _clamped(w, found, extent)
+        case Div(index, by):
+            return _divide(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
+        case Mod(index, by):
+            return _remainder(w, scalar_index(scope, index, group, shifted=True), by, index.bounds[0])
+
+
+def _clamped(w: Writer, v: Val, extent: int) -> Val:
+    """0 where a gathered index is out of range: a Check reports it, memory stays safe."""
+    return w.select(w.compare("ult", v, integer(extent)), v, integer(0))
+
+
+def _divide(w: Writer, v: Val, by: int, least: int) -> Val:
+    """floor(v / by), knowing v >= least."""
+    if least >= 0:
+        return w.binary("udiv", v, Val(str(by), v.type))
+    if by & (by - 1) == 0:
+        return w.binary("ashr", v, Val(str(by.bit_length() - 1), v.type))
+    blocks = -(least // by)
+    return w.add(w.binary("udiv", w.add(v, Val(str(blocks * by), v.type)), Val(str(by), v.type)), Val(str(-blocks), v.type))
+
+
+def _remainder(w: Writer, v: Val, by: int, least: int) -> Val:
+    if by & (by - 1) == 0:
+        return w.binary("and", v, Val(str(by - 1), v.type))
+    return w.binary("sub", v, w.mul(_divide(w, v, by, least), by))
+
+
+def _ordered_terms(scope: Scope, index: Index, group: int) -> list[Val]:
+    """Every term times its coefficient, those of outer loops first."""
+    parts = [scope.writer.mul(_block(scope, t, group), c) for t, c in index.terms]
+    return sorted(parts, key=lambda v: v.level)
+
+
+def scalar_index(scope: Scope, index: Index, group: int, shifted: bool = False) -> Val:
+    """The index (in lane 0 of a group) as an i64."""
+    if scope.lanes and not shifted:
+        index = scope.lanes.shift(index, group)
+    total = integer(0)
+    for part in _ordered_terms(scope, index, group):
+        total = scope.writer.add(total, part)
+    return scope.writer.add(total, integer(index.const))
+
+
+def pointer(scope: Scope, base: Val, elem: str, index: Index, group: int) -> Val:
+    """Where element `index` (in lane 0 of a group) of an array is: outer loops' part first, the constant last."""
+    w = scope.writer
+    if scope.lanes:
+        index = scope.lanes.shift(index, group)
+    pending, ptr = integer(0), base
+    for part in _ordered_terms(scope, index, group):
+        if part.level > pending.level and pending.text != "0":
+            ptr, pending = w.offset(ptr, elem, pending), integer(0)
+        pending = w.add(pending, part)
+    return w.offset(w.offset(ptr, elem, pending), elem, integer(index.const))
+
+
+_LIMIT = 1 << 31
+
+
+def index_bits(index: Index) -> int:
+    """32 where every step of its evaluation fits, else 64."""
+    size = abs(index.const) + sum(abs(c) * (1 + max(map(abs, t.bounds))) for t, c in index.terms)
+    inner = [t.index for t, _ in index.terms if isinstance(t, Div | Mod)]
+    return 32 if 2 * size < _LIMIT and all(index_bits(i) == 32 for i in inner) else 64
+
+
+def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
+    """The index in every lane of a group, as `bits`-wide integers."""
+    w, lanes = scope.writer, scope.lanes
+    assert lanes is not None
+    stride = lanes.stride(index)
+    if stride is not None:
+        first = _narrow(w, scalar_index(scope, index, group), bits)
+        return w.add(w.splat(first, lanes.w), iota(lanes.w, bits, step=stride)) if stride else w.splat(first, lanes.w)
+    uniform = Index({t: c for t, c in index.terms if lanes.stride(Index({t: 1})) is not None}, index.const)
+    total = vector_index(scope, uniform, group, bits)
+    for term, coef in index.terms:
+        if lanes.stride(Index({term: 1})) is None:
+            total = w.add(total, w.mul(_vector_term(scope, term, group, bits), coef))
+    return total
+
+
+def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
+    w = scope.writer
+    match term:
+        case Value(n, extent):
+            found = scope.value(n, group)
+            assert found is not None
+            return _narrow(w, _clamped(w, found, extent), bits)
+        case Div(index, by):
+            return _divide(w, vector_index(scope, index, group, bits), by, index.bounds[0])
+        case Mod(index, by):
+            return _remainder(w, vector_index(scope, index, group, bits), by, index.bounds[0])
+    raise AssertionError(term)
+
+
+def _narrow(w: Writer, v: Val, bits: int) -> Val:
+    if v.type == f"i{bits}":
+        return v
+    return Val(v.text, f"i{bits}", v.w) if v.literal and v.w == 1 else w.convert("trunc", v, f"i{bits}")
+
+
+# ---------------------------------------------------------------- masks
+
+
+def both(w: Writer, a: Val | None, b: Val | None) -> Val | None:
+    """a and b, where None always holds."""
+    if a is None or b is None:
+        return a or b
+    return w.binary("and", a, b)
+
+
+def mask_value(scope: Scope, mask: Mask, group: int) -> Val | None:
+    """The mask as an i1 or a vector of them; None where it always holds."""
+    out: Val | None = None
+    for r in mask:
+        if not r.always:
+            out = both(scope.writer, out, _range_value(scope, r, group))
+    return out
+
+
+def _range_value(scope: Scope, r: Range, group: int) -> Val:
+    """lo <= index < hi as one unsigned comparison."""
+    if r.never:
+        return Val("false", "i1")
+    varying = scope.lanes is not None and scope.lanes.stride(r.index) != 0
+    shifted = r.index - r.lo
+    if not varying:
+        return scope.writer.compare("ult", scalar_index(scope, shifted, group), integer(r.hi - r.lo))
+    bits = 32 if index_bits(shifted) == 32 and r.hi - r.lo < _LIMIT else 64
+    return scope.writer.compare("ult", vector_index(scope, shifted, group, bits), integer(r.hi - r.lo, bits))
+
+
+def tail_of(scope: Scope, group: int) -> Val | None:
+    return scope.lanes.tails[group] if scope.lanes else None
+
+
+def active(scope: Scope, mask: Mask, group: int) -> Val | None:
+    """The mask together with the loop's tail."""
+    return both(scope.writer, mask_value(scope, mask, group), tail_of(scope, group))
+
+
+def needed(index: Index, mask: Mask = ()) -> list[Node]:
+    """The Nodes to evaluate before an index and a mask can be."""
+    return [*index.values(), *index_values(mask)]

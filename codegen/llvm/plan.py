@@ -1,0 +1,108 @@
+"""What emission must know beforehand. In: a phase, a Target. Out: lanes and groups of LANES loops, use of REG buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir.graph import Node, Op
+from ...ir.index import Index, Var
+from ...ir.loop import LANES, REG, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loop_walk import postorder, roots, statements
+from ..target import Target
+from .lanes import Lanes
+from .writer import integer
+
+STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
+
+
+@dataclass
+class Use:
+    """How LANES loops use a REG buffer: as an array sliced in vectors, or as partial sums {width: groups}."""
+
+    slice: int = 0
+    op: str = ""
+    partials: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass
+class Plan:
+    widths: dict[Var, int] = field(default_factory=dict)
+    groups: dict[Var, int] = field(default_factory=dict)  # at most so many vectors at once
+    uses: dict[Buf, Use] = field(default_factory=dict)
+
+    def slice_width(self, buf: Buf, target: Target) -> int:
+        """The vectors by which a private array is filled."""
+        if buf.space != REG:
+            return target.lanes(8 * buf.dtype.itemsize)
+        return max(1, self.uses[buf].slice) if buf in self.uses else 1
+
+
+def lane_width(loop: For, target: Target) -> int:
+    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer."""
+    dtypes = [b.dtype for s in statements(loop.body) if isinstance(s, Store | Reduce | Alloc) for b in (s.buf,)]
+    dtypes += [n.dtype for n in postorder(_value_roots(loop.body)) if n.op not in (Op.VAR, Op.CONST)]
+    floats = [d.bits for d in dtypes if d.is_float]
+    return target.lanes(max(floats or [max(8, d.bits) for d in dtypes] or [64]))
+
+
+def _value_roots(body: list[Stmt]) -> list[Node]:
+    """What is computed, index arithmetic left out."""
+    return [s.value for s in statements(body) if isinstance(s, Store | Reduce)]
+
+
+def straight_groups(loop: For, w: int) -> int | None:
+    """The number of vectors if the loop is short enough for straight-line code."""
+    if not isinstance(loop.extent, int):
+        return None
+    count = -(-loop.extent // w)
+    return count if count <= max(STRAIGHT, loop.unroll) else None
+
+
+def plan_phase(phase: For, target: Target) -> Plan:
+    plan = Plan()
+    loops = [s for s in statements(phase.body) if isinstance(s, For) and s.kind == LANES]
+    for s in loops:  # loops that share a variable share the narrowest width
+        plan.widths[s.var] = min(lane_width(s, target), plan.widths.get(s.var, 1 << 20))
+    for s in loops:
+        plan.groups[s.var] = max(straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1))
+    _visit(plan, phase.body, None, set())
+    return plan
+
+
+def _visit(plan: Plan, body: list[Stmt], lanes: Var | None, inside: set[Buf]) -> None:
+    """`inside`: buffers allocated inside the LANES loop of `lanes`."""
+    for s in body:
+        match s:
+            case For() if s.kind == LANES:
+                _visit(plan, s.body, s.var, set())
+            case For() | If():
+                _visit(plan, s.body, lanes, inside)
+            case Alloc():
+                inside.add(s.buf)
+            case Store() | Reduce() if lanes:
+                _note_write(plan, s, lanes, inside)
+        if lanes:
+            _note_loads(plan, s, lanes)
+
+
+def _note_write(plan: Plan, s: Store | Reduce, lanes: Var, inside: set[Buf]) -> None:
+    if s.buf.space != REG or s.buf in inside:
+        return
+    use = plan.uses.setdefault(s.buf, Use())
+    if _moves(plan, s.index, lanes):
+        use.slice = use.slice or plan.widths[lanes]
+    elif isinstance(s, Reduce):
+        use.op, w = s.op, plan.widths[lanes]
+        use.partials[w] = max(use.partials.get(w, 1), plan.groups[lanes])
+
+
+def _note_loads(plan: Plan, s: Stmt, lanes: Var) -> None:
+    for n in postorder(roots(s)):
+        if n.op is Op.LOAD and n.arg[0].space == REG and _moves(plan, n.arg[1], lanes):
+            use = plan.uses.setdefault(n.arg[0], Use())
+            use.slice = use.slice or plan.widths[lanes]
+
+
+def _moves(plan: Plan, index: Index, lanes: Var) -> bool:
+    """Whether the index differs between the lanes of a vector."""
+    return Lanes(lanes, plan.widths[lanes], integer(0), [], 0, set()).stride(index) != 0

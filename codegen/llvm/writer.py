@@ -1,0 +1,344 @@
+"""LLVM IR text, one method a construct. In: values with their type, lanes and level. Out: one function's text.
+
+A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
+the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the
+loops it does not depend on (LLVM could not move the loads there, since arguments may alias).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from ...ir.dtype import DType
+from ...ir.loop import Buf
+
+
+@dataclass(frozen=True, slots=True)
+class Val:
+    """An SSA name or a literal; `w` lanes (1: a scalar) of the LLVM type `type`."""
+
+    text: str
+    type: str
+    w: int = 1
+    level: int = 0
+
+    @property
+    def full(self) -> str:
+        return vector_type(self.type, self.w)
+
+    @property
+    def literal(self) -> bool:
+        return not self.text.startswith("%")
+
+    def __str__(self) -> str:
+        return f"{self.full} {self.text}"
+
+
+def vector_type(elem: str, w: int) -> str:
+    return elem if w == 1 else f"<{w} x {elem}>"
+
+
+def elem_type(dtype: DType) -> str:
+    """The type of a value in registers."""
+    if dtype.is_float:
+        return {32: "float", 64: "double"}[dtype.bits]
+    return f"i{dtype.bits}"
+
+
+def memory_type(dtype: DType) -> str:
+    """The type of an element in memory: a bool is one byte."""
+    return "i8" if dtype.kind == "b" else elem_type(dtype)
+
+
+def suffix(elem: str, w: int) -> str:
+    """The type as intrinsic names spell it."""
+    short = {"float": "f32", "double": "f64"}.get(elem, elem)
+    return short if w == 1 else f"v{w}{short}"
+
+
+def const_text(value: float | int | bool, dtype: DType) -> str:
+    """A literal of any dtype, floats by their bits."""
+    if dtype.is_float:
+        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
+    return str(bool(value)).lower() if dtype.kind == "b" else str(int(value))
+
+
+def integer(value: int, bits: int = 64) -> Val:
+    return Val(str(value), f"i{bits}")
+
+
+def vector_literal(elem: str, items: Iterable[str]) -> Val:
+    texts = list(items)
+    if len(set(texts)) == 1:
+        return Val(f"splat ({elem} {texts[0]})", elem, len(texts))
+    return Val("<" + ", ".join(f"{elem} {t}" for t in texts) + ">", elem, len(texts))
+
+
+def iota(w: int, bits: int, start: int = 0, step: int = 1) -> Val:
+    return vector_literal(f"i{bits}", (str(start + step * lane) for lane in range(w)))
+
+
+Line = Union[str, "Spot"]
+
+
+@dataclass
+class Spot:
+    """A place in the text that can still grow, and the block it ends in."""
+
+    label: str
+    lines: list[Line] = field(default_factory=list)
+
+    def flat(self) -> Iterator[str]:
+        stack: list[Iterator[Line]] = [iter(self.lines)]
+        while stack:
+            line = next(stack[-1], None)
+            if line is None:
+                stack.pop()
+            elif isinstance(line, Spot):
+                stack.append(iter(line.lines))
+            else:
+                yield line
+
+
+@dataclass
+class Region:
+    """An open loop (`front`: the spot before it) or branch (`barrier`: nothing inside may move out)."""
+
+    spot: Spot
+    front: Spot | None = None
+    barrier: bool = False
+    writes: frozenset[Buf] = frozenset()  # by any statement of the loop
+    memo: dict[Hashable, Val] = field(default_factory=dict)
+    loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
+
+
+class Writer:
+    def __init__(self, declared: set[str]) -> None:
+        self.allocas: list[str] = []
+        self.regions = [Region(Spot("start"))]
+        self.declared = declared
+        self.names = 0
+
+    # ------------------------------------------------------------ where text goes
+
+    @property
+    def depth(self) -> int:
+        return len(self.regions) - 1
+
+    @property
+    def here(self) -> Spot:
+        return self.regions[-1].spot
+
+    @property
+    def barrier(self) -> int:
+        """The least level at which anything may be written now."""
+        return next((d for d in range(self.depth, 0, -1) if self.regions[d].barrier), 0)
+
+    def spot(self, level: int) -> Spot:
+        spot = self.here if level == self.depth else self.regions[level + 1].front
+        assert spot is not None
+        return spot
+
+    def fresh(self, hint: str = "t") -> str:
+        self.names += 1
+        return f"{hint}{self.names}"
+
+    def line(self, text: str) -> None:
+        self.here.lines.append("  " + text)
+
+    def label(self, name: str) -> None:
+        self.here.lines.append(f"{name}:")
+        self.here.label = name
+
+    def branch(self, target: str) -> None:
+        self.line(f"br label %{target}")
+
+    def branch_if(self, cond: Val, yes: str, no: str, unlikely: bool = False) -> None:
+        self.line(f"br i1 {cond.text}, label %{yes}, label %{no}" + (", !prof !0" if unlikely else ""))
+
+    # ------------------------------------------------------------ values
+
+    def known(self, key: Hashable) -> Val | None:
+        for region in reversed(self.regions):
+            if key in region.memo:
+                return region.memo[key]
+        return None
+
+    def remember(self, key: Hashable, value: Val, bufs: Iterable[Buf] = ()) -> Val:
+        region = self.regions[max(value.level, self.barrier)]
+        region.memo[key] = value
+        for b in bufs:
+            region.loaded.setdefault(b, []).append(key)
+        return value
+
+    def forget(self, buf: Buf) -> None:
+        """buf is about to change: values that depend on its contents are no longer known."""
+        for region in self.regions:
+            for key in region.loaded.pop(buf, ()):
+                region.memo.pop(key, None)
+
+    def emit(self, rhs: str, elem: str, w: int, level: int) -> Val:
+        """A new value written at this level."""
+        level = max(level, self.barrier)
+        value = Val(f"%{self.fresh()}", elem, w, level)
+        self.spot(level).lines.append(f"  {value.text} = {rhs}")
+        return value
+
+    def now(self, rhs: str, elem: str, w: int = 1) -> Val:
+        """A value that must be written here (it depends on memory, or on control flow)."""
+        return self.emit(rhs, elem, w, self.depth)
+
+    def pure(self, rhs: str, elem: str, w: int, *on: Val) -> Val:
+        """A value that depends on nothing but `on`: written once."""
+        found = self.known(rhs)
+        return found or self.remember(rhs, self.emit(rhs, elem, w, max((v.level for v in on), default=0)))
+
+    def binary(self, op: str, a: Val, b: Val) -> Val:
+        a, b = self.same_lanes(a, b)
+        return self.pure(f"{op} {a}, {b.text}", a.type, a.w, a, b)
+
+    def compare(self, predicate: str, a: Val, b: Val) -> Val:
+        a, b = self.same_lanes(a, b)
+        op = "fcmp" if a.type in ("float", "double") else "icmp"
+        return self.pure(f"{op} {predicate} {a}, {b.text}", "i1", a.w, a, b)
+
+    def select(self, cond: Val, yes: Val, no: Val) -> Val:
+        cond, yes, no = self.same_lanes(cond, yes, no)
+        return self.pure(f"select {cond}, {yes}, {no}", yes.type, yes.w, cond, yes, no)
+
+    def convert(self, op: str, a: Val, elem: str) -> Val:
+        return self.pure(f"{op} {a} to {vector_type(elem, a.w)}", elem, a.w, a)
+
+    def call(self, name: str, *args: Val, flags: str = "") -> Val:
+        """llvm.name over values of one type, with a result of that type."""
+        args = self.same_lanes(*args)
+        return self.intrinsic(f"llvm.{name}.{suffix(args[0].type, args[0].w)}", args[0].type, args[0].w, *args, flags=flags)
+
+    def intrinsic(self, name: str, elem: str, w: int, *args: Val, flags: str = "") -> Val:
+        full = vector_type(elem, w)
+        self.declare(full, name, *(a.full for a in args))
+        return self.pure(f"call {flags}{full} @{name}({', '.join(map(str, args))})", elem, w, *args)
+
+    def declare(self, result: str, name: str, *params: str) -> None:
+        self.declared.add(f"declare {result} @{name}({', '.join(params)})")
+
+    def splat(self, v: Val, w: int) -> Val:
+        if v.w == w:
+            return v
+        if v.literal:
+            return Val(f"splat ({v})", v.type, w)
+        full = vector_type(v.type, w)
+        first = self.pure(f"insertelement {full} poison, {v}, i64 0", v.type, w, v)
+        return self.shuffle(first, [0] * w)
+
+    def same_lanes(self, *values: Val) -> tuple[Val, ...]:
+        w = max(v.w for v in values)
+        return tuple(self.splat(v, w) for v in values)
+
+    def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
+        """Lanes picked from a, then b."""
+        picks = vector_literal("i32", map(str, lanes))
+        second = str(b) if b else f"{a.full} poison"
+        return self.pure(f"shufflevector {a}, {second}, {picks}", a.type, len(lanes), a, *([b] if b else []))
+
+    def extract(self, v: Val, lane: Val) -> Val:
+        return self.pure(f"extractelement {v}, {lane}", v.type, 1, v, lane)
+
+    def insert(self, v: Val, x: Val, lane: int) -> Val:
+        return self.pure(f"insertelement {v}, {x}, i64 {lane}", v.type, v.w, v, x)
+
+    def any_lane(self, cond: Val) -> Val:
+        if cond.w == 1:
+            return cond
+        return self.intrinsic(f"llvm.vector.reduce.or.v{cond.w}i1", "i1", 1, cond)
+
+    # ------------------------------------------------------------ index arithmetic, constants folded
+
+    def add(self, a: Val, b: Val) -> Val:
+        if a.literal and b.literal and a.w == b.w == 1:
+            return Val(str(int(a.text) + int(b.text)), a.type)
+        if b.literal and b.text == "0":
+            return a
+        return b if a.literal and a.text == "0" else self.binary("add", a, b)
+
+    def mul(self, a: Val, by: int) -> Val:
+        if a.literal and a.w == 1:
+            return Val(str(int(a.text) * by), a.type)
+        return a if by == 1 else self.binary("mul", a, Val(str(by), a.type))
+
+    def subtract(self, a: Val, b: Val) -> Val:
+        return integer(int(a.text) - int(b.text)) if a.literal and b.literal else self.binary("sub", a, b)
+
+    def minimum(self, a: Val, b: Val) -> Val:
+        if a.literal and b.literal:
+            return a if int(a.text) <= int(b.text) else b
+        return self.call("smin", a, b)
+
+    # ------------------------------------------------------------ memory
+
+    def alloca(self, elem: str, count: int) -> Val:
+        name = f"%{self.fresh('m')}"
+        self.allocas.append(f"  {name} = alloca [{count} x {elem}], align 64")
+        return Val(name, "ptr")
+
+    def offset(self, base: Val, elem: str, by: Val) -> Val:
+        if by.literal and by.w == 1 and by.text == "0":
+            return base
+        return self.pure(f"getelementptr {elem}, {base}, {by}", "ptr", by.w, base, by)
+
+    def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
+        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level))
+
+    def store(self, value: Val, ptr: Val, align: int) -> None:
+        self.line(f"store {value}, {ptr}, align {align}")
+
+    # ------------------------------------------------------------ control flow
+
+    @contextmanager
+    def when(self, cond: Val | None, unlikely: bool = False) -> Iterator[None]:
+        """A branch taken where cond holds (None: always, and then no branch)."""
+        if cond is None or cond.text == "true":
+            yield
+            return
+        inside, after = self.fresh("then"), self.fresh("done")
+        self.branch_if(cond, inside, after, unlikely)
+        self.regions.append(Region(self._nested(inside), barrier=True))
+        self.label(inside)
+        yield
+        self.branch(after)
+        self.regions.pop()
+        self.label(after)
+
+    @contextmanager
+    def counted(self, start: Val, stop: Val, step: int, writes: Iterable[Buf]) -> Iterator[Val]:
+        """A loop from start up to stop, entered at least once; gives the counter."""
+        front = self._nested(self.here.label)
+        enter, body, again, after = (self.fresh(h) for h in ("enter", "loop", "again", "end"))
+        self.here.lines += [f"  br label %{enter}", f"{enter}:", f"  br label %{body}"]
+        self.regions.append(Region(self._nested(body), front, writes=frozenset(writes)))
+        i = Val(f"%{self.fresh('i')}", "i64", 1, self.depth)
+        self.label(body)
+        self.line(f"{i.text} = phi i64 [{start.text}, %{enter}], [{i.text}n, %{again}]")
+        yield i
+        self.branch(again)
+        self.label(again)
+        self.line(f"{i.text}n = add nuw nsw i64 {i.text}, {step}")
+        more = self.now(f"icmp slt i64 {i.text}n, {stop.text}", "i1")
+        self.branch_if(more, body, after)
+        self.regions.pop()
+        self.label(after)
+
+    def _nested(self, label: str) -> Spot:
+        spot = Spot(label)
+        self.here.lines.append(spot)
+        return spot
+
+    def function(self, name: str, params: str) -> str:
+        """The text of the finished function."""
+        self.line("ret void")
+        body: list[Any] = [*self.allocas, *self.regions[0].spot.flat()]
+        return "\n".join([f"define void @{name}({params}) #0 {{", "start:", *body, "}"])

@@ -1,0 +1,319 @@
+"""Kernel -> Loops for maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
+
+    rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
+    columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
+    flat          for chunk: write lanes
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, node
+from ..ir.index import Index, Var, unravel, var
+from ..ir.kernel import Kernel
+from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ..ir.loop_walk import Substitution, indices, postorder
+from . import schedule
+from .evaluate import Place
+from .schedule import Access
+from .stages import Frame, Reduction, RowLoop, Stage, StageBuilder, Write
+from .target import Target
+
+BLOCK_BYTES = 2048  # of each accumulator in a column reduction: long contiguous runs that stay in L1
+COLUMN_UNROLL = 4  # rows added at once before they reach the accumulator
+IDENTITY = {"add": 0, "mul": 1}
+
+
+@dataclass
+class Lowered:
+    """Loops, the values of their params, how many operations each phase does, and what was chosen and why."""
+
+    loops: Loops
+    params: tuple[int, ...]
+    work: list[int]
+    schedule: str
+
+
+@dataclass
+class Tuning:
+    """What tests may force: at least this many chunks."""
+
+    min_chunks: int = 1
+
+
+def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for d in reversed(shape):
+        strides.append(step)
+        step *= d
+    return tuple(reversed(strides))
+
+
+def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]:
+    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
+    inputs = {n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape)) for i, n in enumerate(kernel.inputs)}
+    outputs = {n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)}
+    return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
+
+
+def identity(kind: str, dtype: DType) -> float | int | bool:
+    """The value that changes nothing under add, mul or max."""
+    return dt.lowest(dtype) if kind == "max" else IDENTITY[kind]
+
+
+class RowLowering:
+    """Tries the kernel with one variable an axis, then lowers it again in the chosen frame."""
+
+    def __init__(self, kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> None:
+        self.kernel, self.target, self.tuning = kernel, target, tuning
+        self.inputs, self.outputs, self.buffers = place_values(kernel, strides)
+        self.outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
+        self.inner: dict[tuple[int, ...], list[Var]] = {}
+        trial = self._stages(Frame([var(v) for v in self.outer], self._trial_inner))
+        self.trial = trial
+        self.roots = [n for s in trial for n in _roots(s)]
+        nodes = postorder(self.roots)
+        self.accesses = schedule.loads(nodes) + [Access(w.index, w.buf.dtype.itemsize, True) for s in trial for w in _writes(s)]
+        self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
+        self.groups = schedule.collapse(self.outer, self.indices)
+        self.inner_groups = {s: schedule.collapse(vs, self.indices) for s, vs in self.inner.items()}
+        self.width = lane_width(self.roots, target)
+        self.body = schedule.work(nodes)
+
+    def _stages(self, frame: Frame) -> list[Stage]:
+        return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
+
+    def _trial_inner(self, signature: tuple[int, ...]) -> tuple[list[Var], list[Index]]:
+        axes = self.inner.setdefault(signature, [Var(f"r{i}", d) for i, d in enumerate(signature)])
+        return axes, [var(v) for v in axes]
+
+    def lower(self) -> Lowered:
+        lane_group, score = self._best_outer()
+        if self.inner and (lane_group is None or self._inner_score() >= score):
+            return self._rows()
+        if lane_group is None:
+            return self._rows()
+        if self.inner:
+            return self._columns(lane_group)
+        return self._flat(lane_group) if len(self.groups) == 1 else self._lines(lane_group)
+
+    # ------------------------------------------------------------ choices
+
+    def _best_outer(self) -> tuple[list[Var] | None, float]:
+        best: tuple[list[Var] | None, float] = (None, float("-inf"))
+        for g in self.groups:
+            n = schedule.extent(g)
+            if n < 2:
+                continue
+            score = self._group_score(g, self.accesses)
+            if score >= best[1]:
+                best = (g, score)
+        return best
+
+    def _group_score(self, group: list[Var], accesses: list[Access]) -> float:
+        """Scores the last variable of a collapsed group: it is the fastest of the group."""
+        return schedule.lane_score(group[-1], schedule.extent(group), accesses, self.width)
+
+    def _inner_score(self) -> float:
+        scores = []
+        for groups in self.inner_groups.values():
+            touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
+            scores.append(self._group_score(groups[-1], touching or self.accesses))
+        return min(scores) + 0.5
+
+    def _work(self) -> int:
+        rows = prod(self.kernel.extents)
+        inner = sum(prod(s) for s in self.inner) or 1
+        return rows * inner * max(1, self.body)
+
+    # ------------------------------------------------------------ frames
+
+    def _frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
+        inner = {s: self._inner_axes(s) for s in self.inner}
+        return Frame([by[v] for v in self.outer], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+
+    def _inner_axes(self, signature: tuple[int, ...]) -> tuple[list[Var], list[Index]]:
+        by: dict[Var, Index] = {}
+        axes = []
+        for g in self.inner_groups[signature]:
+            axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
+            axes.append(axis)
+            by |= schedule.spread(var(axis), g)
+        return axes, [by[v] for v in self.inner[signature]]
+
+    def _rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
+        """Outer variables from the number of a row."""
+        by: dict[Var, Index] = {}
+        shape = tuple(schedule.extent(g) for g in groups)
+        for g, at in zip(groups, unravel(position, shape), strict=True):
+            by |= schedule.spread(at, g)
+        return by
+
+    def _rows(self) -> Lowered:
+        rows = prod(self.kernel.extents)
+        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
+        frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
+        body: list[Stmt] = []
+        stages = self._stages(frame)
+        for buf in _scratch(stages):
+            body.append(Alloc(buf))
+        for s in stages:
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            for loop in s.loops:
+                body.append(self._nest(loop))
+            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
+
+    def _nest(self, loop: RowLoop) -> Stmt:
+        body: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
+        body += [Store(w.buf, w.index, w.value) for w in loop.writes]
+        lane = loop.axes[-1]
+        amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
+        stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
+        for axis in reversed(loop.axes[:-1]):
+            stmt = For(axis, axis.extent, SERIAL, [stmt])
+        return stmt
+
+    def _columns(self, lane_group: list[Var]) -> Lowered:
+        n = schedule.extent(lane_group)
+        block = min(n, BLOCK_BYTES // max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s)))
+        others = [g for g in self.groups if g is not lane_group]
+        shape = (prod(schedule.extent(g) for g in others), -(-n // block))
+        chunk = Chunks(prod(shape), self._work() / max(1, prod(shape)), self.tuning.min_chunks)
+        row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
+        lane = Var("l", block)
+        by = self._rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
+        frame = self._frame(by, var(lane), block)
+        bounds = (part * block, n) if n % block else None
+        body: list[Stmt] = []
+        for s in self._stages(frame):
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            for loop in s.loops:
+                body += self._column_nest(loop, lane, bounds)
+            if s.writes:
+                body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
+        return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
+
+    def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
+        if loop.writes or not loop.reductions:
+            inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
+            inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
+            return [_serial(loop.axes, self._lane_loop(lane, bounds, inner))]
+        *front, last = loop.axes
+        whole = last.extent // COLUMN_UNROLL
+        out: list[Stmt] = []
+        if whole:
+            step = Var(last.name, whole)
+            reduces = [_combined(r, last, [var(step) * COLUMN_UNROLL + k for k in range(COLUMN_UNROLL)], lane) for r in loop.reductions]
+            out.append(_serial([*front, step], self._lane_loop(lane, bounds, list(reduces))))
+        if last.extent % COLUMN_UNROLL:
+            rest = [whole * COLUMN_UNROLL + k for k in range(last.extent % COLUMN_UNROLL)]
+            reduces = [_combined(r, last, [Index(const=k) for k in rest], lane) for r in loop.reductions]
+            out.append(_serial(front, self._lane_loop(lane, bounds, list(reduces))))
+        return out
+
+    def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
+        base, total = bounds or (Index(), None)
+        roots = [s.value for s in body if isinstance(s, Store | Reduce)]
+        amount = schedule.unroll(schedule.work(postorder(roots)), lane.extent, self.width)
+        return For(lane, lane.extent, LANES, body, amount, base, total)
+
+    def _flat(self, lane_group: list[Var]) -> Lowered:
+        n = schedule.extent(lane_group)
+        chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
+        lane = Var("l", chunk.size)
+        frame = self._frame(schedule.spread(chunk.first + var(lane), lane_group))
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self._stages(frame) for w in s.writes]
+        loop = self._lane_loop(lane, (chunk.first, n), writes)
+        loop.total = chunk.total
+        return self._finish(chunk, [loop], f"flat: lanes over all {n} elements, {chunk.describe()}", wrap=False)
+
+    def _lines(self, lane_group: list[Var]) -> Lowered:
+        others = [g for g in self.groups if g is not lane_group]
+        n = schedule.extent(lane_group)
+        rows = prod(schedule.extent(g) for g in others)
+        chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
+        lane = Var("l", n)
+        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self._stages(frame) for w in s.writes]
+        return self._finish(chunk, [self._lane_loop(lane, None, writes)], f"lines: lanes over {n} elements of each of {rows} lines, {chunk.describe()}")
+
+    def _finish(self, chunk: Chunks, body: list[Stmt], text: str, wrap: bool = True) -> Lowered:
+        phase = chunk.phase(body, wrap)
+        loops = Loops(self.kernel.name, self.buffers, chunk.params, [phase])
+        return Lowered(loops, chunk.values, [self._work()], text)
+
+
+class Chunks:
+    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables."""
+
+    def __init__(self, rows: int, row_work: float, minimum: int, multiple: int = 1) -> None:
+        count, size = schedule.chunks(rows, row_work, minimum)
+        if size % multiple and size > multiple:
+            size = -(-size // multiple) * multiple
+            count = -(-rows // size)
+        self.count, self.size, self.rows = count, size, rows
+        self.grid, self.row = Var("g", count), Var("row", size)
+        self.first = var(self.grid) * size if count > 1 else Index()
+        self.position = self.first + var(self.row) if size > 1 else self.first
+        self.total = Param("rows")
+        self.params = (Param("chunks"), self.total)
+        self.values = (count, rows)
+
+    def phase(self, body: list[Stmt], wrap: bool = True) -> For:
+        if wrap and self.size > 1:
+            body = [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)]
+        return For(self.grid, self.params[0], GRID, body)
+
+    def describe(self) -> str:
+        return f"{self.count} chunks of {self.size}"
+
+
+def lane_width(roots: Iterable[Node], target: Target) -> int:
+    """Lanes of the widest float (or else integer) among these expressions."""
+    nodes = postorder(roots)
+    floats = [n.dtype.bits for n in nodes if n.dtype.is_float]
+    bits = max(floats or [n.dtype.bits for n in nodes if n.op not in (Op.VAR, Op.CONST)] or [32])
+    return max(2, target.vector_bits // max(8, bits))
+
+
+def _roots(s: Stage) -> list[Node]:
+    return [n for loop in s.loops for n in loop.roots()] + [w.value for w in s.writes]
+
+
+def _writes(s: Stage) -> list[Write]:
+    return [w for loop in s.loops for w in loop.writes] + s.writes
+
+
+def _reductions(s: Stage) -> list[Reduction]:
+    return [r for loop in s.loops for r in loop.reductions]
+
+
+def _scratch(stages: list[Stage]) -> list[Buf]:
+    return [w.buf for s in stages for w in _writes(s) if w.buf.space == SCRATCH]
+
+
+def _serial(axes: list[Var], body: Stmt) -> Stmt:
+    for axis in reversed(axes):
+        body = For(axis, axis.extent, SERIAL, [body])
+    return body
+
+
+def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
+    """Several steps of an inner axis as one Reduce: a tree of their values."""
+    values = [Substitution({axis: at}).node(r.value) for at in steps]
+    op = {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    while len(values) > 1:
+        values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
+    return Reduce(r.acc, var(lane), r.kind, values[0])
+
+
+def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a map or rows kernel."""
+    return RowLowering(kernel, strides, target, tuning).lower()
+

@@ -1,0 +1,83 @@
+"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels. Out: Steps for ir/plan.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..ir.fuse import Fused
+from ..ir.graph import Node
+from ..ir.kernel import Kernel
+from ..ir.plan import Step
+from ..ir.program import CheckSite
+from . import schedule
+from .checks import Checks, leaves_of
+from .contract import lower_contraction
+from .lower import Lowered, Tuning, lower_rows
+from .lower_special import lower_checks, lower_scan, lower_scatter
+from .math import expand_loops
+from .target import Target
+
+
+@dataclass
+class Settings:
+    """What lowering may depend on besides the kernel: never the number of threads."""
+
+    target: Target
+    min_chunks: int = 1
+    serial_work: int = schedule.SERIAL_WORK
+
+
+@dataclass
+class LoweredKernel:
+    """A kernel, its loops before transcendentals were expanded, and how it was scheduled."""
+
+    name: str
+    kernel: Kernel | None
+    lowered: Lowered
+    step: Step
+
+
+@dataclass
+class LoweredProgram:
+    kernels: list[LoweredKernel] = field(default_factory=list)
+    sites: tuple[CheckSite, ...] = ()
+
+    @property
+    def steps(self) -> list[Step]:
+        return [k.step for k in self.kernels]
+
+
+def lower_kernel(kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings) -> Lowered:
+    """Loops of one kernel."""
+    tuning = Tuning(settings.min_chunks)
+    match kernel.kind:
+        case "contraction":
+            return lower_contraction(kernel, strides, settings.target, tuning)
+        case "scan":
+            return lower_scan(kernel, strides, tuning)
+        case "scatter":
+            return lower_scatter(kernel, strides, tuning)
+    return lower_rows(kernel, strides, settings.target, tuning)
+
+
+def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]], settings: Settings) -> LoweredProgram:
+    """Every kernel and check of a program."""
+    out = LoweredProgram(sites=tuple(checks.sites))
+    if checks.early:
+        places = leaves_of(n for n, _ in checks.early)
+        out.kernels.append(_check("check_inputs", lower_checks(checks.early, strides, places, 0), places, early=True))
+    for i, (n, extent) in enumerate(checks.late):
+        site = len(checks.early) + i
+        out.kernels.append(_check(f"check_{n.op.value}{i}", lower_checks([(n, extent)], strides, [n], site), [n], early=False))
+    for kernel in fused.kernels:
+        lowered = lower_kernel(kernel, strides, settings)
+        parallel = tuple(w >= settings.serial_work for w in lowered.work)
+        step = Step(expand_loops(lowered.loops), lowered.params, parallel, kernel.inputs, kernel.outputs)
+        out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
+    return out
+
+
+def _check(name: str, lowered: Lowered, places: list[Node], early: bool) -> LoweredKernel:
+    parallel = tuple(False for _ in lowered.work)
+    step = Step(expand_loops(lowered.loops), lowered.params, parallel, places, [], is_check=True, early=early)
+    return LoweredKernel(name, None, lowered, step)

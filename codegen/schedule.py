@@ -1,0 +1,110 @@
+"""Choices of a schedule from shapes alone: which axis is vectorised, how axes collapse, how many chunks. Never the number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..ir.graph import Node, Op
+from ..ir.index import Div, Index, Mod, Value, Var, var
+from ..ir.kernel import cost
+
+CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
+MAX_CHUNKS = 256
+SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One memory access: its flat index, the bytes of an element, whether it is a store."""
+
+    index: Index
+    itemsize: int
+    store: bool
+
+
+def loads(nodes: Iterable[Node]) -> list[Access]:
+    return [Access(n.arg[1], n.dtype.itemsize, False) for n in nodes if n.op is Op.LOAD and n.arg[0].space == "global"]
+
+
+def work(nodes: Iterable[Node]) -> int:
+    """Operations of one evaluation of these Nodes."""
+    return sum(cost(n) for n in nodes if n.op not in (Op.CONST, Op.VAR))
+
+
+def divides(index: Index, v: Var) -> bool:
+    """Does the index contain a quotient or remainder of v (or of something with v)?"""
+    return any(isinstance(t, Div | Mod) and v in t.index.vars() for t, _ in index.terms)
+
+
+def collapse(axes: Sequence[Var], indices: Iterable[Index]) -> list[list[Var]]:
+    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in a*extent(b) + b."""
+    indices = list(dict.fromkeys(indices))
+    groups: list[list[Var]] = []
+    for v in axes:
+        if groups and _as_one([*groups[-1], v], indices):
+            groups[-1].append(v)
+        else:
+            groups.append([v])
+    return groups
+
+
+def _as_one(group: list[Var], indices: list[Index]) -> bool:
+    total = 1
+    for v in group:
+        total *= v.extent
+    fused = Var("f", total)
+    by = spread(var(fused), group)
+    for index in indices:
+        if index.vars().isdisjoint(group) and not any(isinstance(t, Value) for t, _ in index.terms):
+            continue
+        if divides(index.substitute(by), fused):
+            return False
+    return True
+
+
+def spread(position: Index, group: Sequence[Var]) -> dict[Var, Index]:
+    """The variables of a collapsed group in terms of the position in it."""
+    by = {}
+    for v in reversed(group):
+        if v is group[0]:
+            by[v] = position
+        else:
+            position, by[v] = position.divmod(v.extent)
+    return by
+
+
+def extent(group: Sequence[Var]) -> int:
+    total = 1
+    for v in group:
+        total *= v.extent
+    return total
+
+
+def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
+    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each."""
+    score = 0.0
+    for a in accesses:
+        if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
+            score -= 1.0
+            continue
+        c = abs(a.index.coef(v))
+        score += (0.25 if not a.store else -1.0) if c == 0 else (1.0 + a.store if c == 1 else -1.0 - a.store)
+    used = n / (-(-n // width) * width)
+    return (score + 8.0) * used
+
+
+def chunks(rows: int, row_work: float, minimum: int) -> tuple[int, int]:
+    """(number of chunks, rows a chunk), fixed by shape."""
+    count = min(rows, max(1, int(rows * row_work) // CHUNK_WORK), MAX_CHUNKS)
+    count = max(1, min(rows, max(count, minimum)))
+    size = -(-rows // count)
+    return -(-rows // size), size
+
+
+def unroll(body_work: int, n: int, width: int) -> int:
+    """Vectors a step: four for cheap bodies, two for an exponential, one for long ones."""
+    best = 4 if body_work <= 12 else 2 if body_work <= 60 else 1
+    while best > 1 and n < best * width:
+        best //= 2
+    return best

@@ -1,0 +1,179 @@
+"""Kernel -> Stages: what each pass over a row computes. In: a map or rows Kernel. Out: reductions and stores, by level.
+
+    max | exp(x - max), sum | write     three stages over the same row
+
+A value's level is the number of reductions of this kernel it has to wait for; stage k reduces and
+stores what has level k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from ..ir.graph import ELEMENTWISE, Node, Op
+from ..ir.index import Index, Var, row_major, var
+from ..ir.kernel import Kernel, Unit, cost, join
+from ..ir.loop import REG, SCRATCH, Buf
+from .evaluate import Evaluator, Place, load
+
+Signature = tuple[int, ...]
+EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
+
+
+@dataclass
+class Reduction:
+    acc: Buf
+    kind: str
+    value: Node
+
+
+@dataclass
+class Write:
+    buf: Buf
+    index: Index
+    value: Node
+
+
+@dataclass
+class RowLoop:
+    """One loop nest over inner axes."""
+
+    axes: list[Var]
+    reductions: list[Reduction] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+    def roots(self) -> list[Node]:
+        return [r.value for r in self.reductions] + [w.value for w in self.writes]
+
+
+@dataclass
+class Stage:
+    """Loops over the row, then writes of row values that wait for no more reductions than the loops do."""
+
+    loops: list[RowLoop] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each inner signature."""
+
+    outer: Sequence[Index]
+    inner: Callable[[Signature], tuple[list[Var], list[Index]]]
+    acc_index: Index = field(default_factory=Index)
+    lanes: int = 1  # elements of each accumulator: 1, or a block of outer lanes
+    scratch_bytes: int = 0  # how much a row may keep
+
+
+class StageBuilder:
+    """Evaluates every unit of a kernel in one frame."""
+
+    def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], frame: Frame) -> None:
+        self.kernel, self.frame, self.outputs = kernel, frame, outputs
+        self.unit = {u.node: u for u in kernel.units}
+        self.level = self._levels()
+        self.needed = self._needed()
+        reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE]
+        space = REG if frame.lanes == 1 else SCRATCH
+        self.accs = {n: Buf(f"{n.arg[0]}{i}", n.dtype, frame.lanes, space) for i, n in enumerate(reduces)}
+        self.finished: set[Node] = set()
+        self.saved: dict[Node, tuple[Buf, tuple[Index, ...], Index]] = {}
+        self.eval = Evaluator(places, self._local)
+
+    def _local(self, n: Node, at: tuple[Index, ...]) -> Node | None:
+        if n in self.finished:
+            return load(self.accs[n], self.frame.acc_index)
+        if n in self.saved and self.saved[n][1] == at:
+            return load(self.saved[n][0], self.saved[n][2])
+        return None
+
+    def _levels(self) -> dict[Node, int]:
+        level: dict[Node, int] = {}
+        for u in self.kernel.units:
+            waits = [level[r.base] + (r.base.op is Op.REDUCE) for r in u.reads if r.base in level]
+            level[u.node] = max(waits, default=0)
+        return level
+
+    def value_level(self, n: Node) -> int:
+        """The stage in which a value can be stored."""
+        return self.level[n] + (n.op is Op.REDUCE)
+
+    def _needed(self) -> dict[Node, set[int]]:
+        """The stages that evaluate each map."""
+        needed: dict[Node, set[int]] = {u.node: set() for u in self.kernel.units}
+        for n in self.kernel.outputs:
+            needed[n].add(self.value_level(n))
+        for u in reversed(self.kernel.units):
+            here = {self.level[u.node]} if u.node.op is Op.REDUCE else needed[u.node]
+            for r in u.reads:
+                if r.base in needed and r.base.op is not Op.REDUCE:
+                    needed[r.base] |= here
+        return needed
+
+    def build(self) -> list[Stage]:
+        last = max((self.value_level(u.node) for u in self.kernel.units), default=0)
+        return [self._stage(number) for number in range(last + 1)]
+
+    def _stage(self, number: int) -> Stage:
+        stage, loops = Stage(), dict[Signature, RowLoop]()
+        members = [u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE]
+        for u in members:
+            self._reduce(u, loops)
+        for n in self.kernel.outputs:
+            if self.value_level(n) == number:
+                self._write(self.unit[n], loops, stage)
+        self._save_expensive(number, loops)
+        stage.loops = list(loops.values())
+        self.finished |= {u.node for u in members}
+        self.eval.memo.clear()
+        return stage
+
+    def _inner(self, u: Unit) -> tuple[Signature, dict[Var, Index]]:
+        outer = self.kernel.outer[u]
+        inner = u.inner_vars(outer)
+        signature = tuple(v.extent for v in inner)
+        by = dict(zip(outer, self.frame.outer, strict=True))
+        if inner:
+            by |= dict(zip(inner, self.frame.inner(signature)[1], strict=True))
+        return signature, by
+
+    def _loop(self, signature: Signature, loops: dict[Signature, RowLoop]) -> RowLoop:
+        if signature not in loops:
+            loops[signature] = RowLoop(list(self.frame.inner(signature)[0]))
+        return loops[signature]
+
+    def _reduce(self, u: Unit, loops: dict[Signature, RowLoop]) -> None:
+        signature, by = self._inner(u)
+        value = self.eval.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()])
+        self._loop(signature, loops).reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value))
+
+    def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
+        return [join(sub).substitute(by) for sub in u.kept()]
+
+    def _write(self, u: Unit, loops: dict[Signature, RowLoop], stage: Stage) -> None:
+        signature, by = self._inner(u)
+        at = self._position(u, by)
+        place = self.outputs[u.node]
+        write = Write(place.buf, place.at(at), self.eval.value(u.node, at))
+        row_value = u.node.op is Op.REDUCE or not signature
+        (stage.writes if row_value else self._loop(signature, loops).writes).append(write)
+
+    def _save_expensive(self, number: int, loops: dict[Signature, RowLoop]) -> None:
+        """Keeps costly row values for the stages that follow, as long as the row fits."""
+        for u in self.kernel.units:
+            if cost(u.node) < EXPENSIVE or u.node.op not in ELEMENTWISE or u.node in self.saved:
+                continue
+            signature, by = self._inner(u)
+            size = prod(signature) * u.node.dtype.itemsize
+            later = number in self.needed[u.node] and max(self.needed[u.node]) > number
+            if not later or signature not in loops or size > self.frame.scratch_bytes:
+                continue
+            at = self._position(u, by)
+            axes = loops[signature].axes
+            position = row_major([var(v) for v in axes], [v.extent for v in axes])
+            buf = Buf(f"row{len(self.saved)}", u.node.dtype, prod(signature), SCRATCH)
+            loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
+            self.frame.scratch_bytes -= size
+            self.saved[u.node] = (buf, tuple(at), position)

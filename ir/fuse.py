@@ -1,0 +1,506 @@
+"""The one fusion rule: Units -> Kernels, with a Reason for every boundary.
+
+    before                                  after
+    max(x) | exp(x - max) | sum | div       one kernel: outer rows; stages max, sum(exp), write
+
+Two groups merge when every internal edge is the identity on the kept outer axes, no path leaves and
+re-enters them, there is at most one contraction (maps before it are its prologue, maps after it its
+epilogue), and enough parallelism remains. What is gained: values stay in registers and cache.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from .graph import ELEMENTWISE, Node, Op
+from .index import Var
+from .kernel import Boundary, Kernel, Read, Reason, Unit, at_sub_axes, cost, domain, reads_of
+from .units import Units
+
+MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
+TINY = 1 << 14  # elements below which parallelism does not matter
+MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
+MAX_BUFFERS = 60  # arguments of one kernel
+PROLOGUE_COST = 12  # operations an element that packing may repeat
+NO_MERGE = frozenset({Op.SCATTER, Op.SCAN})
+
+Outer = tuple[Var, ...]
+
+
+@dataclass(eq=False)
+class Group:
+    """A kernel in the making. `outer[u]` is None for units of a contraction's prologue."""
+
+    units: list[Unit]
+    outer: dict[Unit, Outer | None]
+    anchor: Unit | None = None
+    serial: int = 0
+    neighbours: set[Group] = field(default_factory=set)
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        chosen = self.anchor or next(u for u in self.units if self.outer[u] is not None)
+        return tuple(v.extent for v in self.outer[chosen] or ())
+
+    def __lt__(self, other: Group) -> bool:
+        return self.serial < other.serial
+
+
+class Fusion:
+    """The state of one run: who uses whom, and which group each unit is in."""
+
+    def __init__(self, units: Units) -> None:
+        self.units = units
+        self.users: dict[Node, list[tuple[Unit, Read]]] = {}
+        for u in units.order:
+            for r in u.reads:
+                self.users.setdefault(r.base, []).append((u, r))
+        self.group: dict[Unit, Group] = {}
+        self.serial = 0
+        for u in units.order:
+            self._new_group([u], {u: u.kept_vars()}, None)
+        self.reasons: dict[tuple[Group, Group], Reason] = {}
+        for u in units.order:
+            if is_contraction(u, self):
+                self._own_product(u)
+
+    def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
+        self.serial += 1
+        g = Group(members, outer, anchor, self.serial)
+        for u in members:
+            self.group[u] = g
+        return g
+
+    def _own_product(self, anchor: Unit) -> None:
+        product = self.units.of[anchor.node.src[0]]
+        self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
+
+    def producers(self, g: Group) -> Iterable[tuple[Unit, Unit, Read]]:
+        """Edges into g: (producer, consumer, read), also those inside g."""
+        for u in g.units:
+            for r in u.reads:
+                p = self.units.of.get(r.base)
+                if p is not None and p is not u:
+                    yield p, u, r
+
+    def is_output(self, u: Unit) -> bool:
+        return u.node in self.units.stored
+
+    # ------------------------------------------------------------ legality
+
+    def legal(self, a: Group, b: Group) -> tuple[dict[Unit, Outer | None], Unit | None] | Reason:
+        """The outer axes of the merged group, or why not. Data flows from a to b, or both share inputs."""
+        if a.anchor is not None and b.anchor is not None:
+            return Reason("one contraction", f"{a.anchor} and {b.anchor} would share a kernel")
+        if any(u.node.op in NO_MERGE for g in (a, b) for u in g.units):
+            return Reason("own loops", "a scan or scatter keeps its own kernel")
+        if b.anchor is not None and self._feeds_product(a, b):
+            refused = self._prologue(a, b)
+            if refused is None:
+                return {**dict.fromkeys(a.units, None), **b.outer}, b.anchor
+            return refused
+        outer = self._aligned(a, b)
+        if isinstance(outer, Reason):
+            return outer
+        anchor = a.anchor or b.anchor
+        refused = self._shape_rules(a, b, outer, anchor) or self._budget(a, b)
+        return refused or (outer, anchor)
+
+    def _feeds_product(self, a: Group, b: Group) -> bool:
+        return any(self.group[p] is a and b.outer[c] is None for p, c, _ in self.producers(b))
+
+    def _prologue(self, a: Group, b: Group) -> Reason | None:
+        """May every unit of a be evaluated while the contraction of b loads its operands?"""
+        inside = set(a.units) | {u for u in b.units if b.outer[u] is None}
+        for u in a.units:
+            if u.node.op not in ELEMENTWISE:
+                return Reason("prologue", f"{u} is not elementwise")
+            if self.is_output(u) or any(c not in inside for c, _ in self.users.get(u.node, [])):
+                return Reason("prologue", f"{u} is needed elsewhere too")
+        total = sum(cost(u.node) for u in a.units)
+        if total > PROLOGUE_COST:
+            return Reason("costly prologue", f"{total} operations an element would be repeated while packing")
+        return None
+
+    def _aligned(self, a: Group, b: Group) -> dict[Unit, Outer | None] | Reason:
+        """Matches the outer axes of a and b through every edge between them (or through shared inputs)."""
+        pairs = self._edge_pairs(a, b)
+        if pairs is None:
+            pairs = self._shared_pairs(a, b)
+        if pairs is None:
+            return Reason("nothing shared", "no edge and no common input")
+        chosen: dict[int, int] = {}
+        for i, k in sorted(pairs):
+            if i not in chosen and k not in chosen.values():
+                chosen[i] = k
+        outer: dict[Unit, Outer | None] = {}
+        for u in a.units:
+            own = a.outer[u]
+            outer[u] = None if own is None else tuple(own[i] for i in chosen)
+        for u in b.units:
+            own = b.outer[u]
+            outer[u] = None if own is None else tuple(own[k] for k in chosen.values())
+        return outer
+
+    def _edge_pairs(self, a: Group, b: Group) -> set[tuple[int, int]] | None:
+        pairs: set[tuple[int, int]] | None = None
+        for first, second, flip in ((a, b, False), (b, a, True)):
+            for p, c, r in self.producers(second):
+                if self.group[p] is not first:
+                    continue
+                p_outer, c_outer = first.outer[p], second.outer[c]
+                if p_outer is None or c_outer is None:
+                    return set()
+                found = {(k, i) if flip else (i, k) for i, k in identity_axes(p, p_outer, c_outer, r)}
+                pairs = found if pairs is None else pairs & found
+        return pairs
+
+    def _shared_pairs(self, a: Group, b: Group) -> set[tuple[int, int]] | None:
+        reads_a = [(r, a.outer[u]) for u in a.units for r in u.reads]
+        by_base: dict[Node, list[tuple[Read, Outer | None]]] = {}
+        for u in b.units:
+            for r in u.reads:
+                by_base.setdefault(r.base, []).append((r, b.outer[u]))
+        best: set[tuple[int, int]] | None = None
+        for r, outer_a in reads_a:
+            for q, outer_b in by_base.get(r.base, []):
+                found = _same_axes(r, outer_a or (), q, outer_b or ())
+                best = found if best is None else best & found
+        return best
+
+    def _shape_rules(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Reason | None:
+        units = [u for u in outer if outer[u] is not None]
+        width = len(outer[units[0]] or ())
+        for u in units:
+            if u is anchor or u.node.op is Op.REDUCE or anchor is not None:
+                if u is not anchor and u.node.op is Op.REDUCE and anchor is not None:
+                    return Reason("epilogue", f"{u} reduces the result of a contraction")
+                if len(u.kept_vars()) != width or (anchor is not None and u.inner_vars(outer[u] or ())and u is not anchor):
+                    return Reason("misaligned", f"{u} does not run over the shared outer axes alone")
+        reduces = any(u.node.op is Op.REDUCE for u in units)
+        if not reduces and (width != len(a.extents) or width != len(b.extents)):
+            return Reason("misaligned", f"maps over {list(a.extents)} and {list(b.extents)} do not index each other alike")
+        parallel = prod(v.extent for v in outer[units[0]] or ())
+        work = max(prod(domain(u.node)) for u in units)
+        before = min(prod(a.extents), prod(b.extents))
+        if parallel < MIN_PARALLEL and work > TINY and (parallel < before or not _one_level(units)):
+            return Reason("parallelism", f"{parallel} outer iterations would be left of {before}")
+        return self._recompute(a, b, outer)
+
+    def _recompute(self, a: Group, b: Group, outer: dict[Unit, Outer | None]) -> Reason | None:
+        """A map read through a window or a shuffle inside the row would be evaluated again and again."""
+        for g in (a, b):
+            for p, c, r in self.producers(g):
+                if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
+                    continue
+                inner = set(c.inner_vars(outer[c] or ()))
+                used = {v for e in r.index for v in e.vars()} & inner
+                times = prod(v.extent for v in used) / max(1, prod(v.extent for v in p.inner_vars(outer[p] or ())))
+                if times > 1 and times * cost(p.node) > 8:
+                    return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
+        return None
+
+    def _budget(self, a: Group, b: Group) -> Reason | None:
+        bases = {r.base for g in (a, b) for u in g.units for r in u.reads}
+        touched = sum(1 for n in bases if n not in self.units.inline)
+        inside = sum(1 for n in bases if n in self.units.of and self.group[self.units.of[n]] in (a, b))
+        if touched - inside > MAX_BUFFERS:
+            return Reason("budget", f"{touched - inside} input buffers")
+        return None
+
+    def cyclic(self, a: Group, b: Group) -> bool:
+        """Does a path leave the pair through another group and come back?"""
+        last = max(u.position for g in (a, b) for u in g.units)
+        seen: set[Group] = {a, b}
+        stack = [g for g in self._consumers(a) | self._consumers(b) if g not in seen]
+        while stack:
+            g = stack.pop()
+            if g in seen:
+                continue
+            seen.add(g)
+            if g.units[0].position > last and min(u.position for u in g.units) > last:
+                continue
+            after = self._consumers(g)
+            if a in after or b in after:
+                return True
+            stack.extend(h for h in after if h not in seen)
+        return False
+
+    def _consumers(self, g: Group) -> set[Group]:
+        return {self.group[c] for u in g.units for c, _ in self.users.get(u.node, []) if self.units.of.get(u.node) is u} - {g}
+
+    # ------------------------------------------------------------ search
+
+    def saved(self, a: Group, b: Group) -> int:
+        """Bytes of stores and loads that merging avoids."""
+        total = 0
+        members = {a, b}
+        for first, second in ((a, b), (b, a)):
+            crossing = {p for p, _, _ in self.producers(second) if self.group[p] is first}
+            for p in crossing:
+                size = p.node.size * p.node.dtype.itemsize
+                escapes = self.is_output(p) or any(self.group[c] not in members for c, _ in self.users[p.node])
+                total += size if escapes else 2 * size
+        shared = self._bases(a) & self._bases(b)
+        return total + sum(n.size * n.dtype.itemsize for n in shared)
+
+    def _bases(self, g: Group) -> set[Node]:
+        own = {u.node for u in g.units}
+        return {r.base for u in g.units for r in u.reads if r.base not in own and r.base not in self.units.inline}
+
+    def merge(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
+        small, large = (a, b) if len(a.units) < len(b.units) else (b, a)
+        large.units = _merge_sorted(large.units, small.units)
+        large.outer, large.anchor = outer, anchor
+        for u in small.units:
+            self.group[u] = large
+        large.neighbours |= small.neighbours
+        large.neighbours -= {a, b}
+        for n in small.neighbours:
+            n.neighbours.discard(small)
+            if n is not large:
+                n.neighbours.add(large)
+        self.serial += 1
+        large.serial, small.serial = self.serial, -1
+        return large
+
+    def absorb_maps(self) -> None:
+        """Merges each map into the group of its only consumers: cannot make a cycle, so no search is needed."""
+        for u in reversed(self.units.order):
+            if self.is_output(u) or u.node.op not in ELEMENTWISE or self.group[u].anchor is not None:
+                continue
+            targets = {self.group[c] for c, _ in self.users.get(u.node, [])}
+            if len(targets) == 1 and len(self.group[u].units) == 1 and self.group[u] not in targets:
+                (target,) = targets
+                extended = self._extend(u, target)
+                if extended is not None:
+                    target.units.append(u)
+                    target.outer[u] = extended
+                    self.group[u] = target
+        for g in set(self.group.values()):
+            g.units.sort(key=lambda u: u.position)
+
+    def _extend(self, u: Unit, target: Group) -> Outer | None:
+        """The outer variables of a map that every consumer in the target group reads at the identity, if it is a plain map."""
+        if target.anchor is not None or any(x.node.op in NO_MERGE for x in target.units):
+            return None
+        found: Outer | None = None
+        width = len(target.extents)
+        if len(u.kept_vars()) != width:
+            return None
+        for c, r in self.users[u.node]:
+            c_outer = target.outer[c]
+            if c_outer is None:
+                return None
+            pairs = dict((k, i) for i, k in identity_axes(u, u.kept_vars(), c_outer, r))
+            if len(pairs) != width:
+                return None
+            outer = tuple(u.kept_vars()[pairs[k]] for k in range(width))
+            if found not in (None, outer):
+                return None
+            found = outer
+        return found
+
+    def connect(self) -> None:
+        for readers in self.users.values():
+            groups = list(dict.fromkeys(self.group[c] for c, _ in readers))
+            for g, h in zip(groups, groups[1:], strict=False):
+                g.neighbours.add(h)
+                h.neighbours.add(g)
+        for g in dict.fromkeys(self.group.values()):
+            for p, _, _ in self.producers(g):
+                if self.group[p] is not g:
+                    g.neighbours.add(self.group[p])
+                    self.group[p].neighbours.add(g)
+
+    def run(self) -> list[Group]:
+        self.absorb_maps()
+        self.connect()
+        heap: list[tuple[int, int, int, Group, Group]] = []
+
+        def offer(g: Group, h: Group) -> None:
+            score = self.saved(g, h)
+            if score > 0:
+                heapq.heappush(heap, (-score, min(g.serial, h.serial), max(g.serial, h.serial), g, h))
+
+        for g in sorted(set(self.group.values())):
+            for h in sorted(g.neighbours):
+                if g < h:
+                    offer(g, h)
+        while heap:
+            _, low, high, g, h = heapq.heappop(heap)
+            if {g.serial, h.serial} != {low, high} or g is h:
+                continue
+            a, b = (g, h) if self._flows(g, h) else (h, g)
+            result = self.legal(a, b)
+            if isinstance(result, tuple) and self.cyclic(a, b):
+                result = Reason("cycle", "another kernel must run between them")
+            if isinstance(result, Reason):
+                self.reasons[a, b] = result
+                continue
+            merged = self.merge(a, b, *result)
+            for n in sorted(merged.neighbours):
+                offer(merged, n)
+        return self._ordered()
+
+    def _flows(self, g: Group, h: Group) -> bool:
+        return any(self.group[p] is g for p, _, _ in self.producers(h))
+
+    def _ordered(self) -> list[Group]:
+        """Groups in an order that respects every edge, earliest units first."""
+        groups = set(self.group.values())
+        waiting = {g: {self.group[p] for p, _, _ in self.producers(g)} - {g} for g in groups}
+        after: dict[Group, list[Group]] = {g: [] for g in groups}
+        for g, needs in waiting.items():
+            for p in needs:
+                after[p].append(g)
+        ready = [(max(u.position for u in g.units), g) for g in groups if not waiting[g]]
+        heapq.heapify(ready)
+        out = []
+        while ready:
+            _, g = heapq.heappop(ready)
+            out.append(g)
+            for h in after[g]:
+                waiting[h].discard(g)
+                if not waiting[h]:
+                    heapq.heappush(ready, (max(u.position for u in h.units), h))
+        assert len(out) == len(groups), "kernels depend on each other in a cycle"
+        return out
+
+
+def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
+    """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis k, unmasked."""
+    masked = {v for m in r.mask for v in m.index.vars()}
+    found = set()
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v in p_outer and w is not None and w in c_outer and w.extent == v.extent and w not in masked:
+                found.add((p_outer.index(v), c_outer.index(w)))
+    return found
+
+
+def _same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
+    """Pairs of outer axes that read the same axis of a shared value at the identity."""
+    found = set()
+    for e, f in zip(r.index, q.index, strict=True):
+        v, w = e.as_var, f.as_var
+        if v is not None and w is not None and v in outer_a and w in outer_b and v.extent == w.extent:
+            found.add((outer_a.index(v), outer_b.index(w)))
+    return found
+
+
+def _one_level(units: list[Unit]) -> bool:
+    """No reduction among the units depends on another."""
+    reduced: set[Node] = set()
+    for u in sorted(units, key=lambda u: u.position):
+        tainted = any(r.base in reduced for r in u.reads)
+        if u.node.op is Op.REDUCE and tainted:
+            return False
+        if tainted or u.node.op is Op.REDUCE:
+            reduced.add(u.node)
+    return True
+
+
+def _merge_sorted(a: list[Unit], b: list[Unit]) -> list[Unit]:
+    return list(heapq.merge(a, b, key=lambda u: u.position))
+
+
+def is_contraction(u: Unit, f: Fusion) -> bool:
+    """A sum of products in which each factor misses output axes of real extent: M only in A, N only in B."""
+    if u.node.op is not Op.REDUCE or u.node.arg[0] != "add" or prod(domain(u.node)) < MIN_CONTRACTION:
+        return False
+    product = f.units.of.get(u.node.src[0])
+    if product is None or product.node.op is not Op.MUL or len(f.users[product.node]) != 1 or f.is_output(product):
+        return False
+    sides = factor_vars(u, product)
+    if sides is None:
+        return False
+    missing = [[v for v in u.kept_vars() if v not in side] for side in sides]
+    return all(prod(v.extent for v in m) >= 4 for m in missing)
+
+
+def factor_vars(anchor: Unit, product: Unit) -> tuple[set[Var], set[Var]] | None:
+    """The variables of the anchor that index each factor of its product."""
+    (read,) = [r for r in anchor.reads if r.base is product.node] or [None]
+    if read is None or read.mask:
+        return None
+    to_anchor: dict[Var, set[Var]] = {}
+    for e, sub in zip(read.index, product.axes, strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            to_anchor[v] = part.vars()
+    sides = []
+    for s in product.node.src:
+        from_factor = _factor_index_vars(s, product)
+        sides.append({w for v in from_factor for w in to_anchor.get(v, set())})
+    return sides[0], sides[1]
+
+
+def _factor_index_vars(factor: Node, product: Unit) -> set[Var]:
+    reads = reads_of(factor, product.coordinates())
+    return {v for r in reads for e in r.index for v in e.vars()} | {v for r in reads for m in r.mask for v in m.index.vars()}
+
+
+@dataclass
+class Fused:
+    """What fusion decided: kernels in program order and why neighbours stayed apart."""
+
+    kernels: list[Kernel]
+    boundaries: list[Boundary]
+    units: Units
+
+
+def fuse(units: Units) -> Fused:
+    """Groups units into kernels by the rule of the file's header; deterministic."""
+    f = Fusion(units)
+    groups = f.run()
+    kernels = [_kernel(f, g, i) for i, g in enumerate(groups)]
+    name = {id(g): k.name for g, k in zip(groups, kernels, strict=True)}
+    return Fused(kernels, _boundaries(f, groups, name), units)
+
+
+def _boundaries(f: Fusion, groups: list[Group], name: dict[int, str]) -> list[Boundary]:
+    """A reason for each pair of final kernels with an edge between them; asked again, since groups have grown."""
+    out = []
+    for g in groups:
+        for h in dict.fromkeys(f.group[p] for p, _, _ in f.producers(g) if f.group[p] is not g):
+            answer = f.legal(h, g)
+            reason = answer if isinstance(answer, Reason) else Reason("cycle", "another kernel must run between them")
+            out.append(Boundary(name[id(h)], name[id(g)], reason))
+    return out
+
+
+def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
+    members = {u.node for u in g.units}
+    outputs = [
+        u.node for u in g.units if f.is_output(u) or any(f.group[c] is not g for c, _ in f.users.get(u.node, []) if f.units.of.get(u.node) is u)
+    ]
+    inputs = list(dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or f.units.of.get(r.base) is None))
+    inputs = [n for n in inputs if n not in f.units.inline]
+    outer = {u: o for u, o in g.outer.items() if o is not None}
+    return Kernel(_name(g, number), _kind(g), g.units, outer, g.extents, outputs, inputs, g.anchor)
+
+
+def _kind(g: Group) -> str:
+    if g.anchor is not None:
+        return "contraction"
+    ops = {u.node.op for u in g.units}
+    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.REDUCE, "rows")):
+        if op in ops:
+            return kind
+    return "map"
+
+
+def _name(g: Group, number: int) -> str:
+    """A readable name: number, kind, then the weightiest operations."""
+    words = []
+    for u in g.units:
+        word = u.node.arg[0] + "reduce" if u.node.op is Op.REDUCE else u.node.op.value
+        if u.node.op is Op.REDUCE or u.node.op in (Op.EXP, Op.LOG, Op.SIN, Op.TANH, Op.ERF, Op.POW, Op.SQRT, Op.DIV):
+            words.append(word)
+    kind = "matmul" if g.anchor is not None else _kind(g)
+    picked = list(dict.fromkeys(w for w in words if not (g.anchor is not None and w == "addreduce")))[:4]
+    return "_".join([f"k{number}", kind, *picked])

@@ -1,0 +1,184 @@
+"""Units and Kernels: which values share loops. In: a simplified Graph. Out: Units with their index maps, grouped by ir/fuse.py.
+
+A Unit is one computed value and its iteration axes; the views between units have vanished into the
+indices of its Reads. A Kernel is a set of Units that share outer (parallel) axes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .graph import ELEMENTWISE, HINTS, VIEWS, Node, Op, Shape
+from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
+from .views import push
+
+COST = {  # rough operations an element, relative to an add
+    Op.EXP: 12, Op.LOG: 14, Op.SIN: 20, Op.TANH: 18, Op.ERF: 22, Op.POW: 60, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
+    Op.CAST: 1, Op.BITCAST: 0, Op.NEG: 1,
+}  # fmt: skip
+
+
+def cost(n: Node) -> int:
+    """Operations an element of this Node takes, relative to an add."""
+    return COST.get(n.op, 1)
+
+
+def domain(n: Node) -> Shape:
+    """The shape of the loops that compute a Node."""
+    return n.src[0].shape if n.op is Op.REDUCE else n.shape
+
+
+def kept_axes(n: Node) -> tuple[int, ...]:
+    """The axes of the domain that index the result."""
+    return tuple(a for a in range(len(domain(n))) if n.op is not Op.REDUCE or a not in n.arg[1])
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a unit reads: base[index] where the mask holds, else 0."""
+
+    base: Node
+    index: tuple[Index, ...]
+    mask: Mask
+
+
+@dataclass(eq=False)
+class Unit:
+    """A computed Node with loop variables for its axes, each axis split into the factors that its neighbours need."""
+
+    node: Node
+    position: int
+    axes: list[list[Var]] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.axes = [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
+        self.refresh()
+
+    def coordinates(self) -> list[Index]:
+        """The index of the domain in terms of the variables; size-1 axes are constant 0."""
+        return [join(sub) for sub in self.axes]
+
+    def kept(self) -> list[list[Var]]:
+        """The sub-axes of each axis of the result."""
+        return [self.axes[a] for a in kept_axes(self.node)]
+
+    def kept_vars(self) -> tuple[Var, ...]:
+        return tuple(v for sub in self.kept() for v in sub if v.extent > 1)
+
+    def inner_vars(self, outer: tuple[Var, ...]) -> tuple[Var, ...]:
+        return tuple(v for sub in self.axes for v in sub if v.extent > 1 and v not in outer)
+
+    def refresh(self) -> None:
+        """Recomputes the reads after an axis was split."""
+        at = self.coordinates()
+        self.reads = []
+        if self.node.op in ELEMENTWISE or self.node.op in (Op.REDUCE, Op.SCAN):
+            for s in self.node.src:
+                self.reads.extend(reads_of(s, at))
+        elif self.node.op is Op.SCATTER:
+            free = [var(Var(f"s{a}", d)) for a, d in enumerate(self.node.src[0].shape)]
+            n = self.node.src[1].ndim
+            self.reads.extend(reads_of(self.node.src[0], free))
+            for s in self.node.src[1:]:
+                self.reads.extend(reads_of(s, free[:n]))
+        else:
+            self.reads.extend(reads_of(self.node, at))
+
+    def split(self, v: Var, by: int) -> None:
+        """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
+        for sub in self.axes:
+            if v in sub:
+                at = sub.index(v)
+                sub[at : at + 1] = [Var(v.name + "o", v.extent // by), Var(v.name + "i", by)]
+        self.refresh()
+
+    def __repr__(self) -> str:
+        return f"{self.node.op.value}{list(domain(self.node))}@{self.position}"
+
+
+def join(sub: list[Var]) -> Index:
+    """One axis index out of the variables it was split into."""
+    return row_major([var(v) if v.extent > 1 else Index() for v in sub], [v.extent for v in sub])
+
+
+def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:
+    """The index of one axis spread over its sub-axes."""
+    return unravel(index, tuple(v.extent for v in sub))
+
+
+def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
+    """Follows views and hints down to the Node that holds or computes the value."""
+    mask: list[Range] = []
+    while n.op in VIEWS or n.op in HINTS:
+        if n.op in VIEWS:
+            index, more = push(n, index)
+            mask += more
+        n = n.src[0]
+    return n, index, mask
+
+
+def reads_of(n: Node, index: list[Index]) -> list[Read]:
+    """The reads that evaluating n[index] needs: one, or several through a gather."""
+    n, index, ranges = resolve(n, index)
+    out: list[Read] = []
+    while n.op is Op.GATHER:
+        index, more = _through_gather(n, index)
+        out += more
+        n, index, inner = resolve(n.src[0], index)
+        ranges += inner
+    if n.op not in (Op.CONST, Op.IOTA):
+        out.append(Read(n, tuple(index), mask_of(ranges)))
+    return out
+
+
+def _through_gather(n: Node, index: list[Index]) -> tuple[list[Index], list[Read]]:
+    ndim = n.src[1].ndim
+    at, rest, reads = index[:ndim], iter(index[ndim:]), []
+    chosen = dict(zip(n.arg, n.src[1:], strict=True))
+    out: list[Index] = []
+    for axis, extent in enumerate(n.src[0].shape):
+        if axis not in chosen:
+            out.append(next(rest))
+            continue
+        base, where, mask = resolve(chosen[axis], at)
+        if base.op is Op.IOTA and not mask_of(mask):
+            out.append(where[0])
+        else:
+            reads += reads_of(chosen[axis], at)
+            out.append(Index({Value(chosen[axis], extent): 1}))
+    return out, reads
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why two kernels did not become one."""
+
+    rule: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Two kernels that exchange or share data and stayed apart."""
+
+    producer: str
+    consumer: str
+    reason: Reason
+
+
+@dataclass(eq=False)
+class Kernel:
+    """Units over shared outer axes. `outer[u]` are the unit's own variables for the kernel's outer axes (prologue units have none)."""
+
+    name: str
+    kind: str  # map | rows | contraction | scan | scatter | check
+    units: list[Unit]
+    outer: dict[Unit, tuple[Var, ...]]
+    extents: tuple[int, ...]
+    outputs: list[Node]
+    inputs: list[Node]
+    anchor: Unit | None = None

@@ -1,0 +1,120 @@
+"""The Loops of one kernel: seven statements over Nodes, the input of every code generator. In: built by codegen/. Out: text.
+
+    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL
+    Alloc(buf, init)                  buf.space = REG | SCRATCH
+    Store(buf, index, value, mask)    where the mask holds
+    Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
+    If(cond, body)                    cond is a mask of uniform conditions
+    Check(index, extent, site, position)   0 <= index < extent, else the status word says so
+
+Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
+an element (0 where the mask does not hold). Every index is a flat element offset. A WHERE whose arg is "rare"
+evaluates its second operand only when its condition holds in some lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Union
+
+from .dtype import DType
+from .graph import Node
+from .index import Index, Mask, Var
+
+GRID, LANES, UNROLL, SERIAL = "grid", "lanes", "unroll", "serial"
+REG, SCRATCH, GLOBAL = "reg", "scratch", "global"
+
+
+@dataclass(frozen=True, eq=False)
+class Buf:
+    """A piece of memory: an argument of the kernel (GLOBAL), per-thread (SCRATCH) or registers (REG)."""
+
+    name: str
+    dtype: DType
+    size: int  # elements; only a hint for GLOBAL
+    space: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Param:
+    """An int64 argument of the kernel, so that its value is not part of the text."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+Extent = Union[int, Param]
+
+
+@dataclass
+class For:
+    """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain var)."""
+
+    var: Var
+    extent: Extent
+    kind: str
+    body: list[Stmt]
+    unroll: int = 1  # LANES: vectors a step
+    base: Index = field(default_factory=Index)
+    total: Extent | None = None
+
+
+@dataclass
+class Alloc:
+    """buf with every element `init` (None: undefined). A REG accumulator's init is the identity of its Reduce."""
+
+    buf: Buf
+    init: float | int | bool | None = None
+
+
+@dataclass
+class Store:
+    buf: Buf
+    index: Index
+    value: Node
+    mask: Mask = ()
+
+
+@dataclass
+class Reduce:
+    """buf[index] = buf[index] op value where the mask holds, op in add, max, mul; reassociation allowed. A float product added is an FMA."""
+
+    buf: Buf
+    index: Index
+    op: str
+    value: Node
+    mask: Mask = ()
+
+
+@dataclass
+class If:
+    cond: Mask
+    body: list[Stmt]
+
+
+@dataclass
+class Check:
+    """Where not 0 <= index < extent: status = (site, position, index value), the lowest position wins."""
+
+    index: Node
+    extent: int
+    site: int
+    position: Index
+
+
+Stmt = Union[For, Alloc, Store, Reduce, If, Check]
+
+
+@dataclass
+class Loops:
+    """One kernel: phases run one after the other, each a GRID loop whose iterations (chunks) may run on any thread."""
+
+    name: str
+    buffers: tuple[Buf, ...]  # GLOBAL, in argument order
+    params: tuple[Param, ...]
+    phases: list[For]

@@ -1,0 +1,221 @@
+"""Runs Loops an element at a time: the meaning of the language. In: Loops, flat arrays, params. Out: failed checks.
+
+A lane loop is a loop, an accumulator an array, a Reduce one combination. Arrays are changed in place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from . import dtype as dt
+from .dtype import DType
+from .graph import Node, Op
+from .index import Div, Index, Mask, Mod, Value, Var
+from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Reduce, Stmt, Store
+from .loop_walk import postorder
+
+Array = np.ndarray[Any, Any]
+Failure = tuple[int, int, int]  # site, position, index value
+
+
+def run(loops: Loops, buffers: Sequence[Array], params: Mapping[str, int] | Sequence[int] = ()) -> list[Failure]:
+    """Runs every phase over all its chunks; gives the failures of Checks, the lowest (site, position) first."""
+    named = params if isinstance(params, Mapping) else dict(zip((p.name for p in loops.params), params, strict=True))
+    machine = _Machine(dict(zip(loops.buffers, buffers, strict=True)), named)
+    with np.errstate(all="ignore"):
+        machine.body(list(loops.phases))
+    return sorted(set(machine.failures))
+
+
+class _Machine:
+    def __init__(self, memory: dict[Buf, Array], params: Mapping[str, int]) -> None:
+        self.memory, self.params = memory, params
+        self.vars: dict[Var, int] = {}
+        self.failures: list[Failure] = []
+
+    # ------------------------------------------------------------ statements
+
+    def body(self, body: list[Stmt]) -> None:
+        for s in body:
+            match s:
+                case For():
+                    self.loop(s)
+                case If(cond, inside):
+                    if self.holds(cond):
+                        self.body(inside)
+                case Alloc(buf, init):
+                    self.memory[buf] = np.full(buf.size, 0 if init is None else init, buf.dtype.numpy)
+                case Store(buf, index, value, mask):
+                    if self.holds(mask):
+                        self.memory[buf][self.at(index)] = self.value(value)
+                case Reduce():
+                    self.reduce(s)
+                case Check():
+                    self.check(s)
+
+    def loop(self, s: For) -> None:
+        for i in range(self.extent(s.extent)):
+            if s.total is None or self.at(s.base) + i < self.extent(s.total):
+                self.vars[s.var] = i
+                self.body(s.body)
+
+    def extent(self, e: Extent) -> int:
+        return e if isinstance(e, int) else self.params[e.name]
+
+    def reduce(self, s: Reduce) -> None:
+        if self.holds(s.mask):
+            array, i = self.memory[s.buf], self.at(s.index)
+            array[i] = _REDUCTIONS[s.op](array.dtype.type(array[i]), self.value(s.value))
+
+    def check(self, s: Check) -> None:
+        value = int(self.value(s.index))
+        if not 0 <= value < s.extent:
+            self.failures.append((s.site, self.at(s.position), value))
+
+    # ------------------------------------------------------------ expressions
+
+    def holds(self, mask: Mask) -> bool:
+        return all(r.lo <= self.at(r.index) < r.hi for r in mask)
+
+    def at(self, index: Index) -> int:
+        return index.const + sum(c * self.term(t) for t, c in index.terms)
+
+    def term(self, t: object) -> int:
+        match t:
+            case Var():
+                return self.vars[t]
+            case Div(index, by):
+                return self.at(index) // by
+            case Mod(index, by):
+                return self.at(index) % by
+            case Value(n, extent):
+                value = int(self.value(n))
+                return value if 0 <= value < extent else 0  # a Check reports it
+        raise AssertionError(t)
+
+    def value(self, root: Node) -> Any:
+        """The scalar a Node stands for now."""
+        known: dict[Node, Any] = {}
+        for n in postorder([root]):
+            known[n] = self.one(n, [known[s] for s in n.src])
+        return known[root]
+
+    def one(self, n: Node, src: list[Any]) -> Any:
+        scalar = n.dtype.numpy.type
+        match n.op:
+            case Op.CONST:
+                return scalar(n.arg)
+            case Op.VAR:
+                return np.int64(self.at(n.arg))
+            case Op.LOAD:
+                buf, index, mask = n.arg
+                return self.memory[buf][self.at(index)] if self.holds(mask) else scalar(0)
+            case Op.CAST:
+                return cast(src[0], n.dtype)
+            case Op.BITCAST:
+                return np.asarray(src[0]).view(n.dtype.numpy)[()]
+            case Op.SIN:
+                return scalar(_sine(float(src[0]), n.arg))
+        return scalar(OPS[n.op](*src))
+
+
+def cast(x: Any, to: DType) -> Any:
+    """Float to integer truncates and saturates, NaN gives 0; integers wrap."""
+    scalar = to.numpy.type
+    if to.is_int and isinstance(x, np.floating):
+        low, high = int(np.iinfo(scalar).min), int(np.iinfo(scalar).max)
+        return scalar(0 if np.isnan(x) else low if x < low else high if x > high else min(int(x), high))
+    return np.asarray(x).astype(to.numpy)[()]
+
+
+def _sine(x: float, quarter_turns: int) -> float:
+    if not math.isfinite(x):
+        return math.nan
+    return (math.sin(x), math.cos(x), -math.sin(x), -math.cos(x))[quarter_turns]
+
+
+def _maximum(a: Any, b: Any) -> Any:
+    return a if a >= b or a != a else b
+
+
+def _floor_divide(a: Any, b: Any) -> Any:
+    return _wrapped(int(a) // int(b), a) if b else 0
+
+
+def _wrapped(value: int, like: Any) -> Any:
+    return np.array([value & 0xFFFFFFFFFFFFFFFF], np.uint64).astype(like.dtype)[0]
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    if isinstance(a, np.floating):
+        return np.remainder(a, b)
+    return int(a) % int(b) if b else 0
+
+
+def _shift_left(a: Any, b: Any) -> Any:
+    return _wrapped(int(a) << int(b), a) if 0 <= b < a.dtype.itemsize * 8 else 0
+
+
+def _shift_right(a: Any, b: Any) -> Any:
+    return int(a) >> (int(b) if 0 <= b < a.dtype.itemsize * 8 else 64)
+
+
+def _fma(a: Any, b: Any, c: Any) -> Any:
+    """Rounded once (f32: from f64), by exact rationals."""
+    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+        return a * b + c
+    exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
+    return float(exact) if exact else a * b + c
+
+
+def _erf(x: Any) -> float:
+    return math.erf(float(x))
+
+
+def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *x: f(*map(np.float64, x))
+
+
+def _add(a: Any, b: Any) -> Any:
+    return a | b if a.dtype == dt.bool_.numpy else a + b
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    return a & b if a.dtype == dt.bool_.numpy else a * b
+
+
+_REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {"add": _add, "mul": _multiply, "max": _maximum}
+
+OPS: dict[Op, Callable[..., Any]] = {
+    Op.NEG: np.negative,
+    Op.EXP: _in_double(np.exp),
+    Op.LOG: _in_double(np.log),
+    Op.SQRT: np.sqrt,
+    Op.TANH: _in_double(np.tanh),
+    Op.ERF: _erf,
+    Op.FLOOR: np.floor,
+    Op.ADD: np.add,
+    Op.SUB: np.subtract,
+    Op.MUL: np.multiply,
+    Op.DIV: np.divide,
+    Op.POW: _in_double(np.power),
+    Op.MAX: _maximum,
+    Op.IDIV: _floor_divide,
+    Op.MOD: _remainder,
+    Op.LT: np.less,
+    Op.EQ: np.equal,
+    Op.AND: np.bitwise_and,
+    Op.OR: np.bitwise_or,
+    Op.XOR: np.bitwise_xor,
+    Op.SHL: _shift_left,
+    Op.SHR: _shift_right,
+    Op.WHERE: lambda cond, yes, no: yes if cond else no,
+    Op.FMA: _fma,
+    Op.LDEXP: lambda x, n: np.ldexp(x, int(np.clip(n, -5000, 5000))),
+    Op.ANY: lambda cond: cond,
+}

@@ -1,0 +1,327 @@
+"""Loops as text, and their verifier. In: Loops. Out: `show`: text, equal only for equal kernels; `verify`: LoopError.
+
+An expression is printed before its statement, one `t3 = mul t1, t2` a line, each once until memory it read changes.
+Names that collide get a number in order of appearance; values of Params never appear.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from . import dtype as dt
+from .dtype import DType
+from .graph import ELEMENTWISE, GraphError, Node, Op, infer
+from .index import Div, Index, Mask, Mod, Range, Value, Var
+from .loop import GLOBAL, GRID, LANES, REG, SERIAL, UNROLL, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from .loop_walk import indices, operands, postorder, reads, roots, statements, writes
+
+# ---------------------------------------------------------------- text
+
+
+def literal(value: float | int | bool, dtype: DType) -> str:
+    """A constant, exactly; a NaN by its bits."""
+    if dtype.is_float and value != value:
+        return f"nan:{struct.unpack('<Q', struct.pack('<d', value))[0]:x}"
+    return repr(float(value) if dtype.is_float else bool(value) if dtype.kind == "b" else int(value))
+
+
+def show(loops: Loops) -> str:
+    """The text of a kernel; it determines the code, and is hashed as its identity."""
+    p = _Printer()
+    arguments = [f"{p.name(b)}: {b.dtype.name}" for b in loops.buffers] + [p.name(q) for q in loops.params]
+    p.line(0, f"kernel {loops.name}({', '.join(arguments)})")
+    for i, phase in enumerate(loops.phases):
+        p.line(0, f"phase {i}")
+        p.statement(phase, 1)
+    return "\n".join(p.lines) + "\n"
+
+
+class _Printer:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.names: dict[object, str] = {}
+        self.taken: set[str] = set()
+        self.temps: dict[Node, str] = {}  # printed, and still what they were
+        self.count = 0
+
+    def line(self, depth: int, text: str) -> None:
+        self.lines.append("  " * depth + text)
+
+    def name(self, thing: Var | Buf | Param) -> str:
+        """A name of its own for a variable, buffer or param."""
+        if thing not in self.names:
+            name, number = thing.name, 0
+            while name in self.taken:
+                number += 1
+                name = f"{thing.name}_{number}"
+            self.taken.add(name)
+            self.names[thing] = name
+        return self.names[thing]
+
+    # ------------------------------------------------------------ expressions
+
+    def node(self, n: Node, depth: int) -> str:
+        """The name of a Node, after the lines that define it."""
+        for m in postorder([n]):
+            if m.op is not Op.CONST and m not in self.temps:
+                self.temps[m] = f"t{self.count}"
+                self.count += 1
+                self.line(depth, f"{self.temps[m]} = {self.operation(m)}")
+        return self.operand(n)
+
+    def operand(self, n: Node) -> str:
+        return f"{literal(n.arg, n.dtype)}:{n.dtype.name}" if n.op is Op.CONST else self.temps[n]
+
+    def operation(self, n: Node) -> str:
+        if n.op is Op.LOAD:
+            buf, index, mask = n.arg
+            return f"load {self.name(buf)}[{self.index(index)}]{self.mask(mask)} {n.dtype.name}"
+        if n.op is Op.VAR:
+            return f"var {self.index(n.arg)}"
+        arg = "" if n.arg is None else f" {n.arg.name if isinstance(n.arg, DType) else n.arg}"
+        return f"{n.op.value} {', '.join(map(self.operand, n.src))}{arg} {n.dtype.name}"
+
+    def index(self, index: Index) -> str:
+        parts = [self.term(t) if c == 1 else f"{c}*{self.term(t)}" for t, c in index.terms]
+        if index.const or not parts:
+            parts.append(str(index.const))
+        return " + ".join(parts)
+
+    def term(self, t: object) -> str:
+        match t:
+            case Var():
+                return self.name(t)
+            case Div(index, by):
+                return f"({self.index(index)})//{by}"
+            case Mod(index, by):
+                return f"({self.index(index)})%{by}"
+            case Value(n, extent):
+                return f"[{self.operand(n)} < {extent}]"
+        raise AssertionError(t)
+
+    def range(self, r: Range) -> str:
+        return f"{r.lo} <= {self.index(r.index)} < {r.hi}"
+
+    def mask(self, mask: Mask) -> str:
+        return " if " + " and ".join(map(self.range, mask)) if mask else ""
+
+    # ------------------------------------------------------------ statements
+
+    def body(self, body: list[Stmt], depth: int) -> None:
+        """A block: what is printed inside holds inside only."""
+        outer = dict(self.temps)
+        for s in body:
+            self.statement(s, depth)
+        self.temps = {n: t for n, t in outer.items() if n in self.temps}
+
+    def changed(self, bufs: set[Buf]) -> None:
+        stale: set[Node] = set()
+        for n in postorder(self.temps):
+            if (n.op is Op.LOAD and n.arg[0] in bufs) or any(o in stale for o in operands(n)):
+                stale.add(n)
+        self.temps = {n: t for n, t in self.temps.items() if n not in stale}
+
+    def statement(self, s: Stmt, depth: int) -> None:
+        if not isinstance(s, For):
+            for n in roots(s):
+                self.node(n, depth)
+        match s:
+            case For():
+                self.loop(s, depth)
+            case If():
+                self.line(depth, f"if{self.mask(s.cond).removeprefix(' if')}")
+                self.body(s.body, depth + 1)
+            case Alloc(buf, init):
+                value = "" if init is None else f" = {literal(init, buf.dtype)}"
+                self.line(depth, f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}")
+            case Store(buf, index, value_, mask):
+                self.line(depth, f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}")
+            case Reduce(buf, index, op, value_, mask):
+                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {op}= {self.operand(value_)}{self.mask(mask)}")
+            case Check(node, extent, site, position):
+                self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}")
+        if not isinstance(s, For | If):
+            self.changed(writes([s]))
+
+    def loop(self, s: For, depth: int) -> None:
+        for n in s.base.values():
+            self.node(n, depth)
+        limit = "" if s.total is None else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
+        bound = "" if s.var.extent == s.extent else f" (at most {s.var.extent})"
+        unroll = f" x{s.unroll}" if s.unroll != 1 else ""
+        self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}")
+        self.changed(writes(s.body))
+        self.body(s.body, depth + 1)
+
+    def extent(self, e: Extent) -> str:
+        return str(e) if isinstance(e, int) else self.name(e)
+
+
+# ---------------------------------------------------------------- verifier
+
+
+class LoopError(ValueError):
+    """Loops that break the rules of the language: a bug in the lowering."""
+
+
+def _require(ok: bool, why: str) -> None:
+    if not ok:
+        raise LoopError(why)
+
+
+def verify(loops: Loops) -> None:
+    """Checks scopes, dtypes, bounds and the rules for lanes; raises LoopError."""
+    for phase in loops.phases:
+        _require(phase.kind == GRID, f"a phase must be a grid loop, not {phase.kind}")
+        _Verifier(loops).loop(phase)
+
+
+class _Verifier:
+    def __init__(self, loops: Loops) -> None:
+        self.params = set(loops.params)
+        self.bufs = set(loops.buffers)
+        self.vars: set[Var] = set()
+        self.lanes: Var | None = None
+        self.lanewise: set[Buf] = set()
+        self.seen: set[Node] = set()
+        for b in loops.buffers:
+            _require(b.space == GLOBAL, f"argument {b} is {b.space}")
+
+    # ------------------------------------------------------------ statements
+
+    def body(self, body: list[Stmt]) -> None:
+        bufs, seen = set(self.bufs), set(self.seen)
+        for s in body:
+            self.statement(s)
+        self.bufs, self.seen = bufs, seen
+
+    def statement(self, s: Stmt) -> None:
+        match s:
+            case For():
+                _require(s.kind in (LANES, UNROLL, SERIAL), f"a {s.kind} loop inside a phase")
+                self.loop(s)
+            case Alloc():
+                self.alloc(s)
+            case Store() | Reduce():
+                self.write(s)
+            case If(cond, body):
+                self.mask(cond)
+                _require(not any(self.varies(r.index) for r in cond), "the condition of an If differs between lanes")
+                self.body(body)
+            case Check(index, extent, _, position):
+                self.node(index)
+                _require(index.dtype is dt.int64 and extent > 0, f"check of {index.dtype.name} against {extent}")
+                self.index(position)
+
+    def loop(self, s: For) -> None:
+        _require(s.var not in self.vars, f"loop variable {s.var} is already in use")
+        for e in (s.extent, s.total):
+            _require(e is None or isinstance(e, int) or e in self.params, f"unknown extent {e} of {s.var}")
+        _require(isinstance(s.extent, int) or s.kind != UNROLL, f"unrolled loop {s.var} has no constant extent")
+        _require(not isinstance(s.extent, int) or 0 <= s.extent <= s.var.extent, f"{s.var} runs beyond {s.var.extent}")
+        _require(s.unroll >= 1, f"unroll {s.unroll}")
+        self.index(s.base)
+        _require(not self.varies(s.base), f"the base of {s.var} differs between lanes")
+        self.vars.add(s.var)
+        if s.kind == LANES:
+            self.lanes_loop(s)
+        else:
+            self.body(s.body)
+        self.vars.remove(s.var)
+
+    def lanes_loop(self, s: For) -> None:
+        _require(self.lanes is None, f"lanes loop {s.var} inside lanes loop {self.lanes}")
+        self.lanes, self.lanewise = s.var, set()
+        sums = {t.buf for t in statements(s.body) if isinstance(t, Reduce) and t.buf.space == REG and not self.varies(t.index)}
+        sums -= {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
+        _require(not sums & reads(s.body), f"partial sums of {sums} are read in the loop that adds to them")
+        self.body(s.body)
+        self.lanes = None
+
+    def alloc(self, s: Alloc) -> None:
+        _require(s.buf.space != GLOBAL and s.buf.size > 0, f"alloc of {s.buf}: {s.buf.space}[{s.buf.size}]")
+        _require(s.buf not in self.bufs, f"{s.buf} is allocated already")
+        _require(self.lanes is None or s.buf.space == REG, f"scratch {s.buf} inside a lanes loop")
+        self.bufs.add(s.buf)
+        if self.lanes is not None:
+            self.lanewise.add(s.buf)
+
+    def write(self, s: Store | Reduce) -> None:
+        self.node(s.value)
+        self.place(s.buf, s.index, s.mask)
+        _require(s.value.dtype is s.buf.dtype, f"{s.value.dtype.name} written to {s.buf}: {s.buf.dtype.name}")
+        if isinstance(s, Reduce):
+            _require(s.op in ("add", "max", "mul"), f"unknown reduction {s.op}")
+        elif self.lanes is not None and s.buf not in self.lanewise:
+            _require(self.varies(s.index), f"every lane stores to the same element of {s.buf}")
+
+    # ------------------------------------------------------------ expressions
+
+    def varies(self, index: Index) -> bool:
+        """Whether an index names the lane variable or gathers through a value that does."""
+        nodes = postorder(index.values())
+        return self.lanes is not None and any(self.lanes in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
+
+    def place(self, buf: Buf, index: Index, mask: Mask) -> None:
+        _require(buf in self.bufs, f"{buf} is not an argument and not allocated here")
+        self.index(index)
+        self.mask(mask)
+        lo, hi = index.bounds
+        _require(bool(mask) or buf.space == GLOBAL or 0 <= lo <= hi < buf.size, f"{buf}[{index}] is outside 0..{buf.size}")
+        _require(buf not in self.lanewise or not self.varies(index), f"lane-wise {buf} is indexed by lane")
+
+    def mask(self, mask: Mask) -> None:
+        for r in mask:
+            self.index(r.index)
+
+    def index(self, index: Index) -> None:
+        for v in index.vars():
+            _require(v in self.vars, f"undefined loop variable {v}")
+        for n in index.values():
+            self.node(n)
+            _require(n.dtype is dt.int64, f"an index of dtype {n.dtype.name}")
+
+    def node(self, root: Node) -> None:
+        stack = [root]
+        while stack:
+            n = stack[-1]
+            missing = [o for o in operands(n) if o not in self.seen]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if n not in self.seen:
+                self.seen.add(n)
+                self.one_node(n)
+
+    def one_node(self, n: Node) -> None:
+        _require(n.shape == (), f"{n} is not a scalar")
+        match n.op:
+            case Op.CONST:
+                return
+            case Op.VAR:
+                self.index(n.arg)
+                _require(n.dtype is dt.int64, "the value of an index is int64")
+            case Op.LOAD:
+                buf, index, mask = n.arg
+                self.place(buf, index, mask)
+                _require(n.dtype is buf.dtype, f"{n.dtype.name} loaded from {buf}: {buf.dtype.name}")
+            case Op.ANY:
+                _require(n.dtype is dt.bool_ and n.src[0].dtype is dt.bool_, "any of bools")
+            case Op.FMA:
+                _require(n.dtype.is_float and all(s.dtype is n.dtype for s in n.src) and len(n.src) == 3, "fma of floats")
+            case Op.LDEXP:
+                x, by = n.src
+                _require(x.dtype is n.dtype and n.dtype.is_float, "ldexp of a float")
+                _require(by.dtype.kind == "i" and by.dtype.bits == x.dtype.bits, "ldexp by an integer of the same width")
+            case _:
+                _elementwise(n)
+
+
+def _elementwise(n: Node) -> None:
+    _require(n.op in ELEMENTWISE, f"{n.op.value} at loop level")
+    try:
+        dtype, _ = infer(n.op, n.src, n.arg)
+    except GraphError as e:
+        raise LoopError(str(e)) from e
+    _require(dtype is n.dtype, f"{n.op.value} of dtype {n.dtype.name}, not {dtype.name}")

@@ -1,0 +1,138 @@
+"""Walks over Loops and their expressions. In: statements and loop-level Nodes. Out: what they need, read, write; substitution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from .graph import Node, Op, rebuild, scalar_node
+from .index import Index, Mask, Var
+from .loop import Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+
+
+def index_values(mask: Mask) -> list[Node]:
+    """The Nodes a mask gathers through."""
+    return [v for r in mask for v in r.index.values()]
+
+
+def operands(n: Node) -> tuple[Node, ...]:
+    """Every Node that must be known before n: its sources and those inside its index and mask."""
+    if n.op is Op.LOAD:
+        _, index, mask = n.arg
+        return (*index.values(), *index_values(mask))
+    if n.op is Op.VAR:
+        return tuple(n.arg.values())
+    return n.src
+
+
+def postorder(roots: Iterable[Node]) -> list[Node]:
+    """Every Node the roots need, operands first; a loop, not recursion."""
+    done: dict[Node, None] = {}
+    stack = list(reversed(list(roots)))
+    while stack:
+        missing = [o for o in operands(stack[-1]) if o not in done]
+        if missing:
+            stack.extend(reversed(missing))
+        else:
+            done[stack.pop()] = None
+    return list(done)
+
+
+def indices(n: Node) -> list[Index]:
+    """The Indexes in n's own argument."""
+    if n.op is Op.LOAD:
+        return [n.arg[1], *(r.index for r in n.arg[2])]
+    return [n.arg] if n.op is Op.VAR else []
+
+
+def variables(n: Node) -> set[Var]:
+    """The loop variables in n's own argument."""
+    return {v for i in indices(n) for v in i.vars()}
+
+
+def statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
+    """Every statement, outer before inner."""
+    for s in body:
+        yield s
+        if isinstance(s, For | If):
+            yield from statements(s.body)
+
+
+def roots(s: Stmt) -> list[Node]:
+    """The Nodes one statement evaluates itself (not those of statements inside it)."""
+    match s:
+        case Store(_, index, value, mask) | Reduce(_, index, _, value, mask):
+            return [value, *index.values(), *index_values(mask)]
+        case Check(index, _, _, position):
+            return [index, *position.values()]
+        case If(cond):
+            return index_values(cond)
+        case For():
+            return s.base.values()
+    return []
+
+
+def all_roots(body: Iterable[Stmt]) -> list[Node]:
+    return [r for s in statements(body) for r in roots(s)]
+
+
+def reads(body: Iterable[Stmt]) -> set[Buf]:
+    """The buffers LOADed anywhere inside."""
+    return {n.arg[0] for n in postorder(all_roots(body)) if n.op is Op.LOAD}
+
+
+def writes(body: Iterable[Stmt]) -> set[Buf]:
+    """The buffers allocated, stored or reduced to anywhere inside."""
+    return {s.buf for s in statements(body) if isinstance(s, Alloc | Store | Reduce)}
+
+
+class Substitution:
+    """Replaces loop variables in Nodes, Indexes, masks and statements; each distinct Node once."""
+
+    def __init__(self, by: Mapping[Var, Index]) -> None:
+        self.by = by
+        self.done: dict[Node, Node] = {}
+
+    def node(self, root: Node) -> Node:
+        stack = [root]
+        while stack:
+            n = stack[-1]
+            missing = [o for o in operands(n) if o not in self.done]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if n not in self.done:
+                self.done[n] = self._replaced(n)
+        return self.done[root]
+
+    def _replaced(self, n: Node) -> Node:
+        if n.op is Op.LOAD:
+            buf, index, mask = n.arg
+            return scalar_node(Op.LOAD, (), (buf, self.index(index), self.mask(mask)), n.dtype)
+        if n.op is Op.VAR:
+            return scalar_node(Op.VAR, (), self.index(n.arg), n.dtype)
+        return rebuild(n, tuple(self.done[s] for s in n.src)) if n.src else n
+
+    def index(self, index: Index) -> Index:
+        if index.values() or not self.by.keys().isdisjoint(index.vars()):
+            return index.substitute(self.by, self.node)
+        return index
+
+    def mask(self, mask: Mask) -> Mask:
+        return tuple(replace(r, index=self.index(r.index)) for r in mask)
+
+    def body(self, body: list[Stmt]) -> list[Stmt]:
+        return [self.statement(s) for s in body]
+
+    def statement(self, s: Stmt) -> Stmt:
+        match s:
+            case Store(_, index, value, mask) | Reduce(_, index, _, value, mask):
+                return replace(s, index=self.index(index), value=self.node(value), mask=self.mask(mask))
+            case Check(index, _, _, position):
+                return replace(s, index=self.node(index), position=self.index(position))
+            case If(cond, body):
+                return If(self.mask(cond), self.body(body))
+            case For():
+                return replace(s, base=self.index(s.base), body=self.body(s.body))
+        return s

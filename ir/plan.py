@@ -1,0 +1,188 @@
+"""Lowered kernels -> Program: an order, in-place outputs, buffers in one arena. In: Steps. Out: ir/program.py's Program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .graph import Node
+from .loop import Buf, Loops, Store
+from .loop_walk import postorder, roots, statements
+from .program import Call, CheckSite, Program, Ref, Value
+
+ALIGN = 64
+
+
+@dataclass(eq=False)
+class Step:
+    """A kernel call before it has addresses: which Nodes its buffers hold."""
+
+    loops: Loops
+    params: tuple[int, ...]
+    parallel: tuple[bool, ...]
+    reads: list[Node]
+    writes: list[Node]
+    is_check: bool = False
+    early: bool = False  # a check of inputs only
+
+
+@dataclass
+class Planner:
+    """Everything plan() needs to know about the outside."""
+
+    inputs: Sequence[Node]
+    values: Sequence[Value]
+    outputs: Sequence[Node]
+    donations: dict[int, int]
+    checks: tuple[CheckSite, ...] = ()
+    after: dict[Step, set[Step]] = field(default_factory=dict)
+
+
+def plan(steps: list[Step], p: Planner) -> Program:
+    """Orders the steps, decides donations and places intermediates by liveness."""
+    writer = {n: s for s in steps for n in s.writes}
+    p.after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
+    checks = [s for s in steps if s.is_check]
+    for s in steps:
+        if not s.is_check:
+            p.after[s] |= {c for c in checks if not (c.early is False and _reaches(p.after, c, s))}
+    donations = _donations(steps, p)
+    order = _order(steps, p.after)
+    refs, arena_bytes = _place(order, p)
+    calls = [Call(s.loops, tuple(refs[n, w] for n, w in _arguments(s)), s.params, s.parallel, s.is_check) for s in order]
+    outputs = tuple(Value(n.dtype, n.shape, _dense(n.shape)) for n in p.outputs)
+    return Program(calls, tuple(p.values), outputs, arena_bytes, donations, p.checks)
+
+
+def _arguments(s: Step) -> list[tuple[Node, bool]]:
+    return [(n, False) for n in s.reads] + [(n, True) for n in s.writes]
+
+
+def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
+    out, step = [], 1
+    for d in reversed(shape):
+        out.append(step)
+        step *= d
+    return tuple(reversed(out))
+
+
+def _reaches(after: dict[Step, set[Step]], start: Step, goal: Step) -> bool:
+    """Does start (transitively) wait for goal?"""
+    seen, stack = {start}, [start]
+    while stack:
+        s = stack.pop()
+        if s is goal:
+            return True
+        stack += [t for t in after[s] if t not in seen]
+        seen |= after[s]
+    return False
+
+
+def _donations(steps: list[Step], p: Planner) -> dict[int, int]:
+    """The wished donations that are safe, with write-after-read edges added for them."""
+    if any(s.is_check and not s.early for s in steps):
+        return {}  # a failing late check must leave every input as it was
+    writer = {n: s for s in steps for n in s.writes}
+    allowed: dict[int, int] = {}
+    for o, i in sorted(p.donations.items()):
+        out, source = p.outputs[o], p.inputs[i]
+        if out not in writer or source.shape != out.shape or source.dtype is not out.dtype:
+            continue
+        if p.values[i].strides != _dense(source.shape) or i in allowed.values():
+            continue
+        step = writer[out]
+        readers = [s for s in steps if source in s.reads and s is not step]
+        if source in step.reads and not _in_place(step, source, out):
+            continue
+        if any(_reaches(p.after, r, step) for r in readers):
+            continue
+        p.after[step] |= set(readers)
+        allowed[o] = i
+    return allowed
+
+
+def _in_place(step: Step, source: Node, out: Node) -> bool:
+    """Is every element of the source read only where, and not after, the same element of the output is written?"""
+    read, written = step.loops.buffers[step.reads.index(source)], step.loops.buffers[len(step.reads) + step.writes.index(out)]
+    stored = None
+    for s in (s for phase in step.loops.phases for s in statements([phase])):
+        loaded = {n.arg[1] for n in postorder(roots(s)) if n.op.value == "load" and n.arg[0] is read}
+        if stored is not None and loaded:
+            return False
+        if isinstance(s, Store) and s.buf is written:
+            if loaded - {s.index}:
+                return False
+            stored = s.index
+    return stored is not None and _loads_only_at(step.loops, read, stored)
+
+
+def _loads_only_at(loops: Loops, buf: Buf, index: object) -> bool:
+    found = [n.arg[1] for phase in loops.phases for s in statements([phase]) for n in postorder(roots(s)) if n.op.value == "load" and n.arg[0] is buf]
+    return all(i == index for i in found)
+
+
+def _order(steps: list[Step], after: dict[Step, set[Step]]) -> list[Step]:
+    """A topological order that keeps the given one where it may."""
+    done: dict[Step, None] = {}
+    for first in steps:
+        stack = [first]
+        while stack:
+            s = stack[-1]
+            missing = [t for t in steps if t in after[s] and t not in done] if s not in done else []
+            if missing:
+                stack.append(missing[0])
+            else:
+                done.setdefault(stack.pop(), None)
+    return list(done)
+
+
+def _place(order: list[Step], p: Planner) -> tuple[dict[tuple[Node, bool], Ref], int]:
+    """A Ref for every (Node, is written); intermediates share the arena when their lifetimes do not meet."""
+    refs: dict[tuple[Node, bool], Ref] = {(n, False): Ref("input", i) for i, n in enumerate(p.inputs)}
+    outputs = {n: Ref("output", i) for i, n in enumerate(p.outputs)}
+    last = {n: t for t, s in enumerate(order) for n in s.reads}
+    free, top = _FreeList(), 0
+    ends: dict[int, list[tuple[int, int]]] = {}
+    for t, s in enumerate(order):
+        for n in s.writes:
+            if n in outputs:
+                ref = outputs[n]
+            else:
+                size = -(-n.size * n.dtype.itemsize // ALIGN) * ALIGN
+                offset = free.take(size)
+                ref = Ref("arena", offset)
+                top = max(top, free.top)
+                ends.setdefault(last.get(n, t), []).append((offset, size))
+            refs[n, True] = ref
+            refs.setdefault((n, False), ref)
+        for offset, size in ends.pop(t, []):
+            free.give(offset, size)
+    return refs, top
+
+
+class _FreeList:
+    """First fit over the free gaps of a growing arena."""
+
+    def __init__(self) -> None:
+        self.top = 0
+        self.gaps: list[tuple[int, int]] = []  # (offset, size), ascending, never adjacent
+
+    def take(self, size: int) -> int:
+        for at, (offset, room) in enumerate(self.gaps):
+            if room >= size:
+                self.gaps[at : at + 1] = [(offset + size, room - size)] if room > size else []
+                return offset
+        offset = self.top
+        self.top += size
+        return offset
+
+    def give(self, offset: int, size: int) -> None:
+        gaps = sorted([*self.gaps, (offset, size)])
+        self.gaps = []
+        for o, s in gaps:
+            if self.gaps and sum(self.gaps[-1]) == o:
+                self.gaps[-1] = (self.gaps[-1][0], self.gaps[-1][1] + s)
+            else:
+                self.gaps.append((o, s))
+
+

@@ -1,0 +1,76 @@
+"""Graph -> Graph, before units are formed: empty sources become constants, long reductions get partial sums.
+
+    before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
+
+What is gained: a reduction with few results still runs on every thread, in an order fixed by its shape alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from . import dtype as dt
+from .fuse import MIN_PARALLEL
+from .graph import Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
+
+PARTIAL = 1 << 14  # elements that one partial result should cover at least
+MAX_PARTIALS = 128
+
+
+def prepare(roots: Iterable[Node]) -> list[Node]:
+    """The same values, in a form whose every kernel has work and enough parallelism."""
+    roots = list(roots)
+    done: dict[Node, Node] = {}
+    for n in toposort(roots):
+        new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+        done[n] = _split(_without_empty(new))
+    return [done[r] for r in roots]
+
+
+def _without_empty(n: Node) -> Node:
+    """A value computed from an empty one is the op's identity."""
+    if n.size == 0 or all(s.size for s in n.src):
+        return n
+    if n.op is Op.REDUCE:
+        kind = n.arg[0]
+        return full(dt.lowest(n.dtype) if kind == "max" else int(kind == "mul"), n.dtype, n.shape)
+    return full(0, n.dtype, n.shape)
+
+
+def _split(n: Node) -> Node:
+    """A reduction with few results and many terms, in two steps."""
+    if n.op is not Op.REDUCE:
+        return n
+    (x,), (kind, axes) = n.src, n.arg
+    if n.size >= MIN_PARALLEL or x.size < 2 * PARTIAL or x.size // max(1, n.size) < 2 * MIN_PARALLEL:
+        return n
+    wanted = max(2, min(MAX_PARTIALS, x.size // PARTIAL) // max(1, n.size))
+    axis, parts = max(((a, _divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -ap[0]))
+    if parts < max(2, wanted // 4):
+        axis = max(axes, key=lambda a: x.shape[a])
+        parts = min(wanted, x.shape[axis])
+        x = _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind)
+    shape = x.shape[:axis] + (parts, x.shape[axis] // parts) + x.shape[axis + 1 :]
+    later = {a if a < axis else a + 1 for a in axes}  # the new axis of partial results itself is kept
+    first = reduce(kind, reshape(x, shape), later)
+    kept_before = sum(1 for a in range(axis) if a not in axes)
+    return reduce(kind, first, (kept_before,))
+
+
+def _divisor(extent: int, wanted: int) -> int:
+    """The divisor of extent nearest to (and at most twice) the wanted number."""
+    found = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
+    return min(found, key=lambda d: abs(d - wanted))
+
+
+def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
+    """x with identities behind its axis."""
+    pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
+    out = node(Op.PAD, (x,), pad)
+    if kind == "add":
+        return out
+    fill = full(dt.lowest(x.dtype) if kind == "max" else 1, x.dtype, out.shape)
+    inside = node(Op.LT, (node(Op.IOTA, (), extent), full(x.shape[axis], dt.int64, (extent,))))
+    others = tuple((a, d) for a, d in enumerate(out.shape) if a != axis)
+    return node(Op.WHERE, (expand(inside, others), out, fill))

@@ -1,0 +1,59 @@
+"""The Program: which kernels run, in which order, on which buffers. Plain data, made by ir/plan.py, run by runtime/executable.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from .dtype import DType
+from .graph import Shape, Site
+from .loop import Loops
+
+
+@dataclass(frozen=True)
+class Ref:
+    """Where a kernel argument lives: input or output `number`, or byte offset `number` of the arena."""
+
+    space: str  # "input" | "output" | "arena"
+    number: int
+
+
+@dataclass
+class Call:
+    """One kernel call: a Ref for each of its buffers, a value for each of its params."""
+
+    loops: Loops
+    refs: tuple[Ref, ...]
+    params: tuple[int, ...]
+    parallel: tuple[bool, ...]  # per phase
+    is_check: bool = False  # the driver returns after it if the status is set
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output of a program: dense row-major unless strides (in elements) say otherwise."""
+
+    dtype: DType
+    shape: Shape
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CheckSite:
+    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line."""
+
+    what: str
+    axis: int
+    extent: int
+    site: Site | None
+
+
+@dataclass
+class Program:
+    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout agree)."""
+
+    calls: list[Call]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    arena_bytes: int
+    donations: dict[int, int] = field(default_factory=dict)
+    checks: tuple[CheckSite, ...] = ()
