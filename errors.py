@@ -1,0 +1,44 @@
+"""Every error that Weft raises on purpose: each is a WeftError and also the builtin that a NumPy user would catch."""
+
+from __future__ import annotations
+
+import builtins
+
+
+class WeftError(Exception):
+    """Base of all errors of this package."""
+
+
+class ShapeError(WeftError, ValueError):
+    """Shapes, axes or sizes that do not fit together."""
+
+
+class DTypeError(WeftError, TypeError):
+    """An element type that the operation does not take."""
+
+
+class IndexError(WeftError, builtins.IndexError):
+    """An index outside of its axis, found while building an expression or while running it."""
+
+
+class DeviceError(WeftError, RuntimeError):
+    """A device that does not exist, or one that lacks a driver, a package or a compiler."""
+
+
+class GradientError(WeftError, RuntimeError):
+    """A derivative that cannot be formed."""
+
+
+class StaleError(GradientError):
+    """Backward through a value of a parameter that has been replaced since."""
+
+
+class OptionError(WeftError, ValueError):
+    """An environment variable or option with a value that is not allowed."""
+
+
+class CompileError(WeftError, RuntimeError):
+    """Machine code could not be made or loaded: a fault of Weft or of its installation, never of the expression."""
+
+
+IndexError_ = IndexError  # for modules that need the builtin of the same name beside it

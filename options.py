@@ -1,0 +1,135 @@
+"""In: the WEFT_* environment variables, read here and nowhere else, at first use. Out: one frozen Options."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from .errors import OptionError
+
+MAX_THREADS = 256
+ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def _default_threads() -> int:
+    """The cores that this process may run on."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    cores = len(allowed(0)) if allowed else os.cpu_count() or 1
+    return min(cores, MAX_THREADS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run of Weft may be told from outside. Field `x` is the environment variable WEFT_X."""
+
+    device: str = "cpu"
+    num_threads: int = field(default_factory=_default_threads)
+    cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
+    dump: Path | None = None  # folder for every artefact of every program
+    debug: bool = False
+    target: str = "host"  # a CPU name of LLVM, "host" for the one that runs this
+    interpret: bool = False  # run the reference interpreter in place of machine code
+    serial_threshold: int | None = None  # elements below which a kernel stays on one thread; None: the compiler's own figure
+    min_chunks: int = 1  # at least so many chunks per kernel, where its shape allows
+    data_dir: Path | None = None  # where examples look for data sets
+    verify: bool = False  # check every artefact after every pass
+
+
+def _bool(text: str) -> bool:
+    if text.lower() not in ON + OFF:
+        raise ValueError(f"one of {', '.join(ON + OFF)}")
+    return text.lower() in ON
+
+
+def _count(low: int, high: int | None = None) -> Callable[[str], int]:
+    allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, {low} or more"
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"\d{1,18}", text) or int(text) < low or (high is not None and int(text) > high):
+            raise ValueError(allowed)
+        return int(text)
+
+    return parse
+
+
+def _device(text: str) -> str:
+    if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
+        raise ValueError("cpu, cuda or cuda:<number>")
+    return text
+
+
+def _cache_dir(text: str) -> Path | None:
+    return None if text.lower() == "none" else Path(text)
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[\w.-]+", text):
+        raise ValueError("host or the name of a CPU, such as x86-64-v3")
+    return text
+
+
+PARSERS: dict[str, Callable[[str], Any]] = {
+    "device": _device,
+    "num_threads": _count(1, MAX_THREADS),
+    "cache_dir": _cache_dir,
+    "dump": Path,
+    "debug": _bool,
+    "target": _name,
+    "interpret": _bool,
+    "serial_threshold": _count(0),
+    "min_chunks": _count(1),
+    "data_dir": Path,
+    "verify": _bool,
+}
+
+
+def _read_environment() -> Options:
+    """Unset and empty variables leave the default."""
+    values: dict[str, Any] = {}
+    for name in (f.name for f in fields(Options)):
+        variable = f"WEFT_{name.upper()}"
+        if text := os.environ.get(variable, "").strip():
+            try:
+                values[name] = PARSERS[name](text)
+            except ValueError as allowed:
+                raise OptionError(f"{variable}={text!r}: allowed is {allowed}") from None
+    return Options(**values)
+
+
+class _Holder:
+    """The Options in force; None until something asks for them."""
+
+    options: Options | None = None
+
+
+def current() -> Options:
+    """The options in force: the environment's, read at the first call, unless overridden."""
+    if _Holder.options is None:
+        _Holder.options = _read_environment()
+    return _Holder.options
+
+
+def update(**values: Any) -> None:
+    """Replaces some options for the rest of the process, for every thread."""
+    unknown = set(values) - set(PARSERS)
+    if unknown:
+        raise OptionError(f"unknown option {sorted(unknown)[0]!r}: there are {', '.join(PARSERS)}")
+    if not 1 <= values.get("num_threads", 1) <= MAX_THREADS:
+        raise OptionError(f"num_threads={values['num_threads']!r}: allowed is an integer from 1 to {MAX_THREADS}")
+    _Holder.options = replace(current(), **values)
+
+
+@contextmanager
+def override(**values: Any) -> Iterator[Options]:
+    """Other options inside a `with` block, for every thread; meant for tests."""
+    before = current()
+    update(**values)
+    try:
+        yield current()
+    finally:
+        _Holder.options = before

@@ -1,0 +1,187 @@
+"""In: sizes in bytes, NumPy arrays. Out: Buffers of 64-byte aligned memory that is reused, never handed back page by page.
+
+Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+ALIGNMENT = 64
+
+Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
+
+
+def size_class(nbytes: int) -> int:
+    """nbytes rounded up: eight classes for each power of two, none below ALIGNMENT."""
+    shift = max((nbytes - 1).bit_length() - 4, 6)
+    return max((nbytes + (1 << shift) - 1) >> shift, 1) << shift
+
+
+def _address(array: np.ndarray[Any, Any]) -> int:
+    """Of element 0."""
+    address: int = array.__array_interface__["data"][0]  # three times faster than array.ctypes.data
+    return address
+
+
+def _memory_limit() -> int:
+    """A quarter of the memory that this process may use: the most that is kept for reuse."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        total = 4 << 30
+    try:
+        with open("/sys/fs/cgroup/memory.max") as file:  # the limit of a container
+            total = min(total, int(file.read()))
+    except (OSError, ValueError):
+        pass
+    return total // 4
+
+
+class Allocator:
+    """Caching allocator for blocks of memory; thread-safe.
+
+    The free lists take no lock: append and pop are atomic. So a Buffer may die in the middle of anything here, as garbage
+    collection and signal handlers make it do.
+    """
+
+    def __init__(self, limit: int | None = None) -> None:
+        self.limit = _memory_limit() if limit is None else limit
+        self._free: dict[int, list[Block]] = {}  # by size; the block freed last is at the end
+        self._mapped = 0  # bytes in use and bytes in the free lists
+        self.reset_lock()
+
+    def reset_lock(self) -> None:
+        """A new lock: in a forked child, where the thread that held the old one does not exist."""
+        self._lock = threading.RLock()  # of _mapped
+
+    def take(self, nbytes: int) -> Block:
+        """A block of at least nbytes, contents undefined; of several free ones the last freed (its cache lines are warm)."""
+        size = size_class(nbytes)
+        try:
+            return self._free[size].pop()
+        except (KeyError, IndexError):
+            return self._fresh(size)
+
+    def give(self, block: Block) -> None:
+        """Takes a block back."""
+        try:
+            self._free[block[0]].append(block)
+        except KeyError:
+            self._free.setdefault(block[0], []).append(block)
+        if self._mapped > self.limit and self.cached_bytes > self.limit:
+            self._evict(self.limit)
+
+    def trim(self, keep: int = 0) -> None:
+        """Hands free memory back to the system until at most `keep` bytes are cached."""
+        self._evict(keep)
+
+    @property
+    def allocated_bytes(self) -> int:
+        """Bytes in use, size classes counted whole."""
+        return self._mapped - self.cached_bytes
+
+    @property
+    def cached_bytes(self) -> int:
+        """Bytes kept for reuse."""
+        return sum(size * len(free) for size, free in list(self._free.items()))
+
+    def _evict(self, keep: int) -> None:
+        """Drops half of every free list, what was freed longest ago, until `keep` bytes are left; unused sizes die out."""
+        while self.cached_bytes > keep:
+            for size, free in list(self._free.items()):
+                for _ in range((len(free) + 1) // 2):
+                    self._drop(size, free)
+
+    def _drop(self, size: int, free: list[Block]) -> None:
+        with contextlib.suppress(IndexError):  # another thread took the last one
+            del free[0]
+            self._count(-size)
+
+    def _count(self, size: int) -> None:
+        with self._lock:
+            self._mapped += size
+
+    def _fresh(self, size: int) -> Block:
+        try:
+            block = self._map(size)
+        except MemoryError:
+            self.trim()
+            block = self._map(size)
+        self._count(size)
+        return block
+
+    @staticmethod
+    def _map(size: int) -> Block:
+        owner = np.empty(size + ALIGNMENT, np.uint8)
+        address = _address(owner)
+        return size, address + -address % ALIGNMENT, owner
+
+
+memory = Allocator()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=memory.reset_lock)
+
+
+class _View:
+    """What an exported ndarray has as its base: the array interface, and a reference that keeps the Buffer alive."""
+
+    def __init__(self, buffer: Buffer, interface: dict[str, Any]) -> None:
+        self.buffer = buffer
+        self.__array_interface__ = interface
+
+
+class Buffer:
+    """A piece of memory, given back when the last reference to it dies.
+
+    foreign: the memory belongs to somebody else (a NumPy array). exported: NumPy may see it. Neither is ever donated.
+    """
+
+    __slots__ = ("__weakref__", "_memory", "address", "exported", "foreign", "nbytes")
+
+    def __init__(self, address: int, nbytes: int, memory: Any, foreign: bool = False) -> None:
+        self.address = address
+        self.nbytes = nbytes
+        self.foreign = foreign
+        self.exported = False
+        self._memory = memory  # a Block of the allocator, or the foreign owner
+
+    @classmethod
+    def allocate(cls, nbytes: int) -> Buffer:
+        """Memory for nbytes, contents undefined, the address a multiple of 64."""
+        block = memory.take(nbytes)
+        return cls(block[1], nbytes, block)
+
+    @classmethod
+    def from_numpy(cls, array: np.ndarray[Any, Any]) -> Buffer:
+        """The memory of `array`, whose element 0 is at the address; not copied."""
+        return cls(_address(array), array.nbytes, array, foreign=True)
+
+    def as_numpy(
+        self, dtype: Any, shape: Sequence[int], strides: Sequence[int], offset: int = 0, writeable: bool = False
+    ) -> np.ndarray[Any, Any]:
+        """This memory as an array, not copied; strides and offset in elements."""
+        self.exported = True
+        dtype = np.dtype(dtype)
+        interface = {
+            "version": 3,
+            "typestr": dtype.str,
+            "shape": tuple(shape),
+            "strides": tuple(s * dtype.itemsize for s in strides),
+            "data": (self.address + offset * dtype.itemsize, not writeable),
+        }
+        return np.asarray(_View(self, interface))
+
+    def __repr__(self) -> str:
+        notes = "".join(f", {note}" for note in ("foreign", "exported") if getattr(self, note))
+        return f"Buffer({self.nbytes} bytes at {self.address:#x}{notes})"
+
+    def __del__(self, give: Callable[[Block], None] = memory.give) -> None:
+        if not self.foreign:
+            give(self._memory)

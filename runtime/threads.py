@@ -1,0 +1,119 @@
+"""In: the number of threads that the options ask for. Out: the native driver and a running thread pool behind it."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import platform
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from llvmlite import __version__ as llvmlite_version
+
+from .. import options
+from . import cache, driver_ir, native, pool_ir
+
+NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations")
+# Raised by the code that runs, not sent from outside: a thread that blocks them could not report its own crash.
+OWN_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The functions of driver_ir and pool_ir. All of them release Python's global lock while they run (CFUNCTYPE does)."""
+
+    run: Callable[[int, int], int]
+    parallel_for: Callable[[int, int, int], None]
+    start: Callable[[int], int]
+    forget: Callable[[], None]
+    migrations: Callable[[], int]
+
+
+def _object_code() -> bytes:
+    """The runtime's machine code, from the disk cache if it is there."""
+    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine())
+    key = hashlib.sha256(f"{llvmlite_version} {platform.machine()}\n{text}".encode()).hexdigest()
+    store = cache.default()
+    data = store.get(key)
+    if data is None:
+        data = native.compile_portable(text)
+        store.put(key, data)
+    return data
+
+
+def _load() -> Runtime:
+    word, pointer = ctypes.c_int64, ctypes.c_void_p
+    code = native.load_object(_object_code(), NAMES)  # never released: workers run in it until the process ends
+    return Runtime(
+        run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
+        parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, word)(code["weft_parallel_for"]),
+        start=ctypes.CFUNCTYPE(word, word)(code["weft_pool_start"]),
+        forget=ctypes.CFUNCTYPE(None)(code["weft_pool_forget"]),
+        migrations=ctypes.CFUNCTYPE(word)(code["weft_pool_migrations"]),
+    )
+
+
+@contextmanager
+def _signals_blocked() -> Iterator[None]:
+    """Threads started here inherit the mask: signals go to Python's threads, whose sleeps they must interrupt."""
+    own = {getattr(signal, name) for name in OWN_SIGNALS if hasattr(signal, name)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - own)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class Pool:
+    """The one pool of the process: nothing is loaded or started before the first `ensure`."""
+
+    def __init__(self) -> None:
+        self.running = 1
+        self._asked = 1
+        self._runtime: Runtime | None = None
+        self._lock = threading.Lock()
+
+    def runtime(self) -> Runtime:
+        """The native functions."""
+        if self._runtime is None:
+            with self._lock:
+                if self._runtime is None:
+                    self._runtime = _load()
+        return self._runtime
+
+    def ensure(self) -> int:
+        """Brings the pool to the number of threads in the options. Returns how many run: fewer if the system refuses more."""
+        wanted = options.current().num_threads
+        if wanted != self._asked:
+            self._restart(wanted)
+        return self.running
+
+    def _restart(self, wanted: int) -> None:
+        runtime = self.runtime()
+        with self._lock:
+            if wanted == self._asked:
+                return
+            if pool_ir.has_pool(sys.platform, platform.machine()):
+                with _signals_blocked():
+                    self.running = runtime.start(wanted)
+            else:
+                warnings.warn(f"Weft runs on one thread on {sys.platform} {platform.machine()}", RuntimeWarning, stacklevel=2)
+            self._asked = wanted
+
+    def after_fork(self) -> None:
+        """In a child, which has none of the workers: it runs serially until it asks for another number of threads."""
+        self._lock = threading.Lock()
+        self.running = 1
+        if self._runtime is not None:
+            self._runtime.forget()
+
+
+pool = Pool()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=pool.after_fork)
