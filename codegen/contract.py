@@ -23,9 +23,11 @@ def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], targ
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
     row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
     last_k = p.reduced[-1][-1]
-    along_k = contiguous(row_value, last_k) and contiguous(lane_value, last_k) and extent(p.reduced[-1]) >= 5
-    if along_k and not contiguous(lane_value, p.lanes[-1][-1]):
+    k_line, lane_line = extent(p.reduced[-1]), extent(p.lanes[-1])
+    along_k = contiguous(row_value, last_k) and contiguous(lane_value, last_k)
+    along_lanes = contiguous(lane_value, p.lanes[-1][-1])
+    if along_k and not along_lanes and 2 * k_line >= p.width:
         return lower_dot(p, target, tuning, "both factors are contiguous along k, the lane factor only there")
-    if along_k and p.k >= 64 * p.n and extent(p.lanes[-1]) < p.width:
-        return lower_dot(p, target, tuning, "k is long and the lanes are few")
+    if along_k and lane_line < min(k_line, p.width):
+        return lower_dot(p, target, tuning, f"k is contiguous over {k_line} and the lanes only over {lane_line}")
     return lower_packed(p, target, tuning)

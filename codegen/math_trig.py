@@ -29,6 +29,8 @@ from .math_build import (
 
 PI_2 = 1.5707963267948966
 PI_2_LO = 6.123233995736766e-17
+# pi/2 * 2**-62 as a sum of two float32.
+_QUARTER, _QUARTER_LO = 1.5707963705062866 * 2.0**-62, -4.371138828673793e-08 * 2.0**-62
 
 # Up to here the three parts of pi/2 leave r an error far below its last place.
 _LIMIT = {dt.float32: 1e5, dt.float64: 2.0**30}
@@ -108,22 +110,20 @@ def _constant_word(i: int, padding: int) -> Val:
 
 
 def _huge32(a: Val) -> tuple[Val, Val]:
-    """_moderate for 2**16 <= a, in float64: a = m * 2**e, and m * (2**e * 2/pi mod 4) in three exact products."""
+    """_moderate for 2**16 <= a, in integers: a = m * 2**e; m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 behind."""
     exponent = cast(bits(a) >> 23, dt.int64)
-    m = cast((bits(a) & 0x7FFFFF) | 0x800000, dt.float64)
+    m = cast((bits(a) & 0x7FFFFF) | 0x800000, dt.uint64)
     high, low = _window(exponent - (127 + 16), 2, 9, (1,))
-    mask = (1 << 29) - 1
-    first = m * 2.0**-27 * cast(high >> 35, dt.float64)
-    second = m * 2.0**-56 * cast((high >> 6) & mask, dt.float64)
-    third = m * 2.0**-85 * cast(((high & 63) << 23) | (low >> 41), dt.float64)
-    first = first - floor(first * 0.25) * 4.0
-    n, shifted = round_scaled(first + second, 1.0)
-    r = (((first - n) + second) + third) * PI_2
-    return cast(r, dt.float32) + (a - a), cast(bits(shifted) & 3, dt.int32)
+    turns = m * high + ((m * (low >> 32)) >> 32)
+    fraction = cast(turns << 2, dt.int64) >> 2
+    top = cast(fraction, dt.float32)
+    rest = cast(fraction - cast(top, dt.int64), dt.float32)
+    r = fma(top, _QUARTER, fma(top, _QUARTER_LO, rest * _QUARTER))
+    return r + (a - a), cast((turns >> 62) + ((turns >> 61) & 1), dt.int32)
 
 
 def _huge64(a: Val) -> tuple[Val, Val]:
-    """_moderate for 2**30 <= a: the same with four products as sums of two floats; near a multiple of pi/2, 61 bits cancel."""
+    """_moderate for 2**30 <= a, as four products of floats with their errors; next to a multiple of pi/2, 61 bits cancel."""
     exponent = bits(a) >> 52
     m = cast((bits(a) & 0xFFFFFFFFFFFFF) | (1 << 52), dt.float64)
     high, mid, low = _window(exponent - (1023 + 30), 3, 24, (8, 4, 2, 1))

@@ -251,8 +251,10 @@ class Emitter:
     def fixed_lanes(self, s: For, w: int, n: int) -> None:
         """A main loop of full vectors and, as straight-line code, the rest."""
         step = w * s.unroll
-        main = n // step * step if n // step > 1 else 0
-        if main:
+        main = n // step * step
+        if main == step:
+            self.straight(s, w, integer(0), integer(step), s.unroll)
+        elif main:
             with self.loop(s, integer(0), integer(main), step) as i:
                 self.vectors(s, w, i, [None] * s.unroll)
         if n > main:

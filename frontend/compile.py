@@ -1,0 +1,138 @@
+"""The compiler, start to end. In: the roots of a Graph and its leaves. Out: a Compiled program, ready to run.
+
+Read `build` first: its body is the pipeline.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from .. import options
+from ..codegen.checks import Checks, find_checks
+from ..codegen.llvm.build import compile_text
+from ..codegen.llvm.emit import emit
+from ..codegen.lowering import LoweredProgram, Settings, lower_all
+from ..codegen.schedule import SERIAL_WORK
+from ..codegen.target import Target, host, named
+from ..ir.fuse import Fused, fuse
+from ..ir.graph import Node, Op, node, verify
+from ..ir.loop import Loops
+from ..ir.loop_text import show
+from ..ir.loop_text import verify as verify_loops
+from ..ir.plan import Planner, plan
+from ..ir.prepare import prepare
+from ..ir.program import Program, Value
+from ..ir.rules import simplify
+from ..ir.sums import merge_sums
+from ..ir.units import collect
+from ..runtime import cache, native
+from ..runtime.executable import Executable
+
+
+@dataclass
+class Compiled:
+    """A program and every artefact on the way to it."""
+
+    graph: list[Node]
+    simplified: list[Node]
+    fused: Fused
+    lowered: LoweredProgram
+    program: Program
+    executable: Executable
+    target: Target
+
+    @property
+    def donations(self) -> Mapping[int, int]:
+        """donations[o] = i: output o may be written into the memory of input i."""
+        return self.program.donations
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Runs on the addresses of inputs and outputs. Raises runtime.executable.CheckFailed."""
+        self.executable.run(inputs, outputs)
+
+
+def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Value], donations: Mapping[int, int]) -> Compiled:
+    """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
+    settings = current_settings()
+    strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
+
+    graph = list(outputs)
+    simplified = simplify(graph)
+    prepared = distinct(prepare(merge_sums(simplified)))
+    checks = find_checks(prepared)
+    units = collect(prepared, kept=[n for n, _ in checks.late])
+    fused = fuse(units)
+    lowered = lower_all(fused, checks, strides, settings)
+    program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
+    check_artefacts(graph, simplified, prepared, checks, lowered)
+    executable = link(program, settings.target)
+
+    return Compiled(graph, simplified, fused, lowered, program, executable, settings.target)
+
+
+def current_settings() -> Settings:
+    """Target and thresholds from the options."""
+    o = options.current()
+    target = host() if o.target == "host" else named(o.target)
+    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold)
+
+
+def distinct(roots: list[Node]) -> list[Node]:
+    """Outputs that became one value are stored once each."""
+    seen: set[Node] = set()
+    out = []
+    for r in roots:
+        while r in seen:
+            r = node(Op.KEEP, (r,))
+        seen.add(r)
+        out.append(r)
+    return out
+
+
+def check_artefacts(graph: list[Node], simplified: list[Node], prepared: list[Node], checks: Checks, lowered: LoweredProgram) -> None:
+    """Runs the verifiers where WEFT_VERIFY asks for it."""
+    if not options.current().verify:
+        return
+    for roots in (graph, simplified, prepared):
+        verify(roots)
+    for step in lowered.steps:
+        verify_loops(step.loops)
+
+
+# ---------------------------------------------------------------- machine code, one unit a unique kernel
+
+_libraries: dict[str, native.Library] = {}
+_lock = threading.RLock()
+
+
+def kernel_key(loops: Loops, target: Target) -> str:
+    """What the machine code of a kernel depends on: its loops (not its name), the target, the compiler."""
+    text = show(replace(loops, name="kernel"))
+    material = "\n".join([text, repr(target), cache.source_fingerprint()])
+    return hashlib.sha256(material.encode()).hexdigest()
+
+
+def symbol(key: str) -> str:
+    return "weft_" + key[:24]
+
+
+def load_kernel(loops: Loops, target: Target) -> list[int]:
+    """Addresses of a kernel's phases: from this process, from the disk cache, or freshly compiled."""
+    key = kernel_key(loops, target)
+    names = [f"{symbol(key)}_p{i}" for i in range(len(loops.phases))]
+    with _lock:
+        if key not in _libraries:
+            data = cache.default().get(key)
+            if data is None:
+                data = compile_text(emit(replace(loops, name=symbol(key)), target), target)
+                cache.default().put(key, data)
+            _libraries[key] = native.load_object(data, names)
+        return [_libraries[key][name] for name in names]
+
+
+def link(program: Program, target: Target) -> Executable:
+    """The executable of a program: every kernel's code, found or made."""
+    return Executable(program, [load_kernel(call.loops, target) for call in program.calls])
