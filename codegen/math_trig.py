@@ -116,9 +116,9 @@ def _huge32(a: Val) -> tuple[Val, Val]:
     high, low = _window(exponent - (127 + 16), 2, 9, (1,))
     turns = m * high + ((m * (low >> 32)) >> 32)
     fraction = cast(turns << 2, dt.int64) >> 2
-    top = cast(fraction, dt.float32)
-    rest = cast(fraction - cast(top, dt.int64), dt.float32)
-    r = fma(top, _QUARTER, fma(top, _QUARTER_LO, rest * _QUARTER))
+    upper, middle, lower = (cast(part, dt.float32) for part in (fraction >> 40, (fraction >> 20) & 0xFFFFF, fraction & 0xFFFFF))
+    top, rest = fast_two_sum(upper * 2.0**40, middle * 2.0**20)
+    r = fma(top, _QUARTER, fma(top, _QUARTER_LO, (rest + lower) * _QUARTER))
     return r + (a - a), cast((turns >> 62) + ((turns >> 61) & 1), dt.int32)
 
 

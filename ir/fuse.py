@@ -39,6 +39,7 @@ class Group:
     anchor: Unit | None = None
     serial: int = 0
     neighbours: set[Group] = field(default_factory=set)
+    alone: bool = False  # a scan or scatter: loops of its own
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -69,7 +70,7 @@ class Fusion:
 
     def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         self.serial += 1
-        g = Group(members, outer, anchor, self.serial)
+        g = Group(members, outer, anchor, self.serial, alone=any(u.node.op in NO_MERGE for u in members))
         for u in members:
             self.group[u] = g
         return g
@@ -95,7 +96,7 @@ class Fusion:
         """The outer axes of the merged group, or why not. Data flows from a to b, or both share inputs."""
         if a.anchor is not None and b.anchor is not None:
             return Reason("one contraction", f"{a.anchor} and {b.anchor} would share a kernel")
-        if any(u.node.op in NO_MERGE for g in (a, b) for u in g.units):
+        if a.alone or b.alone:
             return Reason("own loops", "a scan or scatter keeps its own kernel")
         if b.anchor is not None and self._feeds_product(a, b):
             refused = self._prologue(a, b)
@@ -269,6 +270,7 @@ class Fusion:
 
     def absorb_maps(self) -> None:
         """Merges each map into the group of its only consumers: cannot make a cycle, so no search is needed."""
+        bases = {g: self._bases(g) for g in set(self.group.values())}
         for u in reversed(self.units.order):
             if self.is_output(u) or u.node.op not in ELEMENTWISE or self.group[u].anchor is not None:
                 continue
@@ -276,7 +278,9 @@ class Fusion:
             if len(targets) == 1 and len(self.group[u].units) == 1 and self.group[u] not in targets:
                 (target,) = targets
                 extended = self._extend(u, target)
-                if extended is not None:
+                together = bases[target] - {u.node} | bases[self.group[u]]
+                if extended is not None and len(together) <= max(MAX_BUFFERS, len(bases[target])):
+                    bases[target] = together
                     target.units.append(u)
                     target.outer[u] = extended
                     self.group[u] = target
@@ -285,7 +289,7 @@ class Fusion:
 
     def _extend(self, u: Unit, target: Group) -> Outer | None:
         """The outer variables of a map that every consumer in the target group reads at the identity, if it is a plain map."""
-        if target.anchor is not None or any(x.node.op in NO_MERGE for x in target.units):
+        if target.anchor is not None or target.alone:
             return None
         found: Outer | None = None
         width = len(target.extents)
@@ -479,7 +483,8 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
         u.node for u in g.units if f.is_output(u) or any(f.group[c] is not g for c, _ in f.users.get(u.node, []) if f.units.of.get(u.node) is u)
     ]
     inputs = list(dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or f.units.of.get(r.base) is None))
-    inputs = [n for n in inputs if n not in f.units.inline]
+    behind = toposort([n for n in inputs if n in f.units.inline])  # inline Nodes are evaluated here, from their 0-d inputs
+    inputs = list(dict.fromkeys([*(n for n in inputs if n not in f.units.inline), *(n for n in behind if n.op is Op.INPUT)]))
     outer = {u: o for u, o in g.outer.items() if o is not None}
     return Kernel(_name(g, number), _kind(g), g.units, outer, g.extents, outputs, inputs, g.anchor)
 

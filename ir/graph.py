@@ -190,7 +190,7 @@ def const(value: float | int | bool, dtype: DType) -> Node:
     return _intern(Op.CONST, (), value, const_key(value, dtype), dtype, ())
 
 
-def leaf(serial: int, dtype: DType, shape: Shape) -> Node:
+def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
     """An INPUT: a value that comes from outside, told apart by its serial number."""
     return _intern(Op.INPUT, (), serial, (serial, shape), dtype, shape)
 

@@ -148,10 +148,10 @@ def reduce_reduce(n: Node) -> Node | None:
 
 
 def reduce_single(n: Node) -> Node | None:
-    """Axes of extent 1 need no reduction."""
+    """Axes of extent 1, or no axes, need no reduction."""
     (x,) = n.src
     kind, axes = n.arg
-    if all(x.shape[a] != 1 for a in axes):
+    if axes and all(x.shape[a] != 1 for a in axes):
         return None
     shape = tuple(d for a, d in enumerate(x.shape) if not (a in axes and d == 1))
     places = [sum(1 for b in range(a) if not (b in axes and x.shape[b] == 1)) for a in axes if x.shape[a] != 1]

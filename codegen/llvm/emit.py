@@ -60,6 +60,7 @@ class Emitter:
         self.params: dict[Param, Val] = {}
         self.status: Val | None = None
         self.lanes: dict[object, Lanes] = {}
+        self.varies: dict[object, dict[Node, bool]] = {}
 
     # ------------------------------------------------------------ statements
 
@@ -286,7 +287,8 @@ class Emitter:
         private = {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
         key = (s.var, w, base.text, self.w.depth, tuple(t and t.text for t in tails), frozenset(private))
         if key not in self.lanes:
-            self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private)
+            varies = self.varies.setdefault((s.var, frozenset(private)), {})
+            self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private, varies)
         self.scope.vars[s.var], self.scope.lanes = base, self.lanes[key]
         self.body(s.body)
         self.scope.lanes = None

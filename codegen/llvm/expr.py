@@ -30,21 +30,26 @@ class EmitError(ValueError):
 
 def evaluate(fn: Function, root: Node, group: int) -> Val:
     """The value of a Node in one group of lanes; what is known already is not written again."""
-    stack = [root]
+    values: dict[Node, Val] = {}
+    stack = [] if _is_known(fn, root, group, values) else [root]
     while stack:
         n = stack[-1]
-        if fn.scope.value(n, group) is not None:
-            stack.pop()
-            continue
-        missing = [o for o in _eager(n) if fn.scope.value(o, group) is None]
+        missing = [o for o in _eager(n) if o not in values and not _is_known(fn, o, group, values)]
         if missing:
             stack.extend(reversed(missing))
             continue
         stack.pop()
-        fn.writer.remember(fn.scope.key(n, group), _compute(fn, n, group), fn.buffers_of(n))
-    found = fn.scope.value(root, group)
-    assert found is not None
-    return found
+        if n not in values:
+            values[n] = fn.writer.remember(fn.scope.key(n, group), _compute(fn, n, group, values), fn.buffers_of(n))
+    return values[root]
+
+
+def _is_known(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> bool:
+    """Whether n has a value at this place; it is then among `values`."""
+    found = Val(const_text(n.arg, n.dtype), elem_type(n.dtype)) if n.op is Op.CONST else fn.scope.value(n, group)
+    if found is not None:
+        values[n] = found
+    return found is not None
 
 
 def _eager(n: Node) -> tuple[Node, ...]:
@@ -52,29 +57,19 @@ def _eager(n: Node) -> tuple[Node, ...]:
     return (n.src[0], n.src[2]) if n.op is Op.WHERE and n.arg == SLOW else operands(n)
 
 
-def _compute(fn: Function, n: Node, group: int) -> Val:
-    scope = fn.scope
+def _compute(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> Val:
     match n.op:
-        case Op.CONST:
-            return Val(const_text(n.arg, n.dtype), elem_type(n.dtype))
         case Op.LOAD:
             return memory.load(fn, n, group)
         case Op.VAR:
-            return _index_value(scope, n, group)
+            return _index_value(fn.scope, n, group)
         case Op.ANY:
-            return _any_active(scope, _operand(scope, n.src[0], group), group)
+            return _any_active(fn.scope, values[n.src[0]], group)
         case Op.WHERE if n.arg == SLOW:
-            return _rare_where(fn, n, group)
+            return _rare_where(fn, n, group, values[n.src[0]], values[n.src[2]])
     if n.op not in OPS:
         raise EmitError(f"{n.op.value} has no instruction: expand it first")
-    values = fn.writer.same_lanes(*(_operand(scope, s, group) for s in n.src))
-    return OPS[n.op](Context(fn.writer, fn.target, n), *values)
-
-
-def _operand(scope: Scope, n: Node, group: int) -> Val:
-    found = scope.value(n, group)
-    assert found is not None
-    return found
+    return OPS[n.op](Context(fn.writer, fn.target, n), *fn.writer.same_lanes(*(values[s] for s in n.src)))
 
 
 def _index_value(scope: Scope, n: Node, group: int) -> Val:
@@ -92,10 +87,9 @@ def _any_active(scope: Scope, cond: Val, group: int) -> Val:
     return scope.writer.any_lane(live)
 
 
-def _rare_where(fn: Function, n: Node, group: int) -> Val:
+def _rare_where(fn: Function, n: Node, group: int, cond: Val, fast: Val) -> Val:
     """select(cond, slow, fast), the slow operand under a branch that some lane must take."""
     w = fn.writer
-    cond, fast = _operand(fn.scope, n.src[0], group), _operand(fn.scope, n.src[2], group)
     wide = w.same_lanes(cond, fast)[0].w
     if fn.scope.lanes and fn.scope.lanes.varying(n.src[1]):
         wide = max(wide, fn.scope.lanes.w)
@@ -257,7 +251,35 @@ def _mod(c: Context, x: Val, y: Val) -> Val:
 
 
 def _fma(c: Context, a: Val, b: Val, d: Val) -> Val:
-    return fused(c.w, c.target, a, b, d)
+    """Rounded once; without the instruction, f32 goes through f64 and f64 carries the rounding errors along."""
+    if c.target.has_fma:
+        return fused(c.w, c.target, a, b, d)
+    if c.dtype is dt.float32:
+        wide = [c.w.convert("fpext", v, "double") for v in (a, b, d)]
+        return c.w.convert("fptrunc", fused(c.w, c.target, *wide), "float")
+    return _fma_of_parts(c.w, a, b, d)
+
+
+def _fma_of_parts(w: Writer, a: Val, b: Val, c: Val) -> Val:
+    """a*b + c with the errors of the product (Dekker 1971) and the sum (Knuth) added; plain where that is not finite."""
+    product = w.binary("fmul", a, b)
+    (ah, al), (bh, bl) = _halves(w, a), _halves(w, b)
+    error = w.binary("fsub", w.binary("fmul", ah, bh), product)
+    for x, y in ((ah, bl), (al, bh), (al, bl)):
+        error = w.binary("fadd", error, w.binary("fmul", x, y))
+    total = w.binary("fadd", product, c)
+    part = w.binary("fsub", total, product)
+    lost = w.binary("fadd", w.binary("fsub", product, w.binary("fsub", total, part)), w.binary("fsub", c, part))
+    rest = w.binary("fadd", error, lost)
+    usable = w.compare("one", rest, Val(const_text(0.0, dt.float64), "double"))
+    return w.select(usable, w.binary("fadd", total, rest), total)
+
+
+def _halves(w: Writer, x: Val) -> tuple[Val, Val]:
+    """Upper and lower 26 bits of a double, as a sum."""
+    scaled = w.binary("fmul", x, Val(const_text(134217729.0, dt.float64), "double"))
+    high = w.binary("fsub", scaled, w.binary("fsub", scaled, x))
+    return high, w.binary("fsub", x, high)
 
 
 def _ldexp(c: Context, x: Val, n: Val) -> Val:

@@ -26,7 +26,7 @@ class Lanes:
     tails: list[Val | None]
     level: int  # of the region its body stands in
     lanewise: set[Buf]  # REG buffers allocated inside: one copy a lane
-    varies: dict[Node, bool] = field(default_factory=dict)
+    varies: dict[Node, bool] = field(default_factory=dict)  # shared by all steps of a loop
 
     def shift(self, index: Index, group: int) -> Index:
         """The index in lane 0 of a group, in terms of the variable in group 0."""
@@ -36,19 +36,23 @@ class Lanes:
 
     def varying(self, root: Node) -> bool:
         """Whether a Node may differ between lanes."""
-        stack = [root]
+        varies = self.varies
+        stack = [] if root in varies else [root]
         while stack:
             n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.varies]
+            inside = operands(n)
+            missing = [o for o in inside if o not in varies]
             if missing:
                 stack.extend(missing)
             else:
                 stack.pop()
-                self.varies[n] = self._varies_itself(n) or any(self.varies[o] for o in operands(n))
-        return self.varies[root]
+                varies[n] = any(varies[o] for o in inside) or self._varies_itself(n)
+        return varies[root]
 
     def _varies_itself(self, n: Node) -> bool:
-        return self.var in variables(n) or (n.op is Op.LOAD and n.arg[0] in self.lanewise)
+        if n.op is Op.LOAD and n.arg[0] in self.lanewise:
+            return True
+        return n.op in (Op.LOAD, Op.VAR) and self.var in variables(n)
 
     def index_varies(self, index: Index) -> bool:
         return self.var in index.vars() or any(self.varying(v) for v in index.values())

@@ -106,11 +106,10 @@ class Spot:
 
 @dataclass
 class Region:
-    """An open loop (`front`: the spot before it) or branch (`barrier`: nothing inside may move out)."""
+    """An open loop (`front`: the spot before it), or a branch, out of which nothing may move."""
 
     spot: Spot
     front: Spot | None = None
-    barrier: bool = False
     writes: frozenset[Buf] = frozenset()  # by any statement of the loop
     memo: dict[Hashable, Val] = field(default_factory=dict)
     loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
@@ -122,6 +121,7 @@ class Writer:
         self.regions = [Region(Spot("start"))]
         self.declared = declared
         self.names = 0
+        self.barrier = 0  # the least level at which anything may be written now
 
     # ------------------------------------------------------------ where text goes
 
@@ -132,11 +132,6 @@ class Writer:
     @property
     def here(self) -> Spot:
         return self.regions[-1].spot
-
-    @property
-    def barrier(self) -> int:
-        """The least level at which anything may be written now."""
-        return next((d for d in range(self.depth, 0, -1) if self.regions[d].barrier), 0)
 
     def spot(self, level: int) -> Spot:
         spot = self.here if level == self.depth else self.regions[level + 1].front
@@ -306,10 +301,12 @@ class Writer:
             return
         inside, after = self.fresh("then"), self.fresh("done")
         self.branch_if(cond, inside, after, unlikely)
-        self.regions.append(Region(self._nested(inside), barrier=True))
+        self.regions.append(Region(self._nested(inside)))
+        outer, self.barrier = self.barrier, self.depth
         self.label(inside)
         yield
         self.branch(after)
+        self.barrier = outer
         self.regions.pop()
         self.label(after)
 

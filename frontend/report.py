@@ -1,0 +1,147 @@
+"""What a compiled program does and why. In: a Compiled program. Out: a Report for `wf.explain`, and the files of `wf.dump`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from math import prod
+from pathlib import Path
+
+from ..codegen.llvm.build import compile_text
+from ..codegen.llvm.emit import emit
+from ..codegen.lowering import LoweredKernel
+from ..ir.graph import Node, Site, print_graph
+from ..ir.kernel import Boundary, cost, domain
+from ..ir.loop_text import show
+from ..ir.program import Call, Program
+from .compile import Compiled
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """One kernel of a program.
+
+    Attributes: `name`; `kind` (map, rows, contraction, scan, scatter, check); `nodes`, the operations it computes;
+    `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
+    `flops`, operations weighed relative to an add; `schedule`, how it runs and why; `parallel`, whether threads share it;
+    `lines`, the user's (file, line) pairs; `boundaries`, why it did not merge with its neighbours.
+    """
+
+    name: str
+    kind: str
+    nodes: tuple[str, ...]
+    outer: tuple[int, ...]
+    outputs: tuple[str, ...]
+    bytes: int
+    flops: int
+    schedule: str
+    parallel: bool
+    lines: tuple[Site, ...]
+    boundaries: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in self.lines[:4])
+        head = f"{self.name}  outer {list(self.outer)}  {_amount(self.bytes)}B  {_amount(self.flops)}op  "
+        head += "threads" if self.parallel else "one thread"
+        out = [head, f"    computes  {' '.join(self.nodes)}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
+        out += [f"    schedule  {self.schedule}"]
+        if where:
+            out.append(f"    from      {where}")
+        return "\n".join(out + [f"    apart     {text}" for text in self.boundaries])
+
+
+@dataclass(frozen=True)
+class Report:
+    """The kernels of a program, in the order they run, and the memory it needs besides inputs and outputs (bytes)."""
+
+    kernels: list[KernelReport] = field(default_factory=list)
+    arena_bytes: int = 0
+    in_place: int = 0
+
+    def __str__(self) -> str:
+        total = f"{len(self.kernels)} kernels, {_amount(sum(k.bytes for k in self.kernels))}B moved, "
+        total += f"{_amount(self.arena_bytes)}B of scratch, {self.in_place} outputs in place"
+        return "\n".join([total, *map(str, self.kernels)])
+
+    __repr__ = __str__
+
+
+def _amount(n: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if n < 1000 or unit == "G":
+            return f"{n:.3g} {unit}"
+        n /= 1000
+    raise AssertionError
+
+
+def report(c: Compiled) -> Report:
+    """The Report of a program."""
+    by_loops = {id(k.step.loops): k for k in c.lowered.kernels}
+    kernels = [_kernel(by_loops[id(call.loops)], call, c.fused.boundaries) for call in c.program.calls]
+    return Report(kernels, c.program.arena_bytes, len(c.program.donations))
+
+
+def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelReport:
+    reasons = tuple(f"from {b.producer}: {b.reason}" for b in boundaries if b.consumer == k.name)
+    reads, writes = k.step.reads, k.step.writes
+    moved = sum(n.size * n.dtype.itemsize for n in [*reads, *writes])
+    if k.kernel is None:
+        return KernelReport(k.name, "check", (), (), (), moved, 0, k.lowered.schedule, any(call.parallel), _lines(reads), reasons)
+    units = k.kernel.units
+    flops = sum(cost(u.node) * prod(domain(u.node)) for u in units)
+    outputs = tuple(f"{n.dtype.name}{list(n.shape)}" for n in writes)
+    nodes = tuple(u.node.op.value for u in units)
+    parallel = any(call.parallel)
+    lines = _lines([u.node for u in units])
+    return KernelReport(k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, k.lowered.schedule, parallel, lines, reasons)
+
+
+def _lines(nodes: list[Node]) -> tuple[Site, ...]:
+    return tuple(dict.fromkeys(n.site for n in nodes if n.site is not None))
+
+
+# ---------------------------------------------------------------- files
+
+
+def write(c: Compiled, folder: str | Path) -> Path:
+    """Writes every artefact of a program below `folder`; returns the folder."""
+    folder = Path(folder)
+    kernels = folder / "kernels"
+    kernels.mkdir(parents=True, exist_ok=True)
+    texts: dict[str, Callable[[], str]] = {
+        "graph.txt": lambda: print_graph(c.graph),
+        "simplified.txt": lambda: print_graph(c.simplified, "simplified"),
+        "kernels.txt": lambda: f"{report(c)}\n",
+        "program.txt": lambda: show_program(c.program, [k.name for k in _in_order(c)]),
+    }
+    for name, text in texts.items():
+        (folder / name).write_text(text())
+    for k in _in_order(c):
+        _write_kernel(k, c, kernels)
+    return folder
+
+
+def _in_order(c: Compiled) -> list[LoweredKernel]:
+    by_loops = {id(k.step.loops): k for k in c.lowered.kernels}
+    return [by_loops[id(call.loops)] for call in c.program.calls]
+
+
+def _write_kernel(k: LoweredKernel, c: Compiled, folder: Path) -> None:
+    (folder / f"{k.name}.loops").write_text(show(replace(k.lowered.loops, name=k.name)))
+    text = emit(replace(k.step.loops, name=k.name), c.target)
+    (folder / f"{k.name}.ll").write_text(text)
+    kept: dict[str, str] = {}
+    compile_text(text, c.target, kept)
+    for ending, content in kept.items():
+        (folder / f"{k.name}.{ending}").write_text(content)
+
+
+def show_program(p: Program, names: list[str]) -> str:
+    """One line a kernel call: its name and where each buffer lives."""
+    lines = [f"program: {len(p.inputs)} inputs, {len(p.outputs)} outputs, arena of {p.arena_bytes} bytes"]
+    for name, call in zip(names, p.calls, strict=True):
+        refs = ", ".join(f"{buf.name}={ref.space}[{ref.number}]" for buf, ref in zip(call.loops.buffers, call.refs, strict=True))
+        params = ", ".join(f"{q.name}={v}" for q, v in zip(call.loops.params, call.params, strict=True))
+        lines.append(f"  {name}({refs}{'; ' if params else ''}{params})  {'parallel' if any(call.parallel) else 'serial'}")
+    lines += [f"  output[{o}] may be written into input[{i}]" for o, i in p.donations.items()]
+    return "\n".join(lines) + "\n"
