@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from .graph import ELEMENTWISE, Node, Op
+from .graph import ELEMENTWISE, Node, Op, toposort
 from .index import Var
 from .kernel import Boundary, Kernel, Read, Reason, Unit, at_sub_axes, cost, domain, reads_of
 from .units import Units

@@ -1,0 +1,46 @@
+"""Weft, a code-generating compiler for fused tensor kernels: `import weft as wf`. In: tensor expressions. Out: their values.
+
+Submodules that are not always needed (`wf.nn`) are imported at first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from . import errors
+from .frontend import ops as _ops
+from .frontend.grad import (
+    check_grad,
+    enable_grad,
+    grad,
+    hessian_vector_product,
+    jvp,
+    no_grad,
+    value_and_grad,
+    vjp,
+)
+from .frontend.ops import *  # noqa: F403
+from .ir.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+
+__version__ = "0.1.0"
+
+_LAZY = ("codegen", "frontend", "ir", "nn", "options", "runtime")
+
+__all__ = [
+    "DType", "__version__", "bool_", "check_grad", "devices", "enable_grad", "errors", "float32", "float64", "grad",
+    "hessian_vector_product", "int16", "int32", "int64", "int8", "jvp", "no_grad", "uint16", "uint32", "uint64", "uint8",
+    "value_and_grad", "vjp",
+]  # fmt: skip
+__all__ += _ops.__all__
+
+
+def devices() -> list[str]:
+    """The devices on which Tensors can be computed."""
+    return ["cpu"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return import_module(f".{name}", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,142 @@
+"""Trains LeNet-5 on handwritten digits. In: MNIST idx files, or nothing. Out: the test accuracy after each epoch.
+
+    python examples/lenet.py                                  # MNIST if it can be downloaded, else 1,797 embedded digits
+    WEFT_DATA_DIR=folder python examples/lenet.py --epochs 3  # folder holds train-images-idx3-ubyte.gz and so on
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
+
+import weft as wf
+from weft.nn import functional as F
+from weft.nn.data import Array, DataError, Images, batches, mnist
+
+TEST_BATCH = 500
+FULL_SET = 10_000  # training images from which on three epochs are plenty
+
+
+class LeNet(wf.nn.Module):
+    """LeNet-5 (LeCun et al. 1998) with ReLU and max pooling, for images of 28x28."""
+
+    def __init__(self) -> None:
+        self.conv1 = wf.nn.Conv2d(1, 6, 5, padding=2)
+        self.conv2 = wf.nn.Conv2d(6, 16, 5)
+        self.fc1 = wf.nn.Linear(400, 120)
+        self.fc2 = wf.nn.Linear(120, 84)
+        self.fc3 = wf.nn.Linear(84, 10)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        x = F.max_pool2d(self.conv1(x).relu(), 2)
+        x = F.max_pool2d(self.conv2(x).relu(), 2)
+        x = x.flatten(1)
+        return self.fc3(self.fc2(self.fc1(x).relu()).relu())
+
+
+def normalised(images: Array) -> wf.Tensor:
+    """uint8 pixels to floats of about mean 0 and deviation 1; the conversion is fused into the first layer."""
+    return (wf.tensor(images).float() / 255.0 - 0.13) / 0.31
+
+
+def train_step(model: LeNet, optimizer: wf.nn.optim.Adam, images: Array, labels: Array) -> float:
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(normalised(images)), wf.tensor(labels))
+    loss.backward()
+    optimizer.step()
+    return loss.item()
+
+
+def accuracy(model: LeNet, data: Images) -> float:
+    """The share of images that the model labels correctly."""
+    right = 0
+    with wf.no_grad():
+        for images, labels in batches(data, TEST_BATCH):
+            guess = model(normalised(images)).argmax(axis=1)
+            right += int((guess == wf.tensor(labels)).sum().item())
+    return right / len(data)
+
+
+class Progress:
+    """A tqdm bar on a terminal; elsewhere, or without tqdm, nothing."""
+
+    def __init__(self, title: str, total: int) -> None:
+        self.bar = None
+        if sys.stderr.isatty():
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return
+            self.bar = tqdm(total=total, desc=title, unit="img", leave=False)
+
+    def update(self, images: int, loss: float) -> None:
+        if self.bar is not None:
+            self.bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            self.bar.update(images)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+def train_epoch(
+    model: LeNet, optimizer: wf.nn.optim.Adam, data: Iterator[tuple[Array, Array]], bar: Progress
+) -> tuple[float, int]:
+    """The mean loss over the batches, and how many images they held."""
+    total, seen = 0.0, 0
+    for images, labels in data:
+        loss = train_step(model, optimizer, images, labels)
+        bar.update(len(images), loss)
+        total, seen = total + loss * len(images), seen + len(images)
+    bar.close()
+    return total / seen, seen
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Train LeNet-5 on handwritten digits.")
+    parser.add_argument("--epochs", type=_positive, help="passes over the images (default: 3 for MNIST, 20 for the digits)")
+    parser.add_argument("--batch-size", type=_positive, default=64, help="images per step (default: 64)")
+    parser.add_argument("--lr", type=float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the weights and of the shuffling (default: 0)")
+    parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
+    parser.add_argument("--limit", type=_positive, help="use only so many training and test images")
+    return parser.parse_args(argv)
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError("must be at least 1")
+    return value
+
+
+def main(argv: Sequence[str] | None = None) -> float:
+    """Trains and reports; returns the last test accuracy."""
+    args = arguments(argv)
+    try:
+        train, test = (part.first(args.limit) for part in mnist(args.data))
+    except DataError as e:
+        sys.exit(f"lenet: {e}")
+    epochs = args.epochs or (3 if len(train) >= FULL_SET else 20)
+    print(f"{len(train):,} training and {len(test):,} test images from {train.source}", flush=True)
+    wf.manual_seed(args.seed)
+    model = LeNet()
+    optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
+    result = 0.0
+    for epoch in range(epochs):
+        optimizer.lr = args.lr * 0.5 ** (3 * epoch // epochs)  # a new rate compiles nothing
+        start = time.perf_counter()
+        minibatches = batches(train, min(args.batch_size, len(train)), seed=args.seed + epoch, drop_last=True)
+        loss, seen = train_epoch(model, optimizer, minibatches, Progress(f"epoch {epoch + 1}/{epochs}", len(train)))
+        seconds = time.perf_counter() - start
+        result = accuracy(model, test)
+        speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
+        print(f"epoch {epoch + 1}/{epochs}: loss {loss:.4f}, test accuracy {100 * result:.2f} %, {speed}", flush=True)
+    print(f"test accuracy: {100 * result:.2f} %")
+    return result
+
+
+if __name__ == "__main__":
+    main()

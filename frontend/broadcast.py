@@ -1,0 +1,167 @@
+"""Operands that fit together. In: Nodes and Python numbers. Out: Nodes of one dtype and one shape.
+
+Promotion is NumPy's (NEP 50: Python numbers are weak) with one deviation: an integer with a float gives the float's
+dtype, and float results of integers are float32. Broadcasting is explicit: axes of extent 1 are dropped, then EXPANDed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, Shape, cast, const, node, reshape
+
+Scalar = bool | int | float
+Operand = Node | Scalar
+WEAK = frozenset({bool, int, float})
+default_float = dt.float32
+default_int = dt.int64
+
+
+def as_dtype(spec: Any) -> DType:
+    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (float32). Raises DTypeError."""
+    if isinstance(spec, DType):
+        return spec
+    if spec in WEAK:
+        return {bool: dt.bool_, int: default_int, float: default_float}[spec]
+    try:
+        found = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
+    except TypeError:
+        found = None
+    if found is None:
+        names = ", ".join(dt.BY_NAME)
+        raise errors.DTypeError(f"there is no dtype {spec!r}; there are {names}")
+    return found
+
+
+@cache
+def promote(a: DType, b: DType) -> DType:
+    """The dtype in which values of two dtypes meet."""
+    if a is b or b.kind == "b":
+        return a
+    if a.kind == "b":
+        return b
+    if a.is_float != b.is_float:
+        return a if a.is_float else b
+    found = dt.from_numpy(np.promote_types(a.numpy, b.numpy))
+    assert found is not None
+    return found
+
+
+def _meet_weak(dtype: DType, value: Scalar) -> DType:
+    """The dtype in which a strong dtype meets a Python number."""
+    if isinstance(value, float) and not dtype.is_float:
+        return default_float
+    if dtype.kind == "b" and not isinstance(value, bool):
+        return default_int
+    return dtype
+
+
+def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
+    """The dtype in which all operands meet; Python numbers come in last, as weak ones."""
+    found: DType | None = None
+    for x in operands:
+        if isinstance(x, Node):
+            found = x.dtype if found is None else promote(found, x.dtype)
+    weak = [x for x in operands if not isinstance(x, Node)]
+    if found is None:
+        kinds = {type(x) for x in weak}
+        return default_float if float in kinds else default_int if int in kinds else dt.bool_
+    for value in weak:
+        found = _meet_weak(found, value)
+    return found
+
+
+def number(name: str, value: Scalar, dtype: DType) -> Node:
+    """A constant of this dtype. Raises OverflowError where an integer does not fit, as NumPy does."""
+    if dtype.is_int:
+        low = -(1 << (dtype.bits - 1)) if dtype.kind == "i" else 0
+        high = (1 << (dtype.bits - (dtype.kind == "i"))) - 1
+        if not (isfinite(value) and low <= value <= high):
+            raise OverflowError(f"{name}: Python integer {value} out of bounds for {dtype.name}")
+    return const(value, dtype)
+
+
+def as_node(name: str, x: Operand, dtype: DType) -> Node:
+    """The operand in this dtype."""
+    if not isinstance(x, Node):
+        return number(name, x, dtype)
+    return x if x.dtype is dtype else to_dtype(x, dtype)
+
+
+def to_dtype(x: Node, dtype: DType) -> Node:
+    """The value in another dtype; to bool: is it not 0."""
+    if dtype is dt.bool_ and x.dtype is not dt.bool_:
+        is_zero = node(Op.EQ, (x, full_like(x, 0)))
+        return node(Op.XOR, (is_zero, full_like(is_zero, True)))
+    return cast(x, dtype)
+
+
+def full_like(x: Node, value: Scalar) -> Node:
+    """A constant of x's dtype and shape."""
+    c = const(value, x.dtype)
+    return node(Op.EXPAND, (c,), tuple(enumerate(x.shape))) if x.shape else c
+
+
+def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
+    """The shape to which all broadcast. Raises ShapeError."""
+    first = shapes[0]
+    if all(s == first for s in shapes):
+        return first
+    ndim = max(len(s) for s in shapes)
+    out = [1] * ndim
+    for s in shapes:
+        for i, extent in enumerate(s, ndim - len(s)):
+            if extent != 1:
+                if out[i] not in (1, extent):
+                    listed = " and ".join(str(tuple(s)) for s in shapes)
+                    raise errors.ShapeError(f"{name}: shapes {listed} do not broadcast: axis {i - ndim} is {out[i]} and {extent}")
+                out[i] = extent
+    return tuple(out)
+
+
+def spread(x: Node, places: Sequence[int], shape: Shape) -> Node:
+    """x with its axis i at axis places[i] of `shape` (ascending), repeated along all other axes and its axes of extent 1."""
+    kept = [i for i, p in enumerate(places) if x.shape[i] == shape[p]]
+    if len(kept) != x.ndim:
+        x = reshape(x, tuple(x.shape[i] for i in kept))
+    taken = {places[i] for i in kept}
+    new = tuple((axis, extent) for axis, extent in enumerate(shape) if axis not in taken)
+    return node(Op.EXPAND, (x,), new) if new else x
+
+
+def broadcast_to(x: Node, shape: Shape) -> Node:
+    """x repeated along new leading axes and along its axes of extent 1; the shapes must fit."""
+    if x.shape == shape:
+        return x
+    if not x.shape:
+        return node(Op.EXPAND, (x,), tuple(enumerate(shape)))
+    lead = len(shape) - x.ndim
+    return spread(x, range(lead, len(shape)), shape)
+
+
+def together(name: str, operands: Sequence[Operand], dtype: DType | None = None) -> list[Node]:
+    """The operands as Nodes of one dtype and one shape."""
+    if dtype is None:
+        dtype = common_dtype(name, operands)
+    nodes = [as_node(name, x, dtype) for x in operands]
+    shape = broadcast_shape(name, [n.shape for n in nodes])
+    return [n if n.shape == shape else broadcast_to(n, shape) for n in nodes]
+
+
+def pair(name: str, a: Operand, b: Operand) -> list[Node]:
+    """Two operands of one dtype and one shape; the usual cases first, because every binary operator comes by here."""
+    if isinstance(a, Node):
+        if isinstance(b, Node):
+            if a.dtype is b.dtype and a.shape == b.shape:
+                return [a, b]
+        elif a.dtype.is_float:
+            return [a, full_like(a, b)]
+    return together(name, (a, b))

@@ -1,0 +1,204 @@
+"""In: the Nodes wanted. Out: a Capture, the part of the Graph that is not in memory yet, as a key without addresses.
+
+The walk stops at values in memory. A SLICE of such a value (and the PERMUTEs and RESHAPEs between) becomes a strided input,
+so that a moving window over data is one program. Float constants are kept apart from the key, so that a graph which recurs
+with other constants is recognised.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ..ir import graph
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op
+from . import state
+from .storage import VIEWED, Storage, cached, lookup, viewed
+
+MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
+
+
+class Capture:
+    """What a program must compute: `order` lists the Nodes after their sources, `inputs` the memory they read."""
+
+    __slots__ = ("constants", "index", "inputs", "key", "order", "scalars", "slots", "views")
+
+    def __init__(self) -> None:
+        self.index: dict[Node, int] = {}  # the number of a Node or input in the key
+        self.views: dict[Node, Storage] = {}  # values in memory, also through views
+        self.order: list[Node] = []  # computed Nodes
+        self.slots: list[Node] = []  # the Node of each input
+        self.inputs: list[Storage] = []
+        self.constants: list[tuple[float, DType]] = []  # one per use
+        self.key: list[Any] = []
+        self.scalars: list[Any] = []  # 0-d Tensors that a user holds and that lie inside
+
+    # ------------------------------------------------------------ the walk
+
+    def visit(self, root: Node) -> None:
+        """Numbers everything that the root needs, sources first; a loop, not recursion."""
+        index, views, key, order = self.index, self.views, self.key, self.order
+        held = state.held_scalars
+        stack = [root]
+        while stack:
+            n = stack[-1]
+            if n in index or n in views:
+                stack.pop()
+                continue
+            op, src = n.op, n.src
+            if op is Op.INPUT:
+                stored = n.arg.storage
+                if stored is not None:
+                    views[n] = stored
+                    stack.pop()
+                    continue
+                src = (n.arg.definition,)
+            elif cached and id(n) in cached and self._is_stored(n):
+                stack.pop()
+                continue
+            ready = True
+            for s in src:
+                if s not in index and s not in views and not is_constant(s):
+                    stack.append(s)
+                    ready = False
+            if not ready:
+                continue
+            stack.pop()
+            if op in VIEWED and src[0] in views and self._is_view(n):
+                continue
+            numbers = [index[s] if s in index else self._number(s) for s in src]
+            key.append(op)
+            if op is not Op.INPUT:
+                key.append(n.arg)
+            key += numbers
+            index[n] = len(order) + len(self.inputs)
+            order.append(n)
+            if not n.shape and id(n) in held:
+                self._hold(n)
+
+    def _is_stored(self, n: Node) -> bool:
+        found = lookup(n)
+        if found is None:
+            return False
+        self.views[n] = found
+        return True
+
+    def _is_view(self, n: Node) -> bool:
+        found = viewed(n, self.views[n.src[0]])
+        if found is None:
+            return False
+        self.views[n] = found
+        return True
+
+    def _hold(self, n: Node) -> None:
+        tensor = state.held_scalars[id(n)]()
+        if tensor is not None and tensor.node is n and tensor._storage is None:
+            self.scalars.append(tensor)
+
+    # ------------------------------------------------------------ numbers and constants
+
+    def _number(self, n: Node) -> Any:
+        """How the key names a source that is a constant or stands in memory."""
+        if n not in self.views:
+            return self._constant(n)
+        chain = []
+        while n not in self.index:
+            if n.op not in VIEWED or n.op is Op.SLICE or n.src[0] not in self.views:
+                self._add_input(n)
+                break
+            chain.append(n)
+            n = n.src[0]
+        for view in reversed(chain):  # PERMUTE and RESHAPE of a whole input stay in the graph
+            self.key += (view.op, view.arg, self.index[view.src[0]])
+            self.index[view] = len(self.order) + len(self.inputs)
+            self.order.append(view)
+        return self.index[chain[0] if chain else n]
+
+    def _add_input(self, n: Node) -> None:
+        stored = self.views[n]
+        self.index[n] = len(self.order) + len(self.inputs)
+        self.inputs.append(stored)
+        self.slots.append(n)
+        self.key += (None, stored.dtype, stored.shape, stored.strides)
+
+    def _constant(self, n: Node) -> tuple[Any, ...]:
+        extents = None
+        if n.op is Op.EXPAND:
+            extents, n = n.arg, n.src[0]
+        if n.dtype.is_float:
+            self.constants.append((n.arg, n.dtype))
+            return (n.dtype, extents)
+        return (n.dtype, extents, n.arg)
+
+    def numbers(self, roots: Sequence[Node]) -> list[Any]:
+        """How the key names the outputs."""
+        return [self.index[r] if r in self.index else self._number(r) for r in roots]
+
+    def finish(self, outputs: Sequence[Any], donations: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+        """The key of the program."""
+        return (*self.key, Op.KEEP, *outputs, *donations)
+
+    def packed_constants(self) -> bytes:
+        """The constants, eight bytes per use, so that NaNs and signed zeros compare by their bits."""
+        return struct.pack(f"{len(self.constants)}d", *[c for c, _ in self.constants])
+
+    # ------------------------------------------------------------ scalars that share this program
+
+    def lies_inside(self, root: Node) -> bool:
+        """Does the root need only a few Nodes and 0-d inputs beyond those captured."""
+        seen: set[Node] = set()
+        stack = [root]
+        while stack:
+            n = stack.pop()
+            if n in seen or n in self.index or n in self.views or is_constant(n):
+                continue
+            seen.add(n)
+            if n.op is Op.INPUT and n.arg.storage is None:
+                stack.append(n.arg.definition)
+            elif lookup(n) is None:
+                stack += n.src
+            elif n.shape:
+                return False
+            if len(seen) > MAX_SCALAR_NODES:
+                return False
+        return True
+
+    # ------------------------------------------------------------ the canonical graph
+
+    def canonical(self, roots: Sequence[Node], varying: Sequence[int]) -> tuple[list[Node], list[Node]]:
+        """(outputs, leaves): the same graph over leaves -1, -2, ..; constants whose use is in `varying` are leaves too."""
+        leaves = [graph.leaf(-1 - i, s.dtype, s.shape) for i, s in enumerate(self.inputs)]
+        for use in varying:
+            leaves.append(graph.leaf(-1 - len(leaves), self.constants[use][1], ()))
+        known = dict(zip(self.slots, leaves, strict=False))
+        uses = _constant_leaves(leaves[len(self.inputs) :], varying)
+        for n in self.order:
+            src = (n.arg.definition,) if n.op is Op.INPUT else n.src
+            new = tuple([known[s] if s in known else _constant_node(s, uses) for s in src])
+            known[n] = new[0] if n.op is Op.INPUT else graph.rebuild(n, new)
+        return [known[r] if r in known else _constant_node(r, uses) for r in roots], leaves
+
+
+def is_constant(n: Node) -> bool:
+    """A number, or a number repeated: not computed on its own, but named where it is used."""
+    return n.op is Op.CONST or (n.op is Op.EXPAND and n.src[0].op is Op.CONST)
+
+
+def _constant_leaves(leaves: Sequence[Node], varying: Sequence[int]) -> Iterator[Node | None]:
+    """For each use of a float constant, in order: its leaf, or None where it is fixed."""
+    by_use = dict(zip(varying, leaves, strict=True))
+    use = 0
+    while True:
+        yield by_use.get(use)
+        use += 1
+
+
+def _constant_node(n: Node, uses: Iterator[Node | None]) -> Node:
+    if not n.dtype.is_float:
+        return n
+    leaf = next(uses)
+    if leaf is None:
+        return n
+    return leaf if n.op is Op.CONST else graph.node(Op.EXPAND, (leaf,), n.arg)

@@ -1,0 +1,247 @@
+"""Derivatives of Tensors. In: a loss and what to differentiate by, or a function. Out: lazy gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ContextDecorator
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..ir import grad as ir_grad
+from ..ir.graph import Node, full
+from . import creation, state, storage
+from .history import reached, stale_owner
+from .realize import realize
+from .tensor import Tensor, wrap
+
+
+class _GradMode(ContextDecorator):
+    """Sets whether results require gradients, inside a `with` block or a decorated function."""
+
+    enabled = True
+
+    def __enter__(self) -> None:
+        self._before = [*getattr(self, "_before", []), state.mode.grad_enabled]
+        state.mode.grad_enabled = self.enabled
+
+    def __exit__(self, *exception: object) -> None:
+        state.mode.grad_enabled = self._before.pop()
+
+
+class no_grad(_GradMode):
+    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`."""
+
+    enabled = False
+
+
+class enable_grad(_GradMode):
+    """Inside, results require gradients again."""
+
+
+# ---------------------------------------------------------------- backward
+
+
+def backward(loss: Tensor, gradient: Any, retain_graph: bool) -> None:
+    """Tensor.backward."""
+    if not loss._requires_grad:
+        raise errors.GradientError("backward: this Tensor does not depend on anything that requires a gradient")
+    _require_history(loss)
+    seed = _seed("backward", loss, gradient)
+    owned, passed = reached(loss.node)
+    for leaf in owned:
+        _require_fresh(leaf)
+    receivers = [t for leaf in owned if (t := leaf.arg.owner()) is not None] + _observed(passed)
+    nodes = [t.node for t in receivers]
+    for t, g in zip(receivers, ir_grad.vjp([loss.node], [seed], nodes), strict=True):
+        if g is not None:
+            _deliver(t, wrap(g))
+    if not retain_graph:
+        _use_up(loss)
+
+
+def _require_history(loss: Tensor) -> None:
+    if loss._note is not None:
+        kind = errors.StaleError if "replaced" in loss._note else errors.GradientError
+        raise kind(f"backward: {loss._note}, and its history went with it")
+
+
+def _require_fresh(leaf: Node) -> None:
+    owner = stale_owner(leaf)
+    if owner is not None:
+        raise errors.StaleError(
+            f"backward: {state.described(owner)} was replaced by an update after this value was built from it; build it again"
+        )
+
+
+def _seed(name: str, loss: Tensor, gradient: Any) -> Node:
+    if gradient is None:
+        if loss.size != 1:
+            raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")
+        return full(1, loss.dtype, loss.shape)
+    g = gradient if isinstance(gradient, Tensor) else creation.tensor(gradient)
+    if g.shape != loss.shape:
+        raise errors.ShapeError(f"{name}: a cotangent of shape {g.shape} does not fit shape {loss.shape}")
+    return g.astype(loss.dtype).node
+
+
+def _observed(passed: set[Node]) -> list[Tensor]:
+    """Computed Tensors among these Nodes whose gradient is asked for."""
+    found = [t for ref in list(state.observed.values()) if (t := ref()) is not None and t.node in passed]
+    return [t for t in found if t._requires_grad]
+
+
+def _deliver(t: Tensor, gradient: Tensor) -> None:
+    for hook in t._hooks or ():
+        changed = hook(gradient)
+        gradient = gradient if changed is None else changed
+    t.grad = gradient if t.grad is None else t.grad + gradient
+
+
+def _use_up(loss: Tensor) -> None:
+    why = "a backward() without retain_graph=True has used this value"
+    if loss._stored() is not None and not loss.is_leaf:
+        state.cut_history(loss, why)
+    elif not loss.is_leaf:
+        loss._note = why
+
+
+# ---------------------------------------------------------------- functions
+
+
+def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = False) -> Any:
+    """d loss / d w for each w of `wrt` (one Tensor, or a sequence, of which a list comes back); lazy, and to any order.
+
+    loss: a single element, or any shape with its cotangent `gradient`. Raises GradientError where the loss does not
+    depend on a w, unless allow_unused: then its gradient is 0; StaleError for a replaced parameter.
+    """
+    single = isinstance(wrt, Tensor)
+    inputs: list[Tensor] = [wrt] if single else list(wrt)
+    for w in inputs:
+        if not isinstance(w, Tensor) or not w.dtype.is_float:
+            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {w!r}")
+    found = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
+    out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, found, strict=True))]
+    return out[0] if single else out
+
+
+def _gradient(loss: Tensor, w: Tensor, i: int, g: Node | None, allow_unused: bool) -> Tensor:
+    if g is not None:
+        return wrap(g, loss._requires_grad)
+    if not allow_unused:
+        _explain_unreached(loss, w, i)
+    return wrap(full(0, w.dtype, w.shape))
+
+
+def _explain_unreached(loss: Tensor, w: Tensor, i: int) -> None:
+    if loss._note is not None:
+        _require_history(loss)
+    for leaf in reached(loss.node)[0]:
+        if stale_owner(leaf) is w:
+            _require_fresh(leaf)
+    raise errors.GradientError(
+        f"grad: the loss does not depend on wrt[{i}] ({w.dtype.name}{list(w.shape)}), or its history was dropped when it was "
+        "computed: require a gradient of what it depends on, or pass allow_unused=True for zeros"
+    )
+
+
+def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns (f(*args), its gradient by args[argnums]); a tuple of gradients for several argnums."""
+    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        tensors = [a if isinstance(a, Tensor) else creation.tensor(a) for a in args]
+        value = f(*tensors, **kwargs)
+        found = tuple(grad(value, [tensors[i] for i in places], allow_unused=True))
+        return value, found[0] if isinstance(argnums, int) else found
+
+    return function
+
+
+def vjp(f: Callable[..., Tensor], *inputs: Tensor) -> tuple[Tensor, Callable[[Any], list[Tensor]]]:
+    """(f(*inputs), a function from the cotangent of the output to those of the inputs)."""
+    out = f(*inputs)
+    return out, lambda cotangent: grad(out, inputs, gradient=cotangent, allow_unused=True)
+
+
+def jvp(f: Callable[..., Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """(f(*inputs), its derivative along the tangents): the vjp is linear in its cotangent; differentiate it by that."""
+    out, pull = vjp(f, *inputs)
+    cotangent = wrap(storage.defined_leaf(full(0, out.dtype, out.shape)))
+    along = [(g * t).sum() for g, t in zip(pull(cotangent), tangents, strict=True)]
+    total = along[0]
+    for term in along[1:]:
+        total = total + term
+    return out, grad(total, cotangent, allow_unused=True)
+
+
+def hessian_vector_product(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
+    """The Hessian of f at x, applied to v (of x's shape)."""
+    return grad((grad(f(x), x) * v).sum(), x, allow_unused=True)  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- the check by central differences
+
+
+def check_grad(
+    f: Callable[..., Tensor],
+    *inputs: Any,
+    eps: float = 1e-6,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    max_elements: int = 40,
+    seed: int = 0,
+) -> None:
+    """Compares the gradient of f by each float input with central differences, in float64.
+
+    f takes Tensors and returns one; of an output with several elements a random combination is differentiated. Of inputs
+    with more than max_elements elements so many are drawn. Raises GradientError with every element that is off.
+    """
+    rng = np.random.default_rng(seed)
+    arrays = [np.array(x.numpy() if isinstance(x, Tensor) else x) for x in inputs]
+    arrays = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
+    tensors = [creation.tensor(a) for a in arrays]
+    out = f(*tensors)
+    weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape))
+    floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+    gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
+    realize(gradients)
+
+    def loss(i: int, changed: np.ndarray[Any, Any]) -> float:
+        given = [creation.tensor(changed if k == i else a) for k, a in enumerate(arrays)]
+        return float((f(*given) * weights).sum().item())
+
+    wrong: list[str] = []
+    for i, g in zip(floats, gradients, strict=True):
+        wrong += _differences(arrays[i], g.numpy(), lambda a, i=i: loss(i, a), rng, eps, rtol, atol, max_elements, f"input {i}")
+    if wrong:
+        raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
+
+
+def _differences(
+    x: np.ndarray[Any, Any],
+    gradient: np.ndarray[Any, Any],
+    loss: Callable[[np.ndarray[Any, Any]], float],
+    rng: np.random.Generator,
+    eps: float,
+    rtol: float,
+    atol: float,
+    max_elements: int,
+    name: str,
+) -> list[str]:
+    """One line for each element whose gradient is off."""
+    chosen = np.arange(x.size) if x.size <= max_elements else np.sort(rng.choice(x.size, max_elements, replace=False))
+    lines = []
+    for k in chosen:
+        place = tuple(int(p) for p in np.unravel_index(k, x.shape))
+        step = eps * max(1.0, abs(float(x[place])))
+        values = []
+        for signed in (step, -step):
+            moved = x.copy()
+            moved[place] += signed
+            values.append(loss(moved))
+        numeric, symbolic = (values[0] - values[1]) / (2 * step), float(gradient[place])
+        if not abs(numeric - symbolic) <= atol + rtol * max(abs(numeric), abs(symbolic)):
+            lines.append(f"  {name}{list(place)}: gradient {symbolic:.9g}, central difference {numeric:.9g}")
+    return lines

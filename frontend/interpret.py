@@ -1,0 +1,59 @@
+"""The debug option WEFT_INTERPRET=1. In: what frontend/compile.py takes. Out: an object that runs it with ir/interp.py."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..ir import interp
+from ..ir.graph import Node, Op, toposort
+from ..ir.program import CheckSite, Value
+from ..runtime.buffer import Buffer
+from ..runtime.executable import CheckFailed
+from .storage import row_major_strides
+
+
+def build(outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> Interpreted:
+    """The same interface as compile.build."""
+    return Interpreted(outputs, leaves, values, donations)
+
+
+class Interpreted:
+    """A program that the interpreter runs: all outputs are computed before the first is written."""
+
+    def __init__(self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> None:
+        self.outputs, self.leaves, self.values, self.donations = outputs, leaves, values, donations
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Runs on the addresses of inputs and outputs. Raises CheckFailed."""
+        arrays = {
+            leaf: _array(a, v.dtype.numpy, v.shape, v.strides)
+            for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)
+        }
+        try:
+            results = interp.run(self.outputs, arrays)
+        except builtins.IndexError:
+            raise _failed_check(self.outputs, arrays) from None
+        for address, result in zip(outputs, results, strict=True):
+            np.copyto(_array(address, result.dtype, result.shape, row_major_strides(result.shape)), result)
+
+
+def _array(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> np.ndarray[Any, Any]:
+    return Buffer(address, 0, None, foreign=True).as_numpy(dtype, shape, strides, writeable=True)
+
+
+def _failed_check(outputs: Sequence[Node], arrays: dict[Node, Any]) -> CheckFailed:
+    """The first index out of range, in the order of computation."""
+    for n in toposort(outputs):
+        if n.op not in (Op.GATHER, Op.SCATTER):
+            continue
+        axes, shape = (n.arg, n.src[0].shape) if n.op is Op.GATHER else n.arg
+        for axis, index in zip(axes, interp.run(n.src[1:], arrays), strict=True):
+            wrong = np.flatnonzero((index < 0) | (index >= shape[axis]))
+            if wrong.size:
+                site = CheckSite(n.op.value, axis, shape[axis], n.site)
+                return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
+    raise AssertionError("the interpreter reported an index out of range, but there is none")

@@ -1,0 +1,222 @@
+"""Functions of Tensors, as `wf.exp(x)`. In: Tensors (arrays and numbers are taken too). Out: lazy Tensors.
+
+The composites themselves are in elementwise, reductions, movement, indexing and contract; here they only get their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..ir.dtype import lowest
+from . import contract, indexing, movement, reductions
+from . import elementwise as ew
+from .creation import (
+    arange,
+    eye,
+    from_numpy,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    tensor,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from .creation import full_ as full
+from .random import manual_seed, normal, rand, randint, randn, uniform
+from .realize import realize
+from .tensor import Tensor, general, unary, where, wrap
+
+
+def _of_tensor(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function whose first argument may be anything that makes a Tensor."""
+    method = unary(function)
+
+    @wraps(function)
+    def call(x: Any, *args: Any, **kwargs: Any) -> Tensor:
+        return method(x if isinstance(x, Tensor) else tensor(x), *args, **kwargs)
+
+    return call
+
+
+def _of_tensors(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function whose first argument is a sequence of Tensors."""
+    method = general(function)
+
+    @wraps(function)
+    def call(parts: Sequence[Any], *args: Any, **kwargs: Any) -> Tensor:
+        return method([p if isinstance(p, Tensor) else tensor(p) for p in parts], *args, **kwargs)
+
+    return call
+
+
+add, subtract, multiply, divide = general(ew.add), general(ew.sub), general(ew.mul), general(ew.div)
+remainder, floor_divide, pow = general(ew.mod), general(ew.floordiv), general(ew.power)
+maximum, minimum, clip = general(ew.maximum), general(ew.minimum), general(ew.clip)
+logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
+equal, not_equal, less, less_equal, greater, greater_equal = (general(f) for f in (ew.eq, ew.ne, ew.lt, ew.le, ew.gt, ew.ge))
+
+exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
+tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (ew.tanh, ew.erf, ew.sigmoid, ew.relu, ew.gelu, ew.silu))
+softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (ew.softplus, ew.leaky_relu, ew.log1p, ew.expm1))
+exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
+abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
+round, trunc = _of_tensor(ew.round_), _of_tensor(ew.trunc)
+isnan, isinf, isfinite, logical_not = (_of_tensor(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
+
+sum, mean, prod = _of_tensor(reductions.sum), _of_tensor(reductions.mean), _of_tensor(reductions.prod)
+max, min, argmax, argmin = (_of_tensor(f) for f in (reductions.max, reductions.min, reductions.argmax, reductions.argmin))
+any, all, var, std = (_of_tensor(f) for f in (reductions.any, reductions.all, reductions.var, reductions.std))
+cumsum, logsumexp = _of_tensor(reductions.cumsum), _of_tensor(reductions.logsumexp)
+softmax, log_softmax = _of_tensor(reductions.softmax), _of_tensor(reductions.log_softmax)
+
+reshape, permute, transpose = _of_tensor(movement.reshape), _of_tensor(movement.permute), _of_tensor(movement.transpose)
+swapaxes, moveaxis, broadcast_to = (_of_tensor(f) for f in (movement.swapaxes, movement.moveaxis, movement.to_shape))
+squeeze, unsqueeze, flatten = _of_tensor(movement.squeeze), _of_tensor(movement.unsqueeze), _of_tensor(movement.flatten)
+flip, pad, repeat, window = (
+    _of_tensor(f) for f in (movement.flip, movement.pad, movement.repeat, movement.window)
+)
+concat, stack, split = _of_tensors(movement.concat), _of_tensors(movement.stack), general(movement.split)
+
+take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
+
+
+@wraps(indexing.gather)
+def gather(x: Tensor, indices: Any, axes: Any = (0,)) -> Tensor:
+    several = indices if isinstance(indices, (tuple, list)) else (indices,)
+    nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
+    return wrap(indexing.gather(x.node, nodes, (axes,) if isinstance(axes, int) else axes), x.requires_grad)
+
+
+@wraps(indexing.scatter_add)
+def scatter_add(x: Tensor, indices: Any, values: Tensor, axes: Any = (0,)) -> Tensor:
+    several = indices if isinstance(indices, (tuple, list)) else (indices,)
+    nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
+    out = indexing.scatter_add(x.node, nodes, values.node, (axes,) if isinstance(axes, int) else axes)
+    return wrap(out, x.requires_grad or values.requires_grad)
+
+
+def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """Are all elements within atol + rtol * |b|. Computes both."""
+    return bool(np.allclose(np.asarray(a), np.asarray(b), rtol, atol, equal_nan))
+
+
+__all__ = [
+    "Tensor",
+    "abs",
+    "add",
+    "all",
+    "allclose",
+    "any",
+    "arange",
+    "argmax",
+    "argmin",
+    "broadcast_to",
+    "ceil",
+    "clip",
+    "concat",
+    "cos",
+    "cumsum",
+    "divide",
+    "equal",
+    "erf",
+    "exp",
+    "exp2",
+    "expm1",
+    "eye",
+    "flatten",
+    "flip",
+    "floor",
+    "floor_divide",
+    "from_numpy",
+    "full",
+    "full_like",
+    "gather",
+    "gelu",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "leaky_relu",
+    "less",
+    "less_equal",
+    "linspace",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logsumexp",
+    "lowest",
+    "manual_seed",
+    "matmul",
+    "max",
+    "maximum",
+    "mean",
+    "min",
+    "minimum",
+    "moveaxis",
+    "multiply",
+    "neg",
+    "normal",
+    "not_equal",
+    "ones",
+    "ones_like",
+    "pad",
+    "permute",
+    "pow",
+    "prod",
+    "rand",
+    "randint",
+    "randn",
+    "realize",
+    "reciprocal",
+    "relu",
+    "remainder",
+    "repeat",
+    "reshape",
+    "round",
+    "rsqrt",
+    "scatter_add",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "softmax",
+    "softplus",
+    "split",
+    "sqrt",
+    "square",
+    "squeeze",
+    "stack",
+    "std",
+    "subtract",
+    "sum",
+    "swapaxes",
+    "take",
+    "take_along_axis",
+    "tan",
+    "tanh",
+    "tensor",
+    "transpose",
+    "tril",
+    "triu",
+    "trunc",
+    "uniform",
+    "unsqueeze",
+    "var",
+    "where",
+    "window",
+    "zeros",
+    "zeros_like",
+]  # fmt: skip

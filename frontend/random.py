@@ -1,0 +1,149 @@
+"""Random Tensors. In: shapes; the generator's key and draw number. Out: lazy Tensors, the same for the same seed and order.
+
+Key and draw number are 0-d inputs of a program, so drawing again or seeding anew compiles nothing. See philox.py.
+"""
+
+from __future__ import annotations
+
+import threading
+from math import pi, prod
+from typing import Any
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, full, node, reshape
+from . import elementwise as ew
+from . import philox, storage
+from .broadcast import as_dtype, default_float, default_int
+from .creation import as_shape
+from .tensor import Tensor, wrap
+
+MASK64 = (1 << 64) - 1
+
+
+class Generator:
+    """A key, and how many draws were made with it; thread-safe."""
+
+    def __init__(self, seed: int) -> None:
+        self._lock = threading.Lock()
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Starts again with this key."""
+        with self._lock:
+            self._key = storage.scalar_leaf(int(seed) & MASK64, dt.uint64)
+            self._draws = 0
+
+    def words(self, count: int) -> philox.Words:
+        """Four fresh random words for each of `count` elements."""
+        with self._lock:
+            key, draw = self._key, self._draws
+            self._draws += 1
+        return philox.words(count, key, storage.scalar_leaf(draw, dt.uint64))
+
+
+class _Default:
+    generator: Generator | None = None
+
+
+def _words(count: int) -> philox.Words:
+    if _Default.generator is None:
+        _Default.generator = Generator(0)
+    return _Default.generator.words(count)
+
+
+def manual_seed(seed: int) -> None:
+    """Seeds the generator of all random Tensors (the seed is 0 at start)."""
+    if _Default.generator is None:
+        _Default.generator = Generator(seed)
+    _Default.generator.manual_seed(seed)
+
+
+# ---------------------------------------------------------------- from bits to numbers
+
+
+def _scaled(bits: Node, via: DType, dtype: DType, scale: float) -> Node:
+    """Whole numbers as floats, times a power of 2. The signed type on the way has vector conversions everywhere."""
+    return ew.mul(ew.cast(ew.cast(bits, via), dtype), scale)
+
+
+def _bits53(low: Node, high: Node) -> Node:
+    return ew.shift_right(ew.bit_or(low, ew.shift_left(high, 32)), 11)
+
+
+def _uniform(words: philox.Words, dtype: DType) -> Node:
+    """Multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1)."""
+    if dtype is dt.float64:
+        return _scaled(_bits53(words[0], words[1]), dt.int64, dtype, 2.0**-53)
+    return _scaled(ew.shift_right(words[0], 8), dt.int32, dtype, 2.0**-24)
+
+
+def _normal(words: philox.Words, dtype: DType) -> Node:
+    """Box and Muller 1958: sqrt(-2 log u) cos(2 pi v) with u in (0, 1], v in [0, 1)."""
+    if dtype is dt.float64:
+        u = _scaled(ew.add(_bits53(words[0], words[1]), 1), dt.int64, dtype, 2.0**-53)
+        v = _scaled(_bits53(words[2], words[3]), dt.int64, dtype, 2.0**-53)
+    else:
+        u = ew.mul(ew.add(_scaled(ew.shift_right(words[0], 1), dt.int32, dtype, 1.0), 1.0), 2.0**-31)
+        v = _scaled(ew.shift_right(words[1], 8), dt.int32, dtype, 2.0**-24)
+    return ew.mul(ew.sqrt_(ew.mul(ew.log(u), -2.0)), ew.cos(ew.mul(v, 2.0 * pi)))
+
+
+def _float_dtype(name: str, dtype: Any) -> DType:
+    found = default_float if dtype is None else as_dtype(dtype)
+    if not found.is_float:
+        raise errors.DTypeError(f"{name}: draws floats, not {found.name}")
+    return found
+
+
+def rand(*shape: Any, dtype: Any = None) -> Tensor:
+    """Uniform in [0, 1): multiples of 2**-24 (float32, the default) or 2**-53 (float64)."""
+    return uniform(0.0, 1.0, as_shape("rand", shape), dtype)
+
+
+def randn(*shape: Any, dtype: Any = None) -> Tensor:
+    """Normal with mean 0 and standard deviation 1; float32 unless given."""
+    return normal(0.0, 1.0, as_shape("randn", shape), dtype)
+
+
+def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Uniform in [low, high)."""
+    extents, target = as_shape("uniform", (shape,) if isinstance(shape, int) else shape), _float_dtype("uniform", dtype)
+    return wrap(_affine(_uniform(_words(prod(extents)), target), high - low, low, extents))
+
+
+def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Normal with this mean and standard deviation."""
+    extents, target = as_shape("normal", (shape,) if isinstance(shape, int) else shape), _float_dtype("normal", dtype)
+    return wrap(_affine(_normal(_words(prod(extents)), target), std, mean, extents))
+
+
+def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Node:
+    x = x if scale == 1.0 else ew.mul(x, scale)
+    return reshape(x if offset == 0.0 else ew.add(x, offset), shape)
+
+
+def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = None) -> Tensor:
+    """Whole numbers in [low, high), or in [0, low); int64 unless given.
+
+    A range r takes 64 random bits b as floor(b * r / 2**64), so probabilities are within r / 2**64 of equal (r < 2**32;
+    beyond, b % r).
+    """
+    if high is None:
+        low, high = 0, low
+    if high <= low:
+        raise errors.ShapeError(f"randint: there is no integer in [{low}, {high})")
+    extents = as_shape("randint", (shape,) if isinstance(shape, int) else shape)
+    w0, w1, _, _ = _words(prod(extents))
+    drawn = _below(w0, w1, high - low)
+    out = ew.add(ew.cast(drawn, dt.int64), low)
+    return wrap(reshape(ew.cast(out, default_int if dtype is None else as_dtype(dtype)), extents))
+
+
+def _below(w0: Node, w1: Node, count: int) -> Node:
+    if count >= 1 << 32:
+        return ew.mod(ew.bit_or(w0, ew.shift_left(w1, 32)), count)
+    extent = full(count, dt.uint64, w0.shape)
+    carry = philox.high(node(Op.MUL, (w0, extent)))
+    return philox.high(ew.add(node(Op.MUL, (w1, extent)), carry))

@@ -1,0 +1,199 @@
+"""Reductions over axes. In: a Node, axis (None: all; an int or several), keepdims. Out: a Node.
+
+Negative axes count from the end. A wrong or repeated axis raises ShapeError.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from math import prod as product
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir import graph
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, node, reshape
+from .broadcast import as_dtype, spread, to_dtype
+from .elementwise import add, as_float, detach, div, eq, exp, invert, isfinite, isnan, log, mul, reversed_order, sqrt_, sub, where
+
+Axes = int | Sequence[int] | None
+
+
+def normalise_axis(name: str, axis: int, ndim: int) -> int:
+    """The axis counted from the front. Raises ShapeError."""
+    try:
+        place = axis.__index__()
+    except AttributeError:
+        raise errors.DTypeError(f"{name}: an axis is an int, not {axis!r}") from None
+    if not -ndim <= place < ndim:
+        raise errors.ShapeError(f"{name}: axis {place} is out of range for {ndim} axes")
+    return place % ndim
+
+
+def normalise_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
+    """Several axes, ascending; None is all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = sorted(normalise_axis(name, a, ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise errors.ShapeError(f"{name}: an axis is named twice in {tuple(given)}")
+    return tuple(axes)
+
+
+def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(1 if i in axes else d for i, d in enumerate(x.shape))
+
+
+def _reduced(kind: str, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
+    out = graph.reduce(kind, x, axes)
+    return reshape(out, _kept(x, axes)) if keepdims else out
+
+
+def _back(reduced: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
+    """A reduction (without keepdims) repeated along the axes it lost."""
+    return spread(reduced, [i for i in range(len(shape)) if i not in axes], shape)
+
+
+def _accumulator(x: Node, dtype: DType | str | None) -> Node:
+    """NumPy's dtype of sums and products: at least 64 bits for integers."""
+    if dtype is not None:
+        return to_dtype(x, as_dtype(dtype))
+    if x.dtype.is_float:
+        return x
+    return to_dtype(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
+
+
+def sum(x: Node, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+    """Sum; of bools and integers in 64 bits unless dtype says otherwise."""
+    return _reduced("add", _accumulator(x, dtype), normalise_axes("sum", axis, x.ndim), keepdims)
+
+
+def prod(x: Node, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+    """Product; of bools and integers in 64 bits unless dtype says otherwise."""
+    return _reduced("mul", _accumulator(x, dtype), normalise_axes("prod", axis, x.ndim), keepdims)
+
+
+def mean(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """Arithmetic mean, a float; NaN of nothing."""
+    x = as_float(x)
+    axes = normalise_axes("mean", axis, x.ndim)
+    total = _reduced("add", x, axes, keepdims)
+    return div(total, float(product(x.shape[a] for a in axes)))
+
+
+def _require_elements(name: str, x: Node, axes: tuple[int, ...]) -> None:
+    if builtins.any(x.shape[a] == 0 for a in axes):
+        raise errors.ShapeError(f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is undefined")
+
+
+def max(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """Greatest element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
+    axes = normalise_axes("max", axis, x.ndim)
+    _require_elements("max", x, axes)
+    return _reduced("max", x, axes, keepdims)
+
+
+def min(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """Least element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
+    axes = normalise_axes("min", axis, x.ndim)
+    _require_elements("min", x, axes)
+    return reversed_order(_reduced("max", reversed_order(x), axes, keepdims))
+
+
+def any(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """Is any element not 0; False of nothing."""
+    return _reduced("max", to_dtype(x, dt.bool_), normalise_axes("any", axis, x.ndim), keepdims)
+
+
+def all(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """Are all elements not 0; True of nothing."""
+    return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
+
+
+def var(x: Node, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
+    """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
+    x = as_float(x)
+    axes = normalise_axes("var", axis, x.ndim)
+    centred = sub(x, _back(mean(x, axes), axes, x.shape))
+    count = product(x.shape[a] for a in axes) - correction
+    return div(_reduced("add", mul(centred, centred), axes, keepdims), float(builtins.max(count, 0)))
+
+
+def std(x: Node, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
+    """Square root of var."""
+    return sqrt_(var(x, axis, keepdims, correction))
+
+
+def argmax(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
+    """int64 place of the first greatest element (the first NaN, if any) along one axis, or in the flattened x."""
+    return _arg_extreme("argmax", x, axis, keepdims)
+
+
+def argmin(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
+    """int64 place of the first least element (the first NaN, if any) along one axis, or in the flattened x."""
+    return _arg_extreme("argmin", reversed_order(x), axis, keepdims)
+
+
+def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
+    kept = (1,) * x.ndim
+    if axis is None:
+        x, place = reshape(x, (x.size,)), 0
+    else:
+        place = normalise_axis(name, axis, x.ndim)
+        kept = _kept(x, (place,))
+    _require_elements(name, x, (place,))
+    best = _back(graph.reduce("max", x, (place,)), (place,), x.shape)
+    hit = eq(x, best)
+    if x.dtype.is_float:
+        hit = node(Op.OR, (hit, isnan(x)))
+    last = x.shape[place] - 1
+    from_end = spread(sub(last, node(Op.IOTA, (), x.shape[place])), [place], x.shape)
+    found = sub(last, graph.reduce("max", where(hit, from_end, -1), (place,)))
+    return reshape(found, kept) if keepdims else found
+
+
+def cumsum(x: Node, axis: int | None = None, dtype: DType | str | None = None) -> Node:
+    """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits."""
+    x = _accumulator(x, dtype)
+    if axis is None:
+        return node(Op.SCAN, (reshape(x, (x.size,)),), 0)
+    return node(Op.SCAN, (x,), normalise_axis("cumsum", axis, x.ndim))
+
+
+# ---------------------------------------------------------------- exponentials, the greatest element taken out first
+
+
+def logsumexp(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """log(sum(exp(x))), without overflow."""
+    x = as_float(x)
+    axes = normalise_axes("logsumexp", axis, x.ndim)
+    top = detach(max(x, axes))
+    top = where(isfinite(top), top, 0.0)
+    total = graph.reduce("add", exp(sub(x, _back(top, axes, x.shape))), axes)
+    out = add(log(total), top)
+    return reshape(out, _kept(x, axes)) if keepdims else out
+
+
+def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
+    x = as_float(x)
+    axes = normalise_axes(name, axis, x.ndim)
+    if not product(x.shape):
+        return x, axes
+    return sub(x, _back(detach(max(x, axes)), axes, x.shape)), axes
+
+
+def softmax(x: Node, axis: Axes = -1) -> Node:
+    """exp(x) / sum(exp(x)) along the axes, without overflow."""
+    shifted, axes = _shifted("softmax", x, axis)
+    e = exp(shifted)
+    return div(e, _back(graph.reduce("add", e, axes), axes, x.shape))
+
+
+def log_softmax(x: Node, axis: Axes = -1) -> Node:
+    """log(softmax(x)), without overflow."""
+    shifted, axes = _shifted("log_softmax", x, axis)
+    total = log(graph.reduce("add", exp(shifted), axes))
+    return sub(shifted, _back(total, axes, x.shape))
+

@@ -1,0 +1,111 @@
+"""What the package knows about live Tensors. In: Tensors as they are made and assigned. Out: who is pending, who is held.
+
+Everything here is weak: dropping a Tensor drops it from every table.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from typing import Any
+
+from ..ir.graph import Node, Op
+from . import storage
+from .storage import Leaf
+
+held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+observed: dict[int, weakref.ref[Any]] = {}  # by id of the Node: computed Tensors with a hook or retain_grad
+pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
+
+
+class _Mode(threading.local):
+    grad_enabled = True
+
+
+mode = _Mode()
+
+
+def hold_scalar(tensor: Any) -> None:
+    """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
+    key = id(tensor.node)
+    held_scalars[key] = weakref.ref(tensor, lambda ref: held_scalars.pop(key) if held_scalars.get(key) is ref else None)
+
+
+def release_scalar(tensor: Any) -> None:
+    """The 0-d Tensor is computed now, or has another Node."""
+    key = id(tensor.node)
+    ref = held_scalars.get(key)
+    if ref is not None and ref() is tensor:
+        del held_scalars[key]
+
+
+def observe(tensor: Any) -> None:
+    """Registers a computed Tensor whose gradient is asked for."""
+    key = id(tensor.node)
+    observed[key] = weakref.ref(tensor, lambda ref: observed.pop(key) if observed.get(key) is ref else None)
+
+
+def own(tensor: Any) -> None:
+    """Gradients of the Tensor's Leaf are collected in the Tensor."""
+    tensor.node.arg.owner = weakref.ref(tensor)
+
+
+def become_leaf(tensor: Any) -> None:
+    """Gives the Tensor a Leaf of its own with the same value, so that no equal expression shares its gradient."""
+    old = weakref.ref(tensor.node)
+    stored = tensor._stored()
+    if stored is None:
+        tensor.node = storage.defined_leaf(tensor.node)
+        pending.append(weakref.ref(tensor))
+    else:
+        tensor.node = storage.leaf(stored)
+        stored.shared |= old() is not None
+    own(tensor)
+
+
+def assign(tensor: Any, value: Node) -> None:
+    """The Tensor's next version: a new Leaf, defined by `value` until the next program computes it."""
+    old: Node = tensor.node
+    stored = tensor._stored()
+    new = storage.defined_leaf(value)
+    arg: Leaf = new.arg
+    if old.op is Op.INPUT:
+        arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
+        _cut_dependents(old.arg, tensor)
+    tensor.node, tensor._storage = new, None
+    if tensor._requires_grad:
+        own(tensor)
+    pending.append(weakref.ref(tensor))
+
+
+def _cut_dependents(replaced: Leaf, tensor: Any) -> None:
+    """Computed Tensors cannot be differentiated through a version that is gone: their history is of no use any more."""
+    for ref in replaced.dependents:
+        dependent = ref()
+        if dependent is not None:
+            cut_history(dependent, f"{described(tensor)} was replaced by an update")
+
+
+def cut_history(tensor: Any, why: str) -> None:
+    """A computed Tensor becomes a plain value; `why` explains it to a later backward()."""
+    storage.forget(tensor._storage)
+    tensor.node = storage.leaf(tensor._storage)
+    tensor._note = why
+
+
+def described(tensor: Any) -> str:
+    """How errors name a parameter: its name, or else its dtype and shape."""
+    shape = f"{tensor.dtype.name}{list(tensor.shape)}"
+    return f"parameter {tensor.name!r} ({shape})" if tensor.name else f"parameter {shape}"
+
+
+def take_pending() -> list[Any]:
+    """The Tensors with a pending value, each once; the list is emptied."""
+    alive = {id(t): t for ref in pending if (t := ref()) is not None}
+    pending.clear()
+    return [t for t in alive.values() if t.node.op is Op.INPUT and t.node.arg.definition is not None]
+
+
+def wait_again(tensors: list[Any]) -> None:
+    """Puts Tensors that still have a pending value back."""
+    pending.extend(weakref.ref(t) for t in tensors if t.node.op is Op.INPUT and t.node.arg.definition is not None)

@@ -1,0 +1,225 @@
+"""Where values live. In: memory, Nodes. Out: Leaves that own a value, Storages (a Buffer seen with strides), 0-d inputs.
+
+A Graph's INPUT carries a Leaf as its serial number: the Leaf holds the memory, or the Node that defines the value until
+it is computed. Values of other Nodes live only as long as a Tensor holds their Storage; `cached` finds them.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import weakref
+from collections.abc import Sequence
+from itertools import count
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..ir import graph
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, Shape
+from ..runtime.buffer import Buffer
+
+_serials = count()
+
+
+class Storage:
+    """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in elements)."""
+
+    __slots__ = ("__weakref__", "base", "buffer", "dtype", "node", "offset", "shape", "shared", "strides")
+
+    def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
+        self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
+        self.strides = row_major_strides(shape) if strides is None else strides
+        self.base: Storage | None = None  # whose memory this is, for a view
+        self.shared = False  # a Tensor holds another view of the same memory: never written in place
+        self.node: Node | None = None  # the computed Node whose value this is
+
+    @property
+    def address(self) -> int:
+        return self.buffer.address + self.offset * self.dtype.itemsize
+
+    @property
+    def is_contiguous(self) -> bool:
+        return is_row_major(self.shape, self.strides)
+
+    def view(self, shape: Shape, strides: Shape, offset: int) -> Storage:
+        """The same memory seen otherwise."""
+        other = Storage(self.buffer, self.dtype, shape, strides, offset)
+        other.base = self.base or self
+        return other
+
+    def mark_shared(self) -> None:
+        """A Tensor keeps this view: neither it nor its base may be written in place."""
+        self.shared = True
+        if self.base is not None:
+            self.base.shared = True
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """A read-only array of this memory."""
+        return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
+
+
+class Leaf:
+    """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""
+
+    __slots__ = ("definition", "dependents", "owner", "previous", "serial", "storage")
+
+    def __init__(self, storage: Storage | None, definition: Node | None = None) -> None:
+        self.serial = next(_serials)
+        self.storage = storage
+        self.definition = definition
+        self.owner: weakref.ref[Any] | None = None  # the Tensor that collects gradients here
+        self.previous: tuple[weakref.ref[Node], Storage] | None = None  # the version that an assign replaces
+        self.dependents: list[weakref.ref[Any]] = []  # computed Tensors whose history reaches this Leaf
+
+    def __repr__(self) -> str:
+        return str(self.serial)
+
+
+cached: dict[int, weakref.ref[Storage]] = {}  # by id of a computed Node, which its Storage keeps alive
+
+
+def leaf(storage: Storage) -> Node:
+    """A new INPUT with a value."""
+    return graph.leaf(Leaf(storage), storage.dtype, storage.shape)
+
+
+def defined_leaf(definition: Node) -> Node:
+    """A new INPUT whose value is that of another Node: equal in value, distinct in identity."""
+    return graph.leaf(Leaf(None, definition), definition.dtype, definition.shape)
+
+
+def lookup(n: Node) -> Storage | None:
+    """The memory of a Node that has been computed, or None."""
+    if n.op is Op.INPUT:
+        return n.arg.storage  # type: ignore[no-any-return]
+    found = cached.get(id(n))
+    return None if found is None else found()
+
+
+def remember(n: Node, storage: Storage) -> None:
+    """The Node's value is in `storage`, as long as somebody holds it."""
+    storage.node = n
+    key = id(n)
+    cached[key] = weakref.ref(storage, lambda ref: cached.pop(key) if cached.get(key) is ref else None)
+
+
+def forget(storage: Storage) -> None:
+    """The Storage is no longer the value of a computed Node, which it kept alive."""
+    if storage.node is not None:
+        cached.pop(id(storage.node), None)
+        storage.node = None
+
+
+def row_major_strides(shape: Shape) -> Shape:
+    """Strides in elements of the dense layout."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def is_row_major(shape: Shape, strides: Shape) -> bool:
+    step = 1
+    for extent, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if extent != 1 and stride != step:
+            return prod(shape) == 0
+        step *= extent
+    return True
+
+
+def allocate(dtype: DType, shape: Shape) -> Storage:
+    """New memory, contents undefined."""
+    return Storage(Buffer.allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+
+
+def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:
+    """The array's elements, copied or aliased (its strides must be whole elements, none negative)."""
+    if copy:
+        storage = allocate(dtype, array.shape)
+        dense = np.ascontiguousarray(array, dtype.numpy)
+        ctypes.memmove(storage.address, dense.ctypes.data, dense.nbytes)
+        return storage
+    strides = tuple(s // dtype.itemsize for s in array.strides)
+    return Storage(Buffer.from_numpy(array), dtype, array.shape, strides)
+
+
+_FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+            "uint64": "Q", "float32": "f", "float64": "d"}  # fmt: skip
+
+
+def scalar_leaf(value: float | int | bool, dtype: DType) -> Node:
+    """A 0-d INPUT: a value that may change from step to step without a new program."""
+    return leaf(scalars([value], [dtype])[0])
+
+
+def scalars(values: Sequence[float], dtypes: Sequence[DType]) -> list[Storage]:
+    """0-d Storages of these values in one Buffer, eight bytes apart."""
+    buffer = Buffer.allocate(8 * len(values))
+    data = b"".join(struct.pack(_FORMATS[d.name], v).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
+    ctypes.memmove(buffer.address, data, len(data))
+    return [Storage(buffer, d, (), (), i * 8 // d.itemsize) for i, d in enumerate(dtypes)]
+
+
+def scalar(value: float | int | bool, dtype: DType) -> Any:
+    """The Tensor of a 0-d input."""
+    from .tensor import wrap
+
+    return wrap(scalar_leaf(value, dtype))
+
+
+# ---------------------------------------------------------------- views of memory
+
+
+VIEWED = frozenset({Op.SLICE, Op.PERMUTE, Op.RESHAPE, Op.DETACH})
+
+
+def viewed(n: Node, storage: Storage) -> Storage | None:
+    """The memory of a SLICE, PERMUTE, RESHAPE or DETACH of a value in memory; None where strides cannot say it."""
+    shape, strides, offset = storage.shape, storage.strides, storage.offset
+    match n.op:
+        case Op.DETACH:
+            return storage.view(shape, strides, offset)
+        case Op.SLICE:
+            offset += sum(start * s for (start, _, _), s in zip(n.arg, strides, strict=True) if n.size)
+            return storage.view(n.shape, tuple(step * s for (_, _, step), s in zip(n.arg, strides, strict=True)), offset)
+        case Op.PERMUTE:
+            return storage.view(n.shape, tuple(strides[axis] for axis in n.arg), offset)
+        case Op.RESHAPE:
+            new = reshape_strides(shape, strides, n.shape)
+            return None if new is None else storage.view(n.shape, new, offset)
+    return None
+
+
+def reshape_strides(shape: Shape, strides: Shape, new: Shape) -> Shape | None:
+    """Strides under which memory of (shape, strides) has the new shape, or None where a copy is needed."""
+    if prod(shape) == 0:
+        return row_major_strides(new)
+    groups = _merged(shape, strides)
+    out: list[int] = []
+    extent, step = groups.pop() if groups else (1, 1)
+    for d in reversed(new):
+        if d != 1 and extent == 1 and groups:
+            extent, step = groups.pop()
+        if extent % d:
+            return None
+        out.append(step)
+        step *= d
+        extent //= d
+    return tuple(reversed(out))
+
+
+def _merged(shape: Shape, strides: Shape) -> list[tuple[int, int]]:
+    """(extent, stride) of the axes, neighbours merged where memory allows, axes of extent 1 left out."""
+    groups: list[tuple[int, int]] = []
+    for extent, stride in zip(shape, strides, strict=True):
+        if extent == 1:
+            continue
+        if groups and groups[-1][1] == extent * stride:
+            groups[-1] = (groups[-1][0] * extent, stride)
+        else:
+            groups.append((extent, stride))
+    return groups

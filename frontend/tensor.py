@@ -1,0 +1,489 @@
+"""The Tensor: a lazy n-dimensional array. In: operators and methods. Out: Tensors that hold a Node; nothing is computed
+until a value is asked for (numpy, item, tolist, bool, int, float, print, realize)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import wraps
+from math import prod
+from typing import Any, Self
+
+import numpy as np
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, Shape, const
+from . import contract, indexing, movement, realize, reductions, state, storage
+from . import elementwise as ew
+from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
+from .storage import Storage
+
+Unary = Callable[..., Node]
+DEVICES = ("cpu",)
+
+
+def check_device(device: Any) -> None:
+    """Raises DeviceError unless the device is one of this build."""
+    if device is not None and str(device) not in DEVICES:
+        raise errors.DeviceError(f"device {device!r}: this build has {', '.join(DEVICES)}")
+
+
+def as_operand(x: Any) -> Any:
+    """A Node or a Python number from anything that an operator accepts; NotImplemented otherwise."""
+    if isinstance(x, Tensor):
+        return x.node
+    if type(x) in WEAK:
+        return x
+    if isinstance(x, np.generic):
+        return const(x.item(), as_dtype(x.dtype))
+    if isinstance(x, np.ndarray):
+        return storage.leaf(storage.from_array(x, as_dtype(x.dtype), copy=True))
+    return NotImplemented
+
+
+def unary(function: Unary) -> Callable[..., Tensor]:
+    """A method from a function of one Node (and other arguments that are not Tensors)."""
+
+    @wraps(function)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return wrap(function(self.node, *args, **kwargs), self._requires_grad)
+
+    return method
+
+
+def binary(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+    """An operator from a function of two operands."""
+
+    @wraps(function)
+    def method(self: Tensor, other: Any) -> Tensor:
+        if isinstance(other, Tensor):
+            return wrap(function(self.node, other.node), self._requires_grad or other._requires_grad)
+        operand = other if type(other) in WEAK else as_operand(other)
+        if operand is NotImplemented:
+            return NotImplemented
+        return wrap(function(self.node, operand), self._requires_grad)
+
+    return method
+
+
+def reflected(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+    """The operator with its operands the other way round."""
+
+    @wraps(function)
+    def method(self: Tensor, other: Any) -> Tensor:
+        operand = as_operand(other)
+        if operand is NotImplemented:
+            return NotImplemented
+        return wrap(function(operand, self.node), self._requires_grad)
+
+    return method
+
+
+def in_place(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+    """An operator that gives this Tensor a new value; expressions made from the old one keep it."""
+
+    @wraps(function)
+    def method(self: Tensor, other: Any) -> Tensor:
+        operand = as_operand(other)
+        if operand is NotImplemented:
+            return NotImplemented
+        rebind(self, function(self.node, operand), isinstance(other, Tensor) and other._requires_grad)
+        return self
+
+    return method
+
+
+def general(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method from a function any of whose positional or keyword arguments may be Tensors or arrays."""
+
+    @wraps(function)
+    def method(*args: Any, **kwargs: Any) -> Any:
+        tracks = [False]
+        plain = [_unwrapped(a, tracks) for a in args]
+        out = function(*plain, **{k: _unwrapped(v, tracks) for k, v in kwargs.items()})
+        if isinstance(out, list):
+            return [wrap(n, tracks[0]) for n in out]
+        return wrap(out, tracks[0])
+
+    return method
+
+
+def _unwrapped(x: Any, tracks: list[bool]) -> Any:
+    """Nodes for Tensors and arrays, also inside lists, tuples and slices; tracks[0] becomes True if one requires a gradient."""
+    if isinstance(x, Tensor):
+        tracks[0] |= x._requires_grad
+        return x.node
+    if isinstance(x, (list, tuple)) and any(isinstance(i, (Tensor, np.ndarray, list, tuple)) for i in x):
+        return tuple(_unwrapped(i, tracks) for i in x)
+    return as_operand(x) if isinstance(x, (np.ndarray, np.generic)) else x
+
+
+def wrap(n: Node, requires_grad: bool = False) -> Tensor:
+    """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
+    t: Tensor = object.__new__(Tensor)
+    if requires_grad and not (state.mode.grad_enabled and n.dtype.is_float):
+        requires_grad = False
+        if n.dtype.is_float:
+            n = ew.detach(n)
+    t.node = n
+    t._requires_grad = requires_grad
+    t._storage = t.grad = t.name = t._note = t._hooks = None
+    if not n.shape and n.op is not Op.INPUT:
+        state.hold_scalar(t)
+    return t
+
+
+def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
+    """Gives a Tensor the value of n in its own dtype and shape, as an in-place operator does."""
+    if n.shape != t.shape:
+        raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
+    n = ew.cast(n, t.dtype)
+    if t.is_leaf and (t._requires_grad or (t.node.op is Op.INPUT and t.node.arg.definition is not None)):
+        if t._requires_grad and state.mode.grad_enabled:
+            raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
+        t.assign(wrap(n))
+        return
+    value = wrap(n, requires_grad or t._requires_grad)
+    t.node, t._storage, t._requires_grad, t._note = value.node, None, value._requires_grad, None
+    if not value.shape and value.node.op is not Op.INPUT:
+        state.hold_scalar(t)
+
+
+class Tensor:
+    """A lazy array of one dtype and a static shape. Make one with wf.tensor, wf.zeros, wf.rand, ... or an operator."""
+
+    __slots__ = ("__weakref__", "_hooks", "_note", "_requires_grad", "_storage", "grad", "name", "node")
+    __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
+    __hash__ = object.__hash__
+    node: Node
+    grad: Tensor | None
+    name: str | None
+    _storage: Storage | None
+    _requires_grad: bool
+    _note: str | None
+    _hooks: list[Callable[[Tensor], Tensor | None]] | None
+
+    def __init__(self, node: Node, requires_grad: bool = False) -> None:
+        self.node = node
+        self._requires_grad = False
+        self._storage = self.grad = self.name = self._note = self._hooks = None
+        self.requires_grad = requires_grad
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> Shape:
+        """The extents, a tuple of ints."""
+        return self.node.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, such as wf.float32."""
+        return self.node.dtype
+
+    @property
+    def device(self) -> str:
+        """Where the value is computed."""
+        return "cpu"
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.node.shape)
+
+    @property
+    def strides(self) -> Shape:
+        """In elements: of the memory if it is computed, of the row-major layout otherwise."""
+        stored = self._stored()
+        return storage.row_major_strides(self.shape) if stored is None else stored.strides
+
+    @property
+    def T(self) -> Tensor:
+        """All axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes swapped."""
+        return self.swapaxes(-1, -2)
+
+    def is_contiguous(self) -> bool:
+        """Is the value in row-major order (a value not computed yet will be)."""
+        stored = self._stored()
+        return stored is None or stored.is_contiguous
+
+    def contiguous(self) -> Tensor:
+        """The same value in row-major order."""
+        return self if self.is_contiguous() else wrap(movement.contiguous(self.node), self._requires_grad)
+
+    def _stored(self) -> Storage | None:
+        if self._storage is None:
+            self._storage = storage.lookup(self.node)
+        return self._storage
+
+    # ------------------------------------------------------------ gradients
+
+    @property
+    def requires_grad(self) -> bool:
+        """Does backward() lead here."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless it is a float."""
+        if requires_grad and not self.dtype.is_float:
+            raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
+        if requires_grad and not self._requires_grad:
+            state.become_leaf(self)
+        elif not requires_grad and self._requires_grad:
+            if not self.is_leaf:
+                raise errors.GradientError("requires_grad can only be turned off on a leaf; use detach()")
+            self.node.arg.owner = None
+        self._requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True unless it was computed from Tensors that require a gradient."""
+        n = self.node
+        return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
+        """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
+
+        gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
+        """
+        from . import grad
+
+        grad.backward(self, gradient, retain_graph)
+
+    def retain_grad(self) -> None:
+        """backward() fills .grad of this computed Tensor too."""
+        if not self.is_leaf:
+            self._hooks = self._hooks or []
+            state.observe(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """hook(gradient) runs during backward() and may return another gradient. Returns a function that removes it."""
+        if self._hooks is None:
+            self._hooks = []
+        if not self.is_leaf:
+            state.observe(self)
+        hooks = self._hooks
+        hooks.append(hook)
+        return lambda: hooks.remove(hook)
+
+    def detach(self) -> Tensor:
+        """The same value without a history."""
+        return wrap(ew.detach(self.node))
+
+    def clone(self) -> Tensor:
+        """The same value as another Tensor; gradients flow through. Values never change, so nothing is copied."""
+        return wrap(self.node, self._requires_grad)
+
+    def assign(self, value: Any) -> Self:
+        """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
+
+        Expressions made from the old value keep it.
+        """
+        if self._requires_grad and not self.is_leaf:
+            raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
+        operand = as_operand(value)
+        if operand is NotImplemented:
+            operand = storage.leaf(storage.from_array(np.asarray(value, self.dtype.numpy), self.dtype, copy=True))
+        n = ew.cast(operand, self.dtype) if isinstance(operand, Node) else ew.constant(operand, self.dtype)
+        if n.shape != self.shape:
+            if broadcast_shape("assign", [n.shape, self.shape]) != self.shape:
+                raise errors.ShapeError(f"assign: a value of shape {n.shape} does not fit shape {self.shape}")
+            n = broadcast_to(n, self.shape)
+        state.assign(self, n)
+        return self
+
+    # ------------------------------------------------------------ values
+
+    def realize(self) -> Self:
+        """Computes the value now; returns self. Raises IndexError for an index out of range."""
+        realize.realize(self)
+        return self
+
+    def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
+        """The value as a NumPy array: a read-only view of the memory, or a copy."""
+        array = realize.value(self).numpy()
+        return array.copy() if copy else array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        return array.astype(wanted) if copy or wanted != array.dtype else array
+
+    def item(self) -> Any:
+        """The only element as a Python number. Raises ShapeError if there are more."""
+        if self.size != 1:
+            raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The value as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_int:
+            raise errors.DTypeError(f"only an integer can be an index, this is {self.dtype.name}")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise errors.DTypeError("a 0-d Tensor has no length")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        stored = self._stored()
+        if stored is None:
+            return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
+        values = np.array2string(stored.numpy().copy(), separator=", ", prefix="tensor(")
+        return f"tensor({values}, dtype={self.dtype.name})"
+
+    def __str__(self) -> str:
+        return repr(self.realize())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self.item() if not self.shape else self)
+
+    # ------------------------------------------------------------ conversions
+
+    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
+        """Another dtype or device: t.to("cpu"), t.to(wf.float64), t.to(device=..., dtype=...)."""
+        for a in args:
+            if isinstance(a, str) and a not in dt.BY_NAME:
+                device = a
+            elif a is not None:
+                dtype = a
+        check_device(device)
+        return self if dtype is None else self.astype(dtype)
+
+    def astype(self, dtype: Any) -> Tensor:
+        """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""
+        target = as_dtype(dtype)
+        return self if target is self.dtype else wrap(ew.cast(self.node, target), self._requires_grad)
+
+    def cpu(self) -> Tensor:
+        """On the CPU."""
+        return self.to("cpu")
+
+    def cuda(self) -> Tensor:
+        """On the GPU. Raises DeviceError where there is none."""
+        return self.to("cuda")
+
+    def float(self) -> Tensor:
+        """As float32."""
+        return self.astype(dt.float32)
+
+    def double(self) -> Tensor:
+        """As float64."""
+        return self.astype(dt.float64)
+
+    def int(self) -> Tensor:
+        """As int32."""
+        return self.astype(dt.int32)
+
+    def long(self) -> Tensor:
+        """As int64."""
+        return self.astype(dt.int64)
+
+    def bool(self) -> Tensor:
+        """As bool: is it not 0."""
+        return self.astype(dt.bool_)
+
+    # ------------------------------------------------------------ operators
+
+    __add__, __radd__, __iadd__ = binary(ew.add), reflected(ew.add), in_place(ew.add)
+    __sub__, __rsub__, __isub__ = binary(ew.sub), reflected(ew.sub), in_place(ew.sub)
+    __mul__, __rmul__, __imul__ = binary(ew.mul), reflected(ew.mul), in_place(ew.mul)
+    __truediv__, __rtruediv__, __itruediv__ = binary(ew.div), reflected(ew.div), in_place(ew.div)
+    __floordiv__, __rfloordiv__, __ifloordiv__ = binary(ew.floordiv), reflected(ew.floordiv), in_place(ew.floordiv)
+    __mod__, __rmod__, __imod__ = binary(ew.mod), reflected(ew.mod), in_place(ew.mod)
+    __pow__, __rpow__, __ipow__ = binary(ew.power), reflected(ew.power), in_place(ew.power)
+    __and__, __rand__, __iand__ = binary(ew.bit_and), reflected(ew.bit_and), in_place(ew.bit_and)
+    __or__, __ror__, __ior__ = binary(ew.bit_or), reflected(ew.bit_or), in_place(ew.bit_or)
+    __xor__, __rxor__, __ixor__ = binary(ew.bit_xor), reflected(ew.bit_xor), in_place(ew.bit_xor)
+    __lshift__, __rlshift__, __ilshift__ = binary(ew.shift_left), reflected(ew.shift_left), in_place(ew.shift_left)
+    __rshift__, __rrshift__, __irshift__ = binary(ew.shift_right), reflected(ew.shift_right), in_place(ew.shift_right)
+    __matmul__, __rmatmul__ = binary(contract.matmul), reflected(contract.matmul)
+    __lt__, __le__, __gt__, __ge__ = binary(ew.lt), binary(ew.le), binary(ew.gt), binary(ew.ge)
+    __eq__, __ne__ = binary(ew.eq), binary(ew.ne)  # type: ignore[assignment]
+    __neg__, __pos__, __abs__, __invert__ = unary(ew.neg), unary(ew.positive), unary(ew.absolute), unary(ew.invert)
+
+    def __getitem__(self, key: Any) -> Tensor:
+        return wrap(indexing.getitem(self.node, _index(key)), self._requires_grad)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        tracks = [False]
+        plain = _unwrapped(value, tracks)
+        if not isinstance(plain, Node) and type(plain) not in WEAK:
+            plain = storage.leaf(storage.from_array(np.asarray(value, self.dtype.numpy), self.dtype, copy=True))
+        rebind(self, indexing.setitem(self.node, _index(key), plain), tracks[0])
+
+    # ------------------------------------------------------------ functions
+
+    exp, log, sqrt, rsqrt, sin, cos, tan = (unary(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
+    tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (ew.tanh, ew.erf, ew.sigmoid, ew.relu, ew.gelu, ew.silu))
+    softplus, leaky_relu, log1p, expm1 = (unary(f) for f in (ew.softplus, ew.leaky_relu, ew.log1p, ew.expm1))
+    exp2, log2, log10, reciprocal, square = (unary(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
+    abs, neg, sign, floor, ceil = (unary(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
+    round, trunc = unary(ew.round_), unary(ew.trunc)
+    isnan, isinf, isfinite, logical_not = (unary(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
+    maximum, minimum, pow, clip = general(ew.maximum), general(ew.minimum), general(ew.power), general(ew.clip)
+    logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
+
+    def where(self, condition: Any, other: Any) -> Tensor:
+        """self where the condition holds, else other."""
+        return where(condition, self, other)
+
+    sum, mean, prod = unary(reductions.sum), unary(reductions.mean), unary(reductions.prod)
+    max, min = unary(reductions.max), unary(reductions.min)
+    any, all, var, std = unary(reductions.any), unary(reductions.all), unary(reductions.var), unary(reductions.std)
+    argmax, argmin, cumsum = unary(reductions.argmax), unary(reductions.argmin), unary(reductions.cumsum)
+    logsumexp, softmax, log_softmax = (unary(f) for f in (reductions.logsumexp, reductions.softmax, reductions.log_softmax))
+
+    reshape = view = unary(movement.reshape)
+    permute, transpose, swapaxes = unary(movement.permute), unary(movement.transpose), unary(movement.swapaxes)
+    moveaxis, expand, broadcast_to = unary(movement.moveaxis), unary(movement.expand), unary(movement.to_shape)
+    squeeze, unsqueeze, flatten = unary(movement.squeeze), unary(movement.unsqueeze), unary(movement.flatten)
+    flip = unary(movement.flip)
+    pad, repeat, split = unary(movement.pad), unary(movement.repeat), general(movement.split)
+    take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
+
+
+where = general(ew.where)
+
+
+def _index(key: Any) -> Any:
+    """An index with Nodes for Tensors, arrays and lists."""
+    if isinstance(key, tuple):
+        return tuple(_index(k) for k in key)
+    if isinstance(key, Tensor):
+        return key.node
+    if isinstance(key, (list, np.ndarray)):
+        return as_operand(np.asarray(key))
+    return key

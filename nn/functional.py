@@ -1,0 +1,380 @@
+"""Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for `dim`.
+
+Everything here is a composite of a few graph ops; convolution and pooling are padded windows, reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import sqrt
+
+from .. import errors
+from ..frontend import ops
+from ..frontend.tensor import Tensor
+
+Pair = int | Sequence[int]
+
+
+# ---------------------------------------------------------------- activations
+
+
+def relu(x: Tensor) -> Tensor:
+    return x.relu()
+
+
+def gelu(x: Tensor, approximate: str = "none") -> Tensor:
+    """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
+    return x.gelu(approximate)
+
+
+def silu(x: Tensor) -> Tensor:
+    return x.silu()
+
+
+def sigmoid(x: Tensor) -> Tensor:
+    return x.sigmoid()
+
+
+def tanh(x: Tensor) -> Tensor:
+    return x.tanh()
+
+
+def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    return x.softmax(axis=axis)
+
+
+def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    return x.log_softmax(axis=axis)
+
+
+def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training."""
+    if not 0.0 <= p <= 1.0:
+        raise ValueError(f"dropout: p must be in [0, 1], not {p}")
+    if not training or p == 0.0:
+        return x
+    if p == 1.0:
+        return x * 0.0
+    return ops.where(ops.rand(*x.shape) < p, 0.0, x * (1.0 / (1.0 - p)))
+
+
+# ---------------------------------------------------------------- linear algebra
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x @ weight.T + bias, with weight of shape (out_features, in_features)."""
+    if weight.ndim != 2:
+        raise errors.ShapeError(f"linear: weight must have shape (out_features, in_features), not {weight.shape}")
+    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
+        raise errors.ShapeError(f"linear: the last axis of x must be in_features={weight.shape[1]}, but x has shape {x.shape}")
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise errors.ShapeError(f"linear: bias must have shape {weight.shape[:1]}, not {bias.shape}")
+    out = x @ weight.T
+    return out if bias is None else out + bias
+
+
+def embedding(x: Tensor, weight: Tensor) -> Tensor:
+    """Row x[i] of weight for every i: shape x.shape + (embedding_dim,). Raises IndexError on an index outside the table."""
+    if weight.ndim != 2:
+        raise errors.ShapeError(f"embedding: weight must have shape (num_embeddings, embedding_dim), not {weight.shape}")
+    return ops.gather(weight, [_indices(x, "embedding")])
+
+
+def one_hot(x: Tensor, num_classes: int) -> Tensor:
+    """int64 ones where the new last axis equals x. Raises IndexError on a label outside 0 .. num_classes-1."""
+    rows = ops.eye(num_classes, dtype="int64")
+    return ops.gather(rows, [_indices(x, "one_hot")])
+
+
+def scaled_dot_product_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
+    """softmax(query @ key.T * scale) @ value over the last two axes; scale defaults to 1 / sqrt(head size).
+
+    A boolean mask is True where a key takes part; a float mask is added to the scores.
+    """
+    _check_attention(query, key, value)
+    scores = (query @ key.transpose(-1, -2)) * (1.0 / sqrt(query.shape[-1]) if scale is None else scale)
+    if is_causal:
+        rows, columns = ops.arange(query.shape[-2]), ops.arange(key.shape[-2])
+        scores = ops.where(columns <= rows.unsqueeze(1), scores, float("-inf"))
+    if attn_mask is not None:
+        is_bool = attn_mask.dtype.kind == "b"
+        scores = ops.where(attn_mask, scores, float("-inf")) if is_bool else scores + attn_mask
+    return dropout(scores.softmax(axis=-1), dropout_p) @ value
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor) -> None:
+    shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+    if min(query.ndim, key.ndim, value.ndim) < 2:
+        raise errors.ShapeError(f"attention: query, key and value need at least two axes, got {shapes}")
+    if query.shape[-1] != key.shape[-1]:
+        raise errors.ShapeError(f"attention: query and key must agree in their last axis, got {shapes}")
+    if key.shape[-2] != value.shape[-2]:
+        raise errors.ShapeError(f"attention: key and value must agree in their second to last axis, got {shapes}")
+
+
+def layer_norm(
+    x: Tensor,
+    normalized_shape: int | Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """(x - mean) / sqrt(var + eps) * weight + bias over the trailing axes; var is the mean of (x - mean)**2."""
+    shape = repeated(normalized_shape)
+    if not shape or x.shape[-len(shape) :] != shape:
+        raise errors.ShapeError(f"layer_norm: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}")
+    for name, t in (("weight", weight), ("bias", bias)):
+        if t is not None and t.shape != shape:
+            raise errors.ShapeError(f"layer_norm: {name} must have shape {shape}, not {t.shape}")
+    axes = tuple(range(-len(shape), 0))
+    centred = x - x.mean(axis=axes, keepdims=True)
+    out = centred / ((centred * centred).mean(axis=axes, keepdims=True) + eps).sqrt()
+    out = out if weight is None else out * weight
+    return out if bias is None else out + bias
+
+
+# ---------------------------------------------------------------- windows
+
+
+def conv1d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Pair | str = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """x (N, C, L), weight (O, C // groups, K) -> (N, O, L')."""
+    return _conv("conv1d", x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv2d(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Pair = 1,
+    padding: Pair | str = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Tensor:
+    """x (N, C, H, W), weight (O, C // groups, KH, KW) -> (N, O, H', W')."""
+    return _conv("conv2d", x, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv(
+    name: str,
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Pair,
+    padding: Pair | str,
+    dilation: Pair,
+    groups: int,
+) -> Tensor:
+    spatial = 1 if name == "conv1d" else 2
+    _check_conv(name, x, weight, bias, groups, spatial)
+    strides, dilations = repeated(stride, spatial), repeated(dilation, spatial)
+    kernel = weight.shape[2:]
+    x = _pad_spatial(x, _conv_padding(name, padding, kernel, strides, dilations))
+    win = _windows(name, x, kernel, strides, dilations)  # N C, then (output, kernel) of each spatial axis
+    out = _contract(win, weight) if groups == 1 else _contract_groups(win, weight, groups)
+    return out if bias is None else out + bias.reshape(-1, *[1] * spatial)
+
+
+def _contract(win: Tensor, weight: Tensor) -> Tensor:
+    """The sum over N O (outputs) | C (kernel): the last axes are reduced."""
+    spatial = weight.ndim - 2
+    outs, kernels = range(2, win.ndim, 2), range(3, win.ndim, 2)
+    x = win.permute(0, *outs, 1, *kernels).unsqueeze(1)
+    w = weight.reshape(weight.shape[0], *[1] * spatial, *weight.shape[1:])
+    return (x * w).sum(axis=tuple(range(-1 - spatial, 0)))
+
+
+def _contract_groups(win: Tensor, weight: Tensor, groups: int) -> Tensor:
+    """The same with the channels split into groups: N G O (outputs) | C (kernel)."""
+    spatial = weight.ndim - 2
+    n, channels, *rest = win.shape
+    x = win.reshape(n, groups, channels // groups, *rest)
+    outs, kernels = range(3, x.ndim, 2), range(4, x.ndim, 2)
+    x = x.permute(0, 1, *outs, 2, *kernels).unsqueeze(2)
+    w = weight.reshape(groups, weight.shape[0] // groups, *[1] * spatial, *weight.shape[1:])
+    out = (x * w).sum(axis=tuple(range(-1 - spatial, 0)))
+    return out.reshape(n, weight.shape[0], *rest[::2])
+
+
+def _check_conv(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, spatial: int) -> None:
+    axes = ("L", "H, W")[spatial - 1]
+    if weight.ndim != 2 + spatial:
+        raise errors.ShapeError(f"{name}: weight must have {2 + spatial} axes (O, C // groups, kernel), not shape {weight.shape}")
+    out_channels, per_group = weight.shape[:2]
+    if groups < 1 or out_channels % groups:
+        raise errors.ShapeError(f"{name}: out_channels={out_channels} is not a multiple of groups={groups}")
+    if x.ndim != 2 + spatial or x.shape[1] != per_group * groups:
+        wanted = f"(N, {per_group * groups}, {axes})"
+        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight.shape}, got {x.shape}")
+    if bias is not None and bias.shape != (out_channels,):
+        raise errors.ShapeError(f"{name}: bias must have shape ({out_channels},), not {bias.shape}")
+
+
+def _conv_padding(
+    name: str, padding: Pair | str, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
+) -> list[tuple[int, int]]:
+    if padding == "valid":
+        return [(0, 0)] * len(kernel)
+    if padding == "same":
+        if any(s != 1 for s in strides):
+            raise ValueError(f'{name}: padding="same" needs stride 1, not {strides}')
+        totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+        return [(t // 2, t - t // 2) for t in totals]
+    if isinstance(padding, str):
+        raise ValueError(f'{name}: padding is a number, a tuple, "valid" or "same", not {padding!r}')
+    return [(p, p) for p in repeated(padding, len(kernel))]
+
+
+def _pad_spatial(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
+    return x.pad(((0, 0), (0, 0), *widths), value)
+
+
+def _windows(name: str, x: Tensor, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Tensor:
+    """Each spatial axis of (N, C, ...) becomes two: the window's position and the place inside it."""
+    for i, (k, s, d) in enumerate(zip(kernel, strides, dilations, strict=True)):
+        axis = 2 + 2 * i
+        if min(k, s, d) < 1:
+            raise ValueError(f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}")
+        reach = (k - 1) * d + 1
+        if reach > x.shape[axis]:
+            raise errors.ShapeError(f"{name}: a window of {reach} does not fit the padded extent {x.shape[axis]} of axis {2 + i}")
+        x = ops.window(x, axis, k, s, d)
+    return x
+
+
+def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair, fill: float) -> Tensor:
+    spatial = int(name[-2])
+    if x.ndim != 2 + spatial:
+        raise errors.ShapeError(f"{name}: expected x of shape (N, C, {('L', 'H, W')[spatial - 1]}), got {x.shape}")
+    sizes, pads = repeated(kernel, spatial), repeated(padding, spatial)
+    strides = sizes if stride is None else repeated(stride, spatial)
+    if any(2 * p > k for p, k in zip(pads, sizes, strict=True)):
+        raise ValueError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
+    x = _pad_spatial(x, [(p, p) for p in pads], fill)
+    return _windows(name, x, sizes, strides, repeated(dilation, spatial))
+
+
+def _max_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair) -> Tensor:
+    win = _pool_windows(name, x, kernel, stride, padding, dilation, ops.lowest(x.dtype))
+    return win.max(axis=tuple(range(3, win.ndim, 2)))
+
+
+def _avg_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair) -> Tensor:
+    win = _pool_windows(name, x, kernel, stride, padding, 1, 0.0)
+    return win.mean(axis=tuple(range(3, win.ndim, 2)))
+
+
+def max_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
+    """The greatest element of each window of (N, C, L); stride defaults to kernel_size. Ties share the gradient equally."""
+    return _max_pool("max_pool1d", x, kernel_size, stride, padding, dilation)
+
+
+def max_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
+    """The greatest element of each window of (N, C, H, W); stride defaults to kernel_size. Ties share the gradient equally."""
+    return _max_pool("max_pool2d", x, kernel_size, stride, padding, dilation)
+
+
+def avg_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
+    """The mean of each window of (N, C, L), padding zeros included."""
+    return _avg_pool("avg_pool1d", x, kernel_size, stride, padding)
+
+
+def avg_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
+    """The mean of each window of (N, C, H, W), padding zeros included."""
+    return _avg_pool("avg_pool2d", x, kernel_size, stride, padding)
+
+
+# ---------------------------------------------------------------- losses
+
+
+def cross_entropy(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """-log softmax(x)[target] over axis 1 of (N, C, ...), or over the only axis of (C,).
+
+    target holds integer class labels of shape (N, ...). A label outside 0 .. C-1 raises IndexError when computed.
+    """
+    axis = _class_axis("cross_entropy", x, target)
+    top = x.max(axis=axis, keepdims=True).detach()
+    log_sum = (x - top).exp().sum(axis=axis).log()
+    return _reduced("cross_entropy", log_sum - (_pick(x, target, axis) - top.squeeze(axis)), reduction)
+
+
+def nll_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """-x[target] over axis 1 of log-probabilities (N, C, ...); labels as in cross_entropy."""
+    axis = _class_axis("nll_loss", x, target)
+    return _reduced("nll_loss", -_pick(x, target, axis), reduction)
+
+
+def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """(x - target)**2; the two shapes must be equal."""
+    _same_shapes("mse_loss", x, target)
+    difference = x - target
+    return _reduced("mse_loss", difference * difference, reduction)
+
+
+def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
+    """-(target * log sigmoid(x) + (1 - target) * log(1 - sigmoid(x))), safe for any x; the two shapes must be equal."""
+    _same_shapes("binary_cross_entropy_with_logits", x, target)
+    return _reduced("binary_cross_entropy_with_logits", (1.0 - target) * x + (-x).softplus(), reduction)
+
+
+def _same_shapes(name: str, x: Tensor, target: Tensor) -> None:
+    if x.shape != target.shape:
+        raise errors.ShapeError(f"{name}: x has shape {x.shape} but target has shape {target.shape}; they must be equal")
+
+
+def _class_axis(name: str, x: Tensor, target: Tensor) -> int:
+    axis = min(1, x.ndim - 1)
+    wanted = x.shape[:axis] + x.shape[axis + 1 :]
+    if x.ndim == 0 or target.shape != wanted:
+        raise errors.ShapeError(f"{name}: for x of shape {x.shape} the labels must have shape {wanted}, not {target.shape}")
+    _indices(target, name)
+    return axis
+
+
+def _pick(x: Tensor, labels: Tensor, axis: int) -> Tensor:
+    """x at index labels[...] of `axis` for every other index: one element per row."""
+    places = [ops.arange(n).reshape(n, *[1] * (labels.ndim - 1 - i)) for i, n in enumerate(labels.shape)]
+    places.insert(axis, labels.long())
+    return ops.gather(x, places, tuple(range(x.ndim)))
+
+
+def _indices(x: Tensor, name: str) -> Tensor:
+    if not x.dtype.is_int:
+        raise errors.DTypeError(f"{name}: expected integer indices, got {x.dtype.name}")
+    return x.long()
+
+
+def _reduced(name: str, x: Tensor, reduction: str) -> Tensor:
+    match reduction:
+        case "mean":
+            return x.mean()
+        case "sum":
+            return x.sum()
+        case "none":
+            return x
+    raise ValueError(f'{name}: reduction is "mean", "sum" or "none", not {reduction!r}')
+
+
+def repeated(value: Pair, length: int | None = None) -> tuple[int, ...]:
+    """An int repeated, or a sequence of `length` ints."""
+    if isinstance(value, int):
+        return (value,) * (1 if length is None else length)
+    out = tuple(value)
+    if length is not None and len(out) != length:
+        raise ValueError(f"expected a number or {length} of them, not {out}")
+    return out

@@ -1,0 +1,120 @@
+"""Optimisers. In: parameters with gradients. Out: new values assigned to them; one step is one program.
+
+Hyperparameters enter each step as 0-d inputs, so changing one (`opt.lr = 0.01`) compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from math import sqrt
+from typing import Protocol
+
+import numpy as np
+
+from ..frontend import ops
+from ..frontend.grad import no_grad
+from ..frontend.tensor import Tensor
+from ..ir.dtype import DType
+
+
+class Scalar(Protocol):
+    """Makes the 0-d input that holds a hyperparameter; the same one for all parameters of a step."""
+
+    def __call__(self, name: str, value: float, dtype: DType) -> Tensor: ...
+
+
+class Optimizer:
+    """Holds parameters and, per parameter, state Tensors of its shape and a step count."""
+
+    state_names: tuple[str, ...] = ()
+
+    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
+        self.params = list(params)
+        self.lr = lr
+        name = type(self).__name__
+        if not self.params:
+            raise ValueError(f"{name}: there are no parameters; an iterator such as model.parameters() can be used only once")
+        for p in self.params:
+            if not isinstance(p, Tensor) or not p.requires_grad:
+                raise ValueError(f"{name}: every parameter must be a Tensor that requires a gradient, got {p!r}")
+        self.steps = [0] * len(self.params)
+        self.state = [{name: _zeros_like(p) for name in self.state_names} for p in self.params]
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients; the next backward() starts from none."""
+        for p in self.params:
+            p.grad = None
+
+    def step(self) -> None:
+        """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it."""
+        scalar: Scalar = cache(lambda name, value, dtype: ops.tensor(value, dtype))
+        updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
+        with no_grad():
+            for i, p, grad in updated:
+                self.update(p, grad, self.state[i], self.steps[i] + 1, scalar)
+        ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
+        for i, _, _ in updated:  # not where the step failed
+            self.steps[i] += 1
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
+        """Assigns lazy new values to p and its state."""
+        raise NotImplementedError(f"{type(self).__name__} defines no update()")
+
+
+class SGD(Optimizer):
+    """Stochastic gradient descent with torch's momentum: m = momentum * m + g; p = p - lr * m."""
+
+    def __init__(
+        self, params: Iterable[Tensor], lr: float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
+    ) -> None:
+        if nesterov and not momentum:
+            raise ValueError("SGD: nesterov needs a momentum")
+        self.state_names = ("momentum",) if momentum else ()
+        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
+        super().__init__(params, lr)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
+        if self.weight_decay:
+            grad = grad + scalar("weight_decay", self.weight_decay, p.dtype) * p
+        if state:
+            momentum = scalar("momentum", self.momentum, p.dtype)
+            velocity = momentum * state["momentum"] + grad
+            grad = grad + momentum * velocity if self.nesterov else velocity
+            state["momentum"].assign(velocity)
+        p.assign(p - scalar("lr", self.lr, p.dtype) * grad)
+
+
+class Adam(Optimizer):
+    """Adam with bias correction (Kingma and Ba 2015); weight decay is added to the gradient, as in torch.optim.Adam."""
+
+    state_names = ("mean", "square")
+
+    def __init__(
+        self,
+        params: Iterable[Tensor],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        if not all(0.0 <= b < 1.0 for b in betas):
+            raise ValueError(f"Adam: betas must be in [0, 1), not {betas}")
+        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+        super().__init__(params, lr)
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
+        beta1, beta2 = self.betas
+        rate, correction = self.lr / (1.0 - beta1**step), sqrt(1.0 - beta2**step)
+        if self.weight_decay:
+            grad = grad + scalar("weight_decay", self.weight_decay, p.dtype) * p
+        mean = scalar("beta1", beta1, p.dtype) * state["mean"] + scalar("1 - beta1", 1.0 - beta1, p.dtype) * grad
+        square = scalar("beta2", beta2, p.dtype) * state["square"] + scalar("1 - beta2", 1.0 - beta2, p.dtype) * (grad * grad)
+        root = square.sqrt() / scalar("correction", correction, p.dtype) + scalar("eps", self.eps, p.dtype)
+        p.assign(p - scalar("rate", rate, p.dtype) * mean / root)
+        state["mean"].assign(mean)
+        state["square"].assign(square)
+
+
+def _zeros_like(p: Tensor) -> Tensor:
+    return ops.tensor(np.zeros(p.shape, p.dtype.numpy))

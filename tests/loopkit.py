@@ -1,0 +1,130 @@
+"""Hand-built Loops for tests. In: a few letters of notation. Out: statements, whole kernels, and three ways to run them."""
+
+import ctypes
+
+import numpy as np
+from weft.codegen.llvm.build import compile_text
+from weft.codegen.llvm.emit import emit, phase_name
+from weft.codegen.target import named
+from weft.ir import dtype as dt
+from weft.ir.graph import Op, const, node, scalar_node
+from weft.ir.index import Index, Range, Value, Var, var
+from weft.ir.loop import (
+    GLOBAL,
+    GRID,
+    LANES,
+    REG,
+    SCRATCH,
+    SERIAL,
+    UNROLL,
+    Alloc,
+    Buf,
+    Check,
+    For,
+    If,
+    Loops,
+    Param,
+    Reduce,
+    Store,
+)
+from weft.ir.loop_interp import run
+from weft.ir.loop_text import verify
+from weft.runtime.native import load_object
+
+__all__ = [
+    "GLOBAL", "GRID", "LANES", "REG", "SCRATCH", "SERIAL", "UNROLL",
+    "Alloc", "Buf", "Check", "For", "If", "Index", "Loops", "Op", "Param", "Range", "Reduce", "Store", "Value", "Var",
+    "argument", "check_kernel", "compiled", "const", "dt", "f32", "i64", "interpreted", "kernel", "lanes", "load", "op", "serial",
+    "unroll", "value_of", "var",
+]  # fmt: skip
+f32, i64 = dt.float32, dt.int64
+CLEAR = (1 << 64) - 1
+
+
+def argument(name, dtype=f32, size=0):
+    return Buf(name, dtype, size, GLOBAL)
+
+
+def load(buf, index=0, *mask):
+    return scalar_node(Op.LOAD, (), (buf, _index(index), tuple(mask)), buf.dtype)
+
+
+def value_of(index):
+    return scalar_node(Op.VAR, (), _index(index), i64)
+
+
+def op(which, *src, arg=None, dtype=None):
+    """A Node of any op; loop-level ops need their dtype."""
+    return scalar_node(which, src, arg, dtype) if dtype else node(which, src, arg)
+
+
+def _index(i):
+    return i if isinstance(i, Index) else var(i) if isinstance(i, Var) else Index(const=i)
+
+
+def _loop(kind, v, *body, **more):
+    extent = more.pop("extent", v.extent)
+    return For(v, extent, kind, list(body), **more)
+
+
+def lanes(v, *body, **more):
+    return _loop(LANES, v, *body, **more)
+
+
+def serial(v, *body, **more):
+    return _loop(SERIAL, v, *body, **more)
+
+
+def unroll(v, *body, **more):
+    return _loop(UNROLL, v, *body, **more)
+
+
+def kernel(buffers, *body, chunk=None, params=(), name="k"):
+    """One phase; `chunk` is its grid variable."""
+    return Loops(name, tuple(buffers), tuple(params), [_loop(GRID, chunk or Var("g", 1), *body)])
+
+
+# ---------------------------------------------------------------- running
+
+
+def interpreted(loops, arrays, params=()):
+    """Copies of the arrays after the interpreter ran, and the failed checks."""
+    copies = [a.copy() for a in arrays]
+    return copies, run(loops, [c.reshape(-1) for c in copies], params)
+
+
+def compiled(loops, arrays, target, params=(), keep=None):
+    """Copies of the arrays after the machine code ran, and the status block."""
+    target = named(target)
+    code = compile_text(emit(loops, target), target, keep)
+    names = [phase_name(loops, i) for i in range(len(loops.phases))]
+    library = load_object(code, names)
+    copies, status = [a.copy() for a in arrays], np.array([CLEAR, 0], np.uint64)
+    context = np.array([c.ctypes.data for c in copies] + list(params) + [status.ctypes.data], np.uint64)
+    for name, phase in zip(names, loops.phases, strict=True):
+        call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library[name])
+        for chunk in range(phase.extent if isinstance(phase.extent, int) else params[loops.params.index(phase.extent)]):
+            call(context.ctypes.data, chunk, 0)
+    library.release()
+    return copies, status
+
+
+def check_kernel(loops, arrays, expected, target, params=(), rtol=0.0):
+    """Interpreter and machine code both turn the arrays into `expected` (None: do not care)."""
+    verify(loops)
+    for results in (interpreted(loops, arrays, params)[0], compiled(loops, arrays, target, params)[0]):
+        for got, want in zip(results, expected, strict=True):
+            if want is not None:
+                _assert_same(got, want, rtol)
+
+
+def _assert_same(got, want, rtol):
+    want = np.asarray(want)
+    assert got.dtype == want.dtype
+    if rtol:
+        np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
+    else:
+        np.testing.assert_array_equal(got, want)
+        if got.dtype.kind == "f":
+            numbers = ~np.isnan(want)
+            np.testing.assert_array_equal(np.signbit(got)[numbers], np.signbit(want)[numbers])

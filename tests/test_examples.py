@@ -1,0 +1,54 @@
+"""Every example starts, explains itself, and is mentioned where users look."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+
+
+def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join(p for p in sys.path if p)
+    env = {**os.environ, "PYTHONPATH": path, **environment}
+    command = [sys.executable, str(script), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=300, check=False)
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
+def test_help(script: Path) -> None:
+    done = run(script, "--help")
+    assert done.returncode == 0 and "usage:" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
+def test_readme_names_it(script: Path) -> None:
+    assert f"examples/{script.name}" in (ROOT / "README.md").read_text()
+
+
+def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:
+    from weft.nn import data
+
+    pytest.importorskip("sklearn")
+    train, test = (part.first(64) for part in data.digits())
+    write_idx(tmp_path / "train-images-idx3-ubyte", train.images[:, 0])
+    write_idx(tmp_path / "train-labels-idx1-ubyte", train.labels)
+    write_idx(tmp_path / "t10k-images-idx3-ubyte", test.images[:, 0])
+    write_idx(tmp_path / "t10k-labels-idx1-ubyte", test.labels)
+    done = run(ROOT / "examples" / "lenet.py", "--epochs", "1", WEFT_DATA_DIR=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("test accuracy: ") and done.stderr == ""
+
+
+def write_idx(path: Path, array: object) -> None:
+    import struct
+
+    import numpy as np
+
+    a = np.asarray(array, np.uint8)
+    path.write_bytes(struct.pack(f">HBB{a.ndim}I", 0, 8, a.ndim, *a.shape) + a.tobytes())

@@ -1,0 +1,280 @@
+"""How many kernels a Graph takes, and the reason at every boundary. The counts are budgets: fewer is better."""
+
+from __future__ import annotations
+
+import graphs as g
+import pytest
+from harness import fused, leaf
+
+from weft.ir import dtype as dt
+from weft.ir import graph
+from weft.ir.fuse import Fused
+from weft.ir.grad import grad, vjp
+from weft.ir.graph import Node, Op, node
+from weft.ir.kernel import Reason
+
+ROWS = [10, 1_000, 50_000]
+RULES = {
+    "one contraction", "own loops", "prologue", "costly prologue", "nothing shared", "epilogue", "misaligned", "parallelism",
+    "recompute", "budget", "cycle",
+}  # fmt: skip
+
+
+def kernels(*outputs: Node) -> int:
+    """How many kernels; every edge between two of them must have a reason."""
+    f = fused(*outputs)
+    assert_explained(f)
+    return len(f.kernels)
+
+
+def assert_explained(f: Fused) -> None:
+    writer = {n: k.name for k in f.kernels for n in k.outputs}
+    edges = {(writer[n], k.name) for k in f.kernels for n in k.inputs if n in writer}
+    assert edges == {(b.producer, b.consumer) for b in f.boundaries}
+    for b in f.boundaries:
+        assert isinstance(b.reason, Reason) and b.reason.rule in RULES and b.reason.detail
+
+
+def cotangents(output: Node, wrt: list[Node]) -> list[Node]:
+    return list(vjp([output], [leaf(*output.shape)], wrt))
+
+
+# ---------------------------------------------------------------- the table
+
+
+@pytest.mark.parametrize("length", [1, 30, 1000])
+def test_an_elementwise_chain_of_any_length_is_one_kernel(length):
+    x = leaf(64, 96)
+    y = x
+    for i in range(length):
+        y = g.add(g.scale(y, 0.5 + i / 7), x)
+    assert kernels(y) == 1
+
+
+@pytest.mark.parametrize("columns", ROWS)
+def test_softmax_is_one_kernel_at_any_row_length(columns):
+    assert kernels(g.softmax(leaf(128, columns))) == 1
+
+
+@pytest.mark.parametrize("columns", ROWS)
+def test_softmax_backward_is_one_kernel_at_any_row_length(columns):
+    x = leaf(128, columns)
+    y = g.softmax(x)
+    assert kernels(*cotangents(y, [x])) == 1
+    assert kernels(y, *cotangents(y, [x])) == 1
+
+
+def layer_norm() -> tuple[Node, list[Node]]:
+    wrt = [leaf(512, 768), leaf(768), leaf(768)]
+    return g.layer_norm(*wrt), wrt
+
+
+def test_layer_norm_is_one_kernel():
+    assert kernels(layer_norm()[0]) == 1
+
+
+def test_layer_norm_forward_and_backward_take_at_most_three():
+    y, wrt = layer_norm()
+    assert kernels(y, *cotangents(y, wrt)) <= 3
+
+
+def linear(x: Node, out: int) -> Node:
+    return g.add_row(g.matmul(x, leaf(x.shape[-1], out)), leaf(out))
+
+
+def test_linear_bias_gelu_residual_is_one_kernel():
+    x = leaf(256, 96)
+    assert kernels(g.gelu(linear(x, 128))) == 1
+    assert kernels(g.add(g.gelu(linear(x, 128)), leaf(256, 128))) == 1
+
+
+def test_relu_linear_is_one_kernel():
+    assert kernels(linear(g.relu(leaf(256, 96)), 128)) == 1
+
+
+def conv_bias_relu(x: Node, out: int, *how: int) -> Node:
+    y = g.conv2d(x, leaf(out, x.shape[1], 3, 3), *how)
+    bias = graph.expand(leaf(out), ((0, y.shape[0]), (2, y.shape[2]), (3, y.shape[3])))
+    return g.relu(g.add(y, bias))
+
+
+@pytest.mark.parametrize("how", [(1, 1, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1)])
+def test_convolution_bias_relu_is_one_kernel(how):
+    assert kernels(conv_bias_relu(leaf(4, 8, 16, 16), 16, *how)) == 1
+
+
+@pytest.mark.parametrize("how", [(1, 1, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1)])
+def test_each_gradient_of_a_convolution_is_at_most_one_kernel(how):
+    x, w = leaf(4, 8, 16, 16), leaf(16, 8, 3, 3)
+    y = g.conv2d(x, w, *how)
+    assert kernels(y, *cotangents(y, [x, w])) <= 3
+
+
+def adam() -> list[Node]:
+    p, gradient, m, v = (leaf(256, 256) for _ in range(4))
+    rate = graph.expand_to(leaf(), p.shape)
+    m = g.add(g.scale(m, 0.9), g.scale(gradient, 0.1))
+    v = g.add(g.scale(v, 0.999), g.scale(g.mul(gradient, gradient), 0.001))
+    step = g.div(g.mul(m, rate), g.add(node(Op.SQRT, (v,)), g.like(1e-8, v)))
+    return [g.sub(p, step), m, v]
+
+
+def test_an_adam_step_of_one_parameter_is_one_kernel_with_three_outputs():
+    assert kernels(*adam()) == 1
+
+
+def attention() -> Node:
+    q, k, v = (leaf(2, 4, 128, 64) for _ in range(3))
+    return g.matmul(g.softmax(g.scale(g.matmul(q, graph.permute(k, (0, 1, 3, 2))), 0.125)), v)
+
+
+def test_attention_takes_at_most_three():
+    assert kernels(attention()) <= 3
+
+
+def test_cross_entropy_and_its_gradient_take_at_most_three():
+    x = leaf(64, 1000)
+    loss = g.cross_entropy(x, leaf(64, dtype=dt.int64))
+    assert kernels(loss, *grad(loss, [x])) <= 3
+
+
+def test_two_layer_mlp_loss_gradients_and_update_take_at_most_ten():
+    w1, b1, w2, b2 = parameters = [leaf(784, 256), leaf(256), leaf(256, 10), leaf(10)]
+    hidden = g.relu(g.add_row(g.matmul(leaf(128, 784), w1), b1))
+    loss = g.cross_entropy(g.add_row(g.matmul(hidden, w2), b2), leaf(128, dtype=dt.int64))
+    updates = [g.sub(p, g.scale(d, 0.1)) for p, d in zip(parameters, grad(loss, parameters), strict=True)]
+    assert kernels(loss, *updates) <= 10
+
+
+# ---------------------------------------------------------------- alignment
+
+
+def test_split_and_merged_axes_align():
+    merged, split = leaf(32 * 128, 96), leaf(32, 128, 96)
+    assert kernels(g.add(graph.reshape(g.exp(merged), (32, 128, 96)), split)) == 1
+    assert kernels(graph.reshape(g.softmax(graph.reshape(g.exp(split), (32 * 128, 96))), (32, 128, 96))) == 1
+
+
+def test_axes_split_in_two_ways_align():
+    x = leaf(6 * 32, 96)
+    assert kernels(g.exp(graph.reshape(g.log(graph.reshape(g.exp(x), (6, 32, 96))), (12, 16, 96)))) == 1
+
+
+def test_permuted_maps_align():
+    x = leaf(96, 128)
+    assert kernels(g.add(graph.permute(g.exp(x), (1, 0)), leaf(128, 96))) == 1
+
+
+def test_size_one_axes_do_not_block_alignment():
+    x = leaf(256, 1, 96)
+    total = graph.reshape(graph.reduce("add", g.exp(x), (2,)), (256, 1, 1))
+    assert kernels(graph.reshape(g.log(total), (256,))) == 1
+    pooled = graph.reduce("max", g.exp(x), (1, 2))
+    assert kernels(g.exp(pooled)) == 1
+
+
+@pytest.mark.parametrize("make", [g.exp, g.softmax])
+def test_a_product_with_its_own_transpose_keeps_both_axes(make):
+    y = make(leaf(96, 64))
+    f = fused(g.matmul(y, graph.permute(y, (1, 0))))
+    assert_explained(f)
+    product = f.kernels[-1]
+    assert product.kind == "contraction" and product.extents == (96, 96)
+    assert len(f.kernels) <= 2  # y is read as rows and as columns: repeated as a prologue, or in memory
+
+
+def test_row_softmax_and_column_softmax_are_two_kernels():
+    x = leaf(512, 256)
+    columns = graph.permute(g.softmax(graph.permute(x, (1, 0))), (1, 0))
+    f = fused(g.add(g.softmax(x), columns))
+    assert_explained(f)
+    assert len(f.kernels) == 2
+
+
+def test_column_sums_of_the_same_value_share_a_kernel_through_their_input():
+    x = leaf(512, 768)
+    assert kernels(graph.reduce("add", x, (0,)), graph.reduce("max", x, (0,))) == 1
+
+
+def test_row_sum_and_column_sum_do_not_share_a_kernel():
+    x = leaf(512, 768)
+    assert kernels(graph.reduce("add", x, (0,)), graph.reduce("add", x, (1,))) == 2
+
+
+def test_non_overlapping_pooling_aligns_with_relu():
+    x = leaf(4, 8, 16, 16)
+    assert kernels(g.max_pool(g.relu(x), 2, 2)) == 1
+
+
+def test_a_group_does_not_close_over_a_kernel_between():
+    x = leaf(256, 96)
+    y = g.exp(x)
+    product = g.matmul(y, leaf(96, 96))
+    again = g.matmul(g.add(product, y), leaf(96, 96))
+    f = fused(y, again)
+    assert_explained(f)
+    assert len(f.kernels) <= 3
+
+
+# ---------------------------------------------------------------- reasons
+
+
+def reason(*outputs: Node) -> set[str]:
+    f = fused(*outputs)
+    assert_explained(f)
+    return {b.reason.rule for b in f.boundaries}
+
+
+def test_reason_one_contraction():
+    assert reason(g.matmul(g.matmul(leaf(64, 64), leaf(64, 64)), leaf(64, 64))) == {"one contraction"}
+
+
+def test_reason_own_loops():
+    x = leaf(64, 96)
+    assert reason(g.exp(node(Op.SCAN, (g.exp(x),), 1))) == {"own loops"}
+    scatter = node(Op.SCATTER, (g.exp(leaf(50, 8)), leaf(50, dtype=dt.int64)), ((0,), (64, 8)))
+    assert reason(g.exp(scatter)) == {"own loops"}
+
+
+def test_reason_costly_prologue():
+    assert reason(g.matmul(g.gelu(leaf(64, 64)), leaf(64, 64))) == {"costly prologue"}
+
+
+def test_reason_prologue():
+    y = g.relu(leaf(64, 64))
+    assert "prologue" in reason(g.matmul(y, leaf(64, 64)), y)
+    assert "prologue" in reason(g.matmul(g.softmax(leaf(64, 64)), leaf(64, 64)))
+
+
+def test_reason_misaligned():
+    y = graph.reduce("add", leaf(512, 256), (1,))
+    assert "misaligned" in reason(g.sub(y, g.like(1, y)), graph.reduce("add", g.exp(y), (0,)))
+
+
+def test_reason_recompute():
+    assert reason(graph.reduce("max", g.window(g.exp(leaf(128, 1000)), 1, 3, 1), (1, 2))) == {"recompute"}
+
+
+def test_reason_parallelism():
+    assert reason(g.softmax(leaf(20, 1000))) == {"parallelism"}
+
+
+def test_reason_budget():
+    terms = [leaf(8, 8) for _ in range(130)]
+    total = terms[0]
+    for t in terms[1:]:
+        total = g.add(total, t)
+    assert reason(total) == {"budget"}
+    assert kernels(total) == 3
+
+
+def test_reason_cycle():
+    x = leaf(8, 50_000)
+    assert "cycle" in reason(g.softmax(g.exp(g.sub(x, g.over_last("max", x)))))
+
+
+def test_fusion_is_deterministic():
+    def names() -> list[str]:
+        return [k.name + repr(k.extents) for k in fused(*adam(), attention()).kernels]
+
+    assert names() == names()

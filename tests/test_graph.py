@@ -1,0 +1,172 @@
+"""Graph construction: hash-consing, inference, provenance, printing, and graphs too deep for recursion."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import graphs as g
+import numpy as np
+import pytest
+from optable import ROWS, Row, leaves
+
+from weft.ir import dtype as dt
+from weft.ir import graph
+from weft.ir.graph import GraphError, Node, Op, node
+from weft.ir.rewrite import rewrite
+
+X = graph.leaf(901, dt.float32, (2, 3))
+I64 = graph.leaf(902, dt.int64, (2, 3))
+FLAG = graph.leaf(903, dt.bool_, (2, 3))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
+def test_building_twice_gives_the_same_node(row: Row) -> None:
+    arguments = leaves(row)
+    first = row.build(*arguments)
+    assert row.build(*arguments) is first
+    graph.verify([first])
+
+
+def test_constants_are_told_apart_by_bits_and_dtype() -> None:
+    assert graph.const(0.0, dt.float32) is not graph.const(-0.0, dt.float32)
+    assert graph.const(float("nan"), dt.float32) is graph.const(float("nan"), dt.float32)
+    assert graph.const(1, dt.int32) is not graph.const(1, dt.int64)
+    assert graph.const(True, dt.bool_) is not graph.const(1, dt.uint8)
+    assert graph.const(0.1, dt.float32).arg == float(np.float32(0.1))
+
+
+@pytest.mark.parametrize(("value", "to", "want"), [(300, dt.uint8, 44), (-1, dt.uint32, 2**32 - 1), (2**31, dt.int32, -(2**31))])
+def test_integer_constants_wrap(value: int, to: dt.DType, want: int) -> None:
+    assert graph.const(value, to).arg == want
+
+
+def test_a_dead_node_is_forgotten_and_built_again() -> None:
+    y = node(Op.EXP, (X,))
+    dead = weakref.ref(y)
+    del y
+    gc.collect()
+    assert dead() is None
+    assert node(Op.EXP, (X,)).shape == (2, 3)
+
+
+def test_dead_chain_of_hundred_thousand_nodes_is_freed_without_recursion() -> None:
+    y = graph.leaf(904, dt.float32, (2,))
+    y = node(Op.NEG, (y,))
+    first = weakref.ref(y)
+    for i in range(100_000):
+        y = node(Op.ADD, (y, y)) if i % 2 else node(Op.NEG, (node(Op.EXP, (y,)),))
+    assert first() is not None
+    del y
+    gc.collect()
+    assert first() is None
+
+
+def test_walks_of_hundred_thousand_nodes_are_loops() -> None:
+    y = X
+    for _ in range(50_000):
+        y = node(Op.TANH, (g.add(y, X),))
+    order = graph.toposort([y])
+    assert len(order) == 100_001 and order[0] is X and order[-1] is y
+    graph.verify([y])
+    assert rewrite([y], lambda _: None) == [y]
+
+
+def test_toposort_puts_sources_first_and_each_node_once() -> None:
+    y = g.softmax(X)
+    order = graph.toposort([y, X])
+    place = {n: i for i, n in enumerate(order)}
+    assert len(place) == len(order)
+    assert all(place[s] < place[n] for n in order for s in n.src)
+
+
+@pytest.mark.parametrize(
+    ("op", "src", "arg"),
+    [
+        (Op.ADD, (X, I64), None),
+        (Op.ADD, (X, graph.permute(X, (1, 0))), None),
+        (Op.ADD, (FLAG, FLAG), None),
+        (Op.EXP, (I64,), None),
+        (Op.IDIV, (X, X), None),
+        (Op.DIV, (I64, I64), None),
+        (Op.AND, (X, X), None),
+        (Op.SHL, (FLAG, FLAG), None),
+        (Op.WHERE, (X, X, X), None),
+        (Op.WHERE, (FLAG, X, I64), None),
+        (Op.BITCAST, (X,), dt.int64),
+        (Op.REDUCE, (X,), ("add", (2,))),
+        (Op.REDUCE, (X,), ("add", (1, 0))),
+        (Op.REDUCE, (X,), ("min", (0,))),
+        (Op.SCAN, (X,), 2),
+        (Op.RESHAPE, (X,), (5,)),
+        (Op.PERMUTE, (X,), (0, 0)),
+        (Op.FLIP, (X,), (2,)),
+        (Op.SLICE, (X,), ((0, 3, 1), (0, 3, 1))),
+        (Op.SLICE, (X,), ((0, 2, 0), (0, 3, 1))),
+        (Op.PAD, (X,), ((0, 0, 0),)),
+        (Op.PAD, (X,), ((-1, 0, 0), (0, 0, 0))),
+        (Op.EXPAND, (X,), ((4, 2),)),
+        (Op.SKEW, (X,), (0, 1, 2)),
+        (Op.SKEW, (X,), (0, 0, 1)),
+        (Op.GATHER, (X, X), (0,)),
+        (Op.GATHER, (X, I64), (0, 1)),
+        (Op.SCATTER, (X, I64), ((0,), (4, 3))),
+        (Op.LDEXP, (X, X), None),
+    ],
+    ids=lambda v: v.value if isinstance(v, Op) else None,
+)
+def test_broken_nodes_are_refused(op: Op, src: tuple[Node, ...], arg: object) -> None:
+    with pytest.raises(GraphError, match=op.value):
+        node(op, src, arg)
+
+
+def test_verify_finds_a_wrong_shape_and_a_loop_level_op() -> None:
+    y = node(Op.NEG, (graph.leaf(905, dt.float32, (4,)),))
+    y.shape = (5,)
+    with pytest.raises(GraphError, match="inferred"):
+        graph.verify([y])
+    inner = graph.scalar_node(Op.FMA, (graph.const(1, dt.float32),) * 3, None, dt.float32)
+    with pytest.raises(GraphError, match="loop-level"):
+        graph.verify([inner])
+
+
+def test_site_is_the_users_line_and_rebuilding_keeps_it() -> None:
+    with graph.provenance(("model.py", 12)):
+        y = node(Op.SQRT, (X,))
+    other = graph.leaf(906, dt.float32, (2, 3))
+    assert graph.rebuild(y, (other,)).site == ("model.py", 12)
+    assert graph.rebuild(y, (X,)) is y
+    here = node(Op.SQRT, (graph.leaf(907, dt.float32, (1,)),)).site
+    assert here is not None and here[0].endswith("test_graph.py")
+
+
+def test_print_graph_golden() -> None:
+    with graph.provenance(("/home/user/model.py", 3)):
+        x = graph.leaf(908, dt.float32, (11, 8))
+        labels = graph.leaf(909, dt.int64, (11,))
+        y = g.where(node(Op.LT, (g.like(0.375, x), x)), node(Op.SIN, (x,), 1), graph.cast(graph.cast(x, dt.int32), dt.float32))
+        out = g.pick(graph.reduce("add", graph.expand(y, ((1, 2),)), (1,)), labels)
+    assert graph.print_graph([out, y], "forward") == (
+        "forward\n"
+        "  %0 = const(0.375)  float32[]  # model.py:3\n"
+        "  %1 = expand(%0, ((0, 11), (1, 8)))  float32[11,8]  # model.py:3\n"
+        "  %2 = input(908)  float32[11,8]  # model.py:3\n"
+        "  %3 = lt(%1, %2)  bool[11,8]  # model.py:3\n"
+        "  %4 = sin(%2, 1)  float32[11,8]  # model.py:3\n"
+        "  %5 = cast(%2, int32)  int32[11,8]  # model.py:3\n"
+        "  %6 = cast(%5, float32)  float32[11,8]  # model.py:3\n"
+        "  %7 = where(%3, %4, %6)  float32[11,8]  # model.py:3\n"
+        "  %8 = expand(%7, ((1, 2),))  float32[11,2,8]  # model.py:3\n"
+        "  %9 = reduce(%8, ('add', (1,)))  float32[11,8]  # model.py:3\n"
+        "  %10 = iota(11)  int64[11]  # model.py:3\n"
+        "  %11 = input(909)  int64[11]  # model.py:3\n"
+        "  %12 = gather(%9, %10, %11, (0, 1))  float32[11]  # model.py:3\n"
+        "  return %12, %7\n"
+    )
+
+
+def test_dtypes_round_trip() -> None:
+    for d in dt.ALL:
+        assert dt.from_numpy(d.numpy) is d
+        assert d.itemsize == d.numpy.itemsize
+    assert dt.from_numpy(np.complex64) is None

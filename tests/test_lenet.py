@@ -1,0 +1,98 @@
+"""LeNet-5 end to end: the example's model learns digits, and its options work."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn
+from weft.nn import data
+
+EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "lenet.py"
+
+
+@pytest.fixture(scope="module")
+def lenet() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("example_lenet", EXAMPLE)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def stripes(n: int, seed: int) -> data.Images:
+    """Ten classes that a network can tell apart quickly: a bright bar in row 2 * label + 4, on noise."""
+    rng = np.random.default_rng(seed)
+    labels = (np.arange(n) % 10).astype(np.uint8)
+    images = rng.integers(0, 60, (n, 1, 28, 28), dtype=np.uint8)
+    for image, label in zip(images, labels, strict=True):
+        image[0, 2 * label + 4 : 2 * label + 6] += 180
+    return data.Images(images, labels, "stripes")
+
+
+def test_shapes_and_parameter_count(lenet: ModuleType) -> None:
+    model = lenet.LeNet()
+    assert sum(p.size for p in model.parameters()) == 61_706
+    assert model(wf.zeros(2, 1, 28, 28)).shape == (2, 10)
+
+
+def test_pixels_are_converted_inside_the_graph(lenet: ModuleType) -> None:
+    x = lenet.normalised(np.array([[[[0, 255]]]], np.uint8))
+    assert x.dtype.name == "float32" and "lazy" in repr(x)
+    np.testing.assert_allclose(x.numpy().ravel(), [-0.13 / 0.31, 0.87 / 0.31], rtol=1e-5)
+
+
+def test_main_reports_each_epoch_and_returns_the_accuracy(
+    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(80, 0), stripes(20, 1)))
+    result = lenet.main(["--epochs", "2", "--batch-size", "16", "--limit", "40", "--lr", "0.003"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "40 training and 20 test images from stripes"
+    assert lines[1].startswith("epoch 1/2: loss ") and "images/s" in lines[1] and "test accuracy" in lines[2]
+    assert lines[3] == f"test accuracy: {100 * result:.2f} %" and len(lines) == 4
+
+
+def test_the_seed_fixes_the_run(lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
+    losses = []
+    for seed in ("1", "1", "2"):
+        lenet.main(["--epochs", "1", "--batch-size", "16", "--seed", seed])
+        losses.append(capsys.readouterr().out.splitlines()[1].split(",")[0])
+    assert losses[0] == losses[1] != losses[2]
+
+
+def test_a_missing_folder_is_reported_without_a_traceback(lenet: ModuleType, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="there is no train-images-idx3-ubyte"):
+        lenet.main(["--data", str(tmp_path)])
+
+
+@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]])
+def test_wrong_options_are_refused(lenet: ModuleType, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        lenet.main(arguments)
+    assert "usage:" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_learns_the_embedded_digits(lenet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.setattr(lenet, "mnist", lambda path: data.digits())
+    assert lenet.main(["--epochs", "12"]) >= 0.95
+
+
+def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> None:
+    model = lenet.LeNet()
+    optimizer = nn.optim.Adam(model.parameters(), lr=1e-3)
+    images, labels = next(data.batches(stripes(8, 0), 8))
+    lenet.train_step(model, optimizer, images, labels)
+    before = [p.numpy().copy() for p in model.parameters()]
+    with pytest.raises(IndexError, match="77"):
+        lenet.train_step(model, optimizer, images, np.full(8, 77, np.uint8))
+    for p, old in zip(model.parameters(), before, strict=True):
+        np.testing.assert_array_equal(p.numpy(), old)
+    assert np.isfinite(lenet.train_step(model, optimizer, images, labels))

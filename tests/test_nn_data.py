@@ -1,0 +1,181 @@
+"""nn/data.py: idx files and what is said of damaged ones, where MNIST comes from, the embedded digits, minibatches."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from weft import options
+from weft.nn import data
+
+
+def idx(array: np.ndarray) -> bytes:
+    codes = {np.dtype(spec).newbyteorder("="): code for code, spec in data.IDX_TYPES.items()}
+    header = struct.pack(f">HBB{array.ndim}I", 0, codes[array.dtype], array.ndim, *array.shape)
+    return header + array.astype(array.dtype.newbyteorder(">")).tobytes()
+
+
+def write_mnist(folder: Path, train: int = 7, test: int = 3) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(0)
+    for split, n in (("train", train), ("t10k", test)):
+        images = rng.integers(0, 256, (n, 28, 28), dtype=np.uint8)
+        (folder / f"{split}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
+        (folder / f"{split}-labels-idx1-ubyte").write_bytes(idx((np.arange(n) % 10).astype(np.uint8)))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i2", "i4", "f4", "f8"])
+@pytest.mark.parametrize("shape", [(0,), (5,), (2, 3), (2, 1, 4)])
+def test_idx_round_trip(tmp_path: Path, dtype: str, shape: tuple[int, ...]) -> None:
+    array = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    for name, contents in (("plain", idx(array)), ("zipped.gz", gzip.compress(idx(array)))):
+        (tmp_path / name).write_bytes(contents)
+        got = data.read_idx(tmp_path / name)
+        assert got.dtype == array.dtype and np.array_equal(got, array)
+
+
+GOOD = idx(np.zeros((2, 3), np.uint8))
+
+
+@pytest.mark.parametrize(
+    ("contents", "says"),
+    [
+        (b"", "not an idx file"),
+        (b"hello, world", "not an idx file"),
+        (b"\0\0\x07\x01", "not an idx file"),
+        (GOOD[:9], "the header needs 12 bytes, the file holds 9"),
+        (GOOD[:-1], "needs 6 bytes of data, the file holds 5"),
+        (GOOD + b"x", "needs 6 bytes of data, the file holds 7"),
+        (gzip.compress(GOOD)[:-9], "cannot be decompressed"),
+        (gzip.compress(GOOD)[:12] + b"\xff" * 20, "cannot be decompressed"),
+        (gzip.compress(GOOD)[:-8] + b"\0" * 8, "cannot be decompressed"),
+    ],
+    ids=["empty", "text", "type", "header", "short", "long", "cut-gzip", "bad-gzip", "bad-crc"],
+)
+def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(contents)
+    with pytest.raises(data.DataError, match=says) as e:
+        data.read_idx(path)
+    assert str(path) in str(e.value)
+
+
+def test_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(data.DataError, match="No such file"):
+        data.read_idx(tmp_path / "none")
+    with pytest.raises(data.DataError, match="there is no train-images-idx3-ubyte"):
+        data.read_mnist(tmp_path)
+
+
+@pytest.mark.parametrize("sub", ["", "mnist"])
+def test_mnist_is_found_in_the_folder_or_below(tmp_path: Path, sub: str) -> None:
+    write_mnist(tmp_path / sub)
+    train, test = data.read_mnist(tmp_path)
+    assert train.images.shape == (7, 1, 28, 28) and test.labels.shape == (3,)
+    assert train.images.dtype == test.labels.dtype == np.uint8
+    assert len(train.first(2)) == 2 and len(train.first(None)) == 7
+
+
+def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
+    write_mnist(tmp_path)
+    (tmp_path / "train-labels-idx1-ubyte").write_bytes(idx(np.zeros(6, np.uint8)))
+    with pytest.raises(data.DataError, match="do not belong together"):
+        data.read_mnist(tmp_path)
+
+
+def test_path_comes_before_option_before_download_before_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for i, name in enumerate(("path", "option", "net")):
+        write_mnist(tmp_path / name, train=i + 1)
+    monkeypatch.setattr(data, "download", lambda: tmp_path / "net")
+    monkeypatch.setattr(data, "digits", lambda: "digits")
+    with options.override(data_dir=tmp_path / "option"):
+        assert len(data.mnist(tmp_path / "path")[0]) == 1
+        assert len(data.mnist()[0]) == 2
+    with options.override(data_dir=None):
+        assert len(data.mnist()[0]) == 3
+        monkeypatch.setattr(data, "download", lambda: None)
+        assert data.mnist() == "digits"
+
+
+class FakePooch:
+    """Stands for pooch with a network that answers as told."""
+
+    def __init__(self, answer: Exception | None) -> None:
+        self.answer, self.checksums = answer, []
+
+    def __call__(self, name: str) -> FakePooch:
+        return self
+
+    def retrieve(self, url: str, known_hash: str, *args: object, **kwargs: object) -> None:
+        self.checksums.append(known_hash)
+        if self.answer:
+            raise self.answer
+
+    def get_logger(self) -> FakePooch:
+        return self
+
+    def setLevel(self, level: str) -> None: ...
+
+    def HTTPDownloader(self, timeout: float) -> None: ...
+
+
+def test_download_verifies_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = FakePooch(None)
+    monkeypatch.setattr(data, "import_module", fake)
+    assert data.download(tmp_path) == tmp_path
+    assert fake.checksums == list(data.MNIST_SHA256.values())
+
+
+def test_download_without_network_gives_none_and_with_a_bad_checksum_raises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data, "import_module", FakePooch(ConnectionError("no network")))
+    assert data.download(tmp_path) is None
+    monkeypatch.setattr(data, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
+    with pytest.raises(data.DataError, match="known checksum"):
+        data.download(tmp_path)
+
+
+def test_digits_are_28x28_uint8_with_a_fixed_split() -> None:
+    pytest.importorskip("sklearn")
+    train, test = data.digits()
+    assert (len(train), len(test)) == (1437, 360)
+    assert train.images.shape[1:] == (1, 28, 28) and train.images.dtype == np.uint8
+    assert train.images.max() == 255 and set(test.labels) == set(range(10))
+    assert np.array_equal(test.images, data.digits()[1].images)
+
+
+def test_resize_is_bilinear() -> None:
+    image = np.array([[[0.0, 4.0], [8.0, 12.0]]])
+    expected = np.array([[0, 1, 3, 4], [2, 3, 5, 6], [6, 7, 9, 10], [8, 9, 11, 12]])
+    assert np.allclose(data.resize(image, 4, 4)[0], expected)
+    assert np.allclose(data.resize(np.ones((2, 8, 8)), 28, 28), 1.0)
+
+
+def numbered(n: int) -> data.Images:
+    return data.Images(np.arange(n, dtype=np.uint8).reshape(n, 1, 1, 1), np.arange(n, dtype=np.uint8), "numbers")
+
+
+def test_batches_cover_everything_once_and_pair_labels_with_images() -> None:
+    for seed in (None, 3):
+        parts = list(data.batches(numbered(10), 4, seed=seed))
+        assert [len(labels) for _, labels in parts] == [4, 4, 2]
+        assert all(np.array_equal(images.ravel(), labels) for images, labels in parts)
+        assert sorted(np.concatenate([labels for _, labels in parts])) == list(range(10))
+
+
+def test_batches_repeat_with_a_seed_and_differ_between_seeds() -> None:
+    def order(seed: int | None) -> list[int]:
+        return [int(i) for _, labels in data.batches(numbered(50), 7, seed=seed) for i in labels]
+
+    assert order(None) == list(range(50))
+    assert order(1) == order(1) != order(2)
+
+
+def test_batches_can_drop_the_short_one() -> None:
+    assert [len(labels) for _, labels in data.batches(numbered(10), 4, drop_last=True)] == [4, 4]
+    with pytest.raises(ValueError, match="at least 1"):
+        next(data.batches(numbered(10), 0))

@@ -1,0 +1,307 @@
+"""nn/functional.py against NumPy formulas: values, first derivatives by central differences, and errors at build time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from math import erf
+
+import numpy as np
+import pytest
+import weft as wf
+from weft.nn import functional as F
+
+Array = np.ndarray
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def normal(*shape: int) -> Array:
+    return rng().standard_normal(shape)
+
+
+def close(got: wf.Tensor, expected: Array, tolerance: float = 1e-12) -> None:
+    assert got.shape == np.shape(expected)
+    np.testing.assert_allclose(got.numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def derivative_holds(f: Callable[..., wf.Tensor], *arrays: Array) -> None:
+    """The gradient of a weighted sum of f along a random direction equals the central difference."""
+    xs = [wf.tensor(a, requires_grad=True) for a in arrays]
+    out = f(*xs)
+    weights = np.random.default_rng(1).standard_normal(out.shape)
+
+    def value(*at: Array) -> float:
+        return float((f(*[wf.tensor(a) for a in at]).numpy() * weights).sum())
+
+    grads = [g.numpy() for g in wf.grad((out * wf.tensor(weights)).sum(), xs)]
+    h = 1e-5
+    for i, a in enumerate(arrays):
+        direction = np.random.default_rng(2 + i).standard_normal(a.shape)
+        plus, minus = ([b + s * h * direction if i == j else b for j, b in enumerate(arrays)] for s in (1, -1))
+        expected = (value(*plus) - value(*minus)) / (2 * h)
+        np.testing.assert_allclose((grads[i] * direction).sum(), expected, rtol=1e-5, atol=1e-7)
+
+
+# ---------------------------------------------------------------- convolution
+
+
+def conv_reference(x: Array, w: Array, stride: tuple[int, ...], dilation: tuple[int, ...], groups: int) -> Array:
+    """Direct loops over outputs; any number of spatial axes, no padding."""
+    kernel = w.shape[2:]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    out = np.zeros((len(x), len(w), *[(n - r) // s + 1 for n, r, s in zip(x.shape[2:], reach, stride, strict=True)]))
+    per = x.shape[1] // groups
+    for o in range(len(w)):
+        first = o // (len(w) // groups) * per
+        for at in product(*map(range, out.shape[2:])):
+            cut = tuple(slice(p * s, p * s + r, d) for p, s, r, d in zip(at, stride, reach, dilation, strict=True))
+            out[(slice(None), o, *at)] = (x[(slice(None), slice(first, first + per), *cut)] * w[o]).reshape(len(x), -1).sum(1)
+    return out
+
+
+CONVS = [(1, 0, 1, 1), (2, 1, 1, 1), (1, 2, 2, 1), (2, 1, 2, 4), (1, 1, 1, 4), (3, 0, 1, 2)]
+
+
+@pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
+def test_conv2d(stride: int, pad: int, dilation: int, groups: int) -> None:
+    x, w, b = normal(2, 4, 7, 6), normal(8, 4 // groups, 3, 2), normal(8)
+    padded = np.pad(x, ((0, 0), (0, 0), (pad, pad), (pad, pad)))
+    expected = conv_reference(padded, w, (stride,) * 2, (dilation,) * 2, groups) + b[:, None, None]
+    got = F.conv2d(wf.tensor(x), wf.tensor(w), wf.tensor(b), stride, pad, dilation, groups)
+    close(got, expected)
+
+
+@pytest.mark.parametrize(("stride", "pad", "dilation", "groups"), CONVS)
+def test_conv2d_derivatives(stride: int, pad: int, dilation: int, groups: int) -> None:
+    def conv(x: wf.Tensor, w: wf.Tensor, b: wf.Tensor) -> wf.Tensor:
+        return F.conv2d(x, w, b, stride, pad, dilation, groups)
+
+    derivative_holds(conv, normal(1, 4, 7, 6), normal(4, 4 // groups, 3, 2), normal(4))
+
+
+def test_conv2d_takes_a_pair_for_each_number() -> None:
+    x, w = normal(1, 2, 8, 9), normal(3, 2, 2, 3)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (2, 2)))
+    got = F.conv2d(wf.tensor(x), wf.tensor(w), stride=(2, 1), padding=(1, 2), dilation=(1, 2))
+    close(got, conv_reference(padded, w, (2, 1), (1, 2), 1))
+
+
+def test_conv_padding_same_keeps_the_extent() -> None:
+    x, w = normal(1, 1, 5, 6), normal(1, 1, 2, 3)
+    padded = np.pad(x, ((0, 0), (0, 0), (0, 1), (1, 1)))
+    close(F.conv2d(wf.tensor(x), wf.tensor(w), padding="same"), conv_reference(padded, w, (1, 1), (1, 1), 1))
+
+
+def test_conv1d() -> None:
+    x, w, b = normal(2, 3, 9), normal(4, 3, 3), normal(4)
+    expected = conv_reference(np.pad(x, ((0, 0), (0, 0), (1, 1))), w, (2,), (1,), 1) + b[:, None]
+    close(F.conv1d(wf.tensor(x), wf.tensor(w), wf.tensor(b), 2, 1), expected)
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "kwargs", "says"),
+    [
+        ((1, 2, 8, 8), (4, 3, 3, 3), {}, r"expected x of shape \(N, 3, H, W\)"),
+        ((2, 8, 8), (4, 2, 3, 3), {}, r"got \(2, 8, 8\)"),
+        ((1, 2, 2, 8), (4, 2, 3, 3), {}, "a window of 3 does not fit the padded extent 2 of axis 2"),
+        ((1, 2, 8, 8), (4, 2, 3), {}, "weight must have 4 axes"),
+        ((1, 4, 8, 8), (4, 2, 3, 3), {"groups": 3}, "out_channels=4 is not a multiple of groups=3"),
+    ],
+)
+def test_conv2d_says_what_it_expects(x: tuple[int, ...], w: tuple[int, ...], kwargs: dict[str, int], says: str) -> None:
+    with pytest.raises(wf.errors.ShapeError, match=says):
+        F.conv2d(wf.zeros(*x), wf.zeros(*w), **kwargs)
+
+
+# ---------------------------------------------------------------- pooling
+
+
+def pool_reference(x: Array, k: int, s: int, f: Callable[..., Array]) -> Array:
+    rows, columns = ((n - k) // s + 1 for n in x.shape[2:])
+    cells = [[f(x[:, :, i * s : i * s + k, j * s : j * s + k], axis=(2, 3)) for j in range(columns)] for i in range(rows)]
+    return np.moveaxis(np.array(cells), (0, 1), (2, 3))
+
+
+@pytest.mark.parametrize(("k", "s", "pad"), [(2, 2, 0), (3, 2, 0), (2, 1, 1), (3, 3, 1)])
+def test_pools(k: int, s: int, pad: int) -> None:
+    x = normal(2, 3, 6, 7)
+    widths = ((0, 0), (0, 0), (pad, pad), (pad, pad))
+    close(F.max_pool2d(wf.tensor(x), k, s, pad), pool_reference(np.pad(x, widths, constant_values=-np.inf), k, s, np.max))
+    close(F.avg_pool2d(wf.tensor(x), k, s, pad), pool_reference(np.pad(x, widths), k, s, np.mean))
+    derivative_holds(lambda t: F.max_pool2d(t, k, s, pad), normal(1, 2, 6, 7))
+    derivative_holds(lambda t: F.avg_pool2d(t, k, s, pad), normal(1, 2, 6, 7))
+
+
+def test_pool_stride_defaults_to_the_kernel_and_drops_what_is_left_over() -> None:
+    x = normal(1, 1, 5, 5)
+    close(F.max_pool2d(wf.tensor(x), 2), pool_reference(x[:, :, :4, :4], 2, 2, np.max))
+
+
+def test_pool1d() -> None:
+    x = normal(2, 3, 8)
+    close(F.max_pool1d(wf.tensor(x), 2), x.reshape(2, 3, 4, 2).max(-1))
+    close(F.avg_pool1d(wf.tensor(x), 4, 2), np.stack([x[..., i : i + 4].mean(-1) for i in (0, 2, 4)], -1))
+
+
+def test_max_pool_shares_the_gradient_of_ties() -> None:
+    x = wf.tensor(np.ones((1, 1, 2, 2)), requires_grad=True)
+    F.max_pool2d(x, 2).sum().backward()
+    close(x.grad, np.full((1, 1, 2, 2), 0.25))
+
+
+def test_pool_says_what_it_expects() -> None:
+    with pytest.raises(wf.errors.ShapeError, match=r"max_pool2d: expected x of shape \(N, C, H, W\)"):
+        F.max_pool2d(wf.zeros(3, 4, 4), 2)
+    with pytest.raises(ValueError, match="at most half"):
+        F.max_pool2d(wf.zeros(1, 1, 4, 4), 2, padding=2)
+
+
+# ---------------------------------------------------------------- losses
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    shifted = x - x.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
+def test_cross_entropy(dtype: type) -> None:
+    x, y = normal(5, 4) * 3, np.array([0, 3, 1, 1, 2], dtype)
+    each = -log_softmax(x)[np.arange(5), y]
+    close(F.cross_entropy(wf.tensor(x), wf.tensor(y)), each.mean())
+    close(F.cross_entropy(wf.tensor(x), wf.tensor(y), reduction="sum"), each.sum())
+    close(F.cross_entropy(wf.tensor(x), wf.tensor(y), reduction="none"), each)
+    close(F.nll_loss(wf.tensor(log_softmax(x)), wf.tensor(y)), each.mean())
+
+
+def test_cross_entropy_gradient_is_softmax_minus_one_hot() -> None:
+    a, y = normal(5, 4), np.array([0, 3, 1, 1, 2])
+    x = wf.tensor(a, requires_grad=True)
+    F.cross_entropy(x, wf.tensor(y)).backward()
+    close(x.grad, (np.exp(log_softmax(a)) - np.eye(4)[y]) / 5)
+
+
+def test_cross_entropy_of_one_row_and_of_images() -> None:
+    one = normal(4)
+    close(F.cross_entropy(wf.tensor(one), wf.tensor(2)), -log_softmax(one)[2])
+    x, y = normal(2, 3, 2, 2), np.array([[[0, 1], [2, 0]], [[1, 1], [0, 2]]])
+    expected = -np.take_along_axis(log_softmax(x, 1), y[:, None], 1).mean()
+    close(F.cross_entropy(wf.tensor(x), wf.tensor(y)), expected)
+    derivative_holds(lambda t: F.cross_entropy(t, wf.tensor(y)), x)
+
+
+def test_cross_entropy_stays_finite_for_large_logits() -> None:
+    x = np.array([[1e4, 0.0], [0.0, -1e4], [3e4, 3e4]])
+    close(F.cross_entropy(wf.tensor(x), wf.tensor([0, 0, 1]), reduction="none"), np.array([0.0, 0.0, np.log(2)]))
+
+
+@pytest.mark.parametrize("label", [4, -1, -100])
+def test_cross_entropy_refuses_a_wrong_label(label: int) -> None:
+    with pytest.raises(IndexError, match=f"{label}.*4"):
+        F.cross_entropy(wf.tensor(normal(2, 4)), wf.tensor([1, label])).item()
+
+
+def test_losses_say_what_they_expect() -> None:
+    with pytest.raises(wf.errors.ShapeError, match=r"labels must have shape \(5,\), not \(4,\)"):
+        F.cross_entropy(wf.zeros(5, 3), wf.tensor([0, 0, 0, 0]))
+    with pytest.raises(wf.errors.DTypeError, match="expected integer indices, got float32"):
+        F.cross_entropy(wf.zeros(5, 3), wf.zeros(5))
+    with pytest.raises(ValueError, match="reduction is"):
+        F.cross_entropy(wf.zeros(1, 3), wf.tensor([0]), reduction="average")
+    with pytest.raises(wf.errors.ShapeError, match="must be equal"):
+        F.mse_loss(wf.zeros(5, 1), wf.zeros(5))
+
+
+def test_mse_loss() -> None:
+    x, y = normal(3, 4), normal(3, 4) * 2
+    close(F.mse_loss(wf.tensor(x), wf.tensor(y)), ((x - y) ** 2).mean())
+    derivative_holds(F.mse_loss, x, y)
+
+
+def test_binary_cross_entropy_with_logits() -> None:
+    x, y = np.array([-800.0, -2.0, 0.0, 1.5, 800.0]), np.array([1.0, 0.3, 0.0, 1.0, 1.0])
+    expected = np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x)))
+    close(F.binary_cross_entropy_with_logits(wf.tensor(x), wf.tensor(y), reduction="none"), expected)
+    t = wf.tensor(x, requires_grad=True)
+    F.binary_cross_entropy_with_logits(t, wf.tensor(y), reduction="sum").backward()
+    close(t.grad, 1 / (1 + np.exp(-x.clip(-700, 700))) - y, 1e-9)
+
+
+# ---------------------------------------------------------------- the rest
+
+
+def test_linear() -> None:
+    x, w, b = normal(2, 3, 5), normal(4, 5), normal(4)
+    close(F.linear(wf.tensor(x), wf.tensor(w), wf.tensor(b)), x @ w.T + b)
+    derivative_holds(F.linear, x, w, b)
+    with pytest.raises(wf.errors.ShapeError, match="the last axis of x must be in_features=5"):
+        F.linear(wf.zeros(2, 4), wf.tensor(w))
+
+
+@pytest.mark.parametrize("shape", [(6,), (3, 6)])
+def test_layer_norm(shape: tuple[int, ...]) -> None:
+    x, w, b = normal(2, 3, 6) + 1e3, normal(*shape), normal(*shape)
+    axes = tuple(range(-len(shape), 0))
+    expected = (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + 1e-5) * w + b
+    close(F.layer_norm(wf.tensor(x), shape, wf.tensor(w), wf.tensor(b)), expected, 1e-9)
+    derivative_holds(lambda *a: F.layer_norm(a[0], shape, a[1], a[2]), normal(2, 3, 6), w, b)
+
+
+def test_layer_norm_says_what_it_expects() -> None:
+    with pytest.raises(wf.errors.ShapeError, match=r"normalized_shape=\(5,\), but x has shape \(2, 4\)"):
+        F.layer_norm(wf.zeros(2, 4), 5)
+    with pytest.raises(wf.errors.ShapeError, match="weight must have shape"):
+        F.layer_norm(wf.zeros(2, 4), 4, wf.zeros(3))
+
+
+def attention_reference(q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    return np.exp(log_softmax(scores if mask is None else np.where(mask, scores, -np.inf))) @ v
+
+
+def test_attention() -> None:
+    q, k, v = normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 6)
+    close(F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v)), attention_reference(q, k, v))
+    causal = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), is_causal=True)
+    close(causal, attention_reference(q, k, v, np.tri(3, 5, dtype=bool)))
+    mask = np.arange(15).reshape(3, 5) % 4 != 1
+    masked = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), wf.tensor(mask))
+    close(masked, attention_reference(q, k, v, mask))
+    derivative_holds(F.scaled_dot_product_attention, q, k, v)
+
+
+def test_embedding_and_one_hot() -> None:
+    table, i = normal(5, 3), np.array([[0, 4], [2, 2]])
+    close(F.embedding(wf.tensor(i), wf.tensor(table)), table[i])
+    derivative_holds(lambda t: F.embedding(wf.tensor(i), t), table)
+    close(F.one_hot(wf.tensor(i), 5), np.eye(5, dtype=np.int64)[i])
+    for f in (lambda i: F.embedding(i, wf.tensor(table)), lambda i: F.one_hot(i, 5)):
+        with pytest.raises(IndexError):
+            f(wf.tensor([5])).numpy()
+
+
+def test_activations() -> None:
+    x = np.array([-3.0, -0.5, 0.0, 0.7, 4.0])
+    t = wf.tensor(x)
+    normal_cdf = np.array([0.5 * (1 + erf(v / np.sqrt(2))) for v in x])
+    close(F.gelu(t), x * normal_cdf, 1e-9)
+    close(F.gelu(t, "tanh"), 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), 1e-9)
+    close(F.silu(t), x / (1 + np.exp(-x)), 1e-9)
+    close(F.relu(t), np.maximum(x, 0))
+    close(F.softmax(t), np.exp(log_softmax(x)), 1e-9)
+    close(F.log_softmax(t), log_softmax(x), 1e-9)
+
+
+def test_dropout_keeps_the_mean_and_is_off_when_not_training() -> None:
+    wf.manual_seed(0)
+    x = wf.ones(4000)
+    out = F.dropout(x, 0.25).numpy()
+    assert set(np.unique(out)) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs((out == 0).mean() - 0.25) < 0.03
+    assert F.dropout(x, 0.25, training=False) is x
+    assert not F.dropout(x, 1.0).numpy().any()
+    with pytest.raises(ValueError, match="p must be in"):
+        F.dropout(x, 1.5)

@@ -1,0 +1,178 @@
+"""nn.Module and the layers: registration, names, modes, state, repr, and torch's layouts and default initial values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        self.body = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+        self.heads = [nn.Linear(2, 1, bias=False), nn.Dropout(0.5)]
+        self.table: dict[str, Any] = {"scale": nn.Parameter(np.ones(2, np.float32))}
+        self.note = "not a layer"
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        return self.heads[1](self.heads[0](self.body(x) * self.table["scale"]))
+
+
+NAMES = ["table.scale", "body.0.weight", "body.0.bias", "body.2.weight", "body.2.bias", "heads.0.weight"]
+
+
+def test_parameters_have_dotted_names() -> None:
+    net = Net()
+    assert [name for name, _ in net.named_parameters()] == NAMES
+    assert [p.shape for p in net.parameters()] == [(2,), (4, 3), (4,), (2, 4), (2,), (1, 2)]
+    assert all(p.requires_grad for p in net.parameters())
+    assert [name for name, _ in net.named_modules()] == ["", "body", "body.0", "body.1", "body.2", "heads.0", "heads.1"]
+
+
+def test_a_shared_parameter_is_listed_once() -> None:
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    assert [name for name, _ in net.named_parameters()] == ["0.weight", "0.bias", "1.bias"]
+
+
+def test_train_and_eval_reach_every_module() -> None:
+    net = Net()
+    assert all(m.training for m in net.modules())
+    assert net.eval() is net and not any(m.training for m in net.modules())
+    x = wf.ones(1, 3)
+    np.testing.assert_array_equal(net(x).numpy(), net(x).numpy())
+    assert net.train() is net and all(m.training for m in net.modules())
+
+
+def test_apply_visits_children_first() -> None:
+    seen: list[str] = []
+    nn.Sequential(nn.ReLU(), nn.Tanh()).apply(lambda m: seen.append(type(m).__name__))
+    assert seen == ["Tanh", "ReLU", "Sequential"]
+
+
+def test_zero_grad() -> None:
+    layer = nn.Linear(2, 1)
+    layer(wf.ones(1, 2)).sum().backward()
+    assert layer.weight.grad is not None
+    layer.zero_grad()
+    assert layer.weight.grad is None
+
+
+def test_state_round_trip() -> None:
+    wf.manual_seed(1)
+    a, b = Net(), Net()
+    state = a.state_dict()
+    assert list(state) == NAMES
+    b.load_state_dict({name: value.numpy() for name, value in state.items()})
+    for p, q in zip(a.parameters(), b.parameters(), strict=True):
+        np.testing.assert_array_equal(p.numpy(), q.numpy())
+    assert all(p.requires_grad for p in b.parameters())
+
+
+def test_a_state_is_a_snapshot() -> None:
+    layer = nn.Linear(2, 1)
+    before = layer.weight.numpy().copy()
+    state = layer.state_dict()
+    layer.load_state_dict({"weight": before + 1, "bias": np.zeros(1)})
+    np.testing.assert_array_equal(state["weight"].numpy(), before)
+    np.testing.assert_array_equal(layer.weight.numpy(), before + 1)
+    assert layer.bias.dtype is layer.weight.dtype and layer.bias.numpy()[0] == 0
+
+
+def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() -> None:
+    layer = nn.Linear(2, 1)
+    before = layer.bias.numpy().copy()
+    with pytest.raises(KeyError, match="missing weight; unexpected scale"):
+        layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)})
+    with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"):
+        layer.load_state_dict({"bias": np.ones(1), "weight": np.ones((2, 1))})
+    np.testing.assert_array_equal(layer.bias.numpy(), before)
+    layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)}, strict=False)
+    assert layer.bias.item() == 1
+
+
+def test_parameter_takes_arrays_and_tensors() -> None:
+    for value in (np.ones((2, 3), np.float32), wf.ones(2, 3), [[1.0] * 3] * 2):
+        p = nn.Parameter(value)
+        assert isinstance(p, wf.Tensor) and p.requires_grad and p.shape == (2, 3)
+        (p * 2).sum().backward()
+        np.testing.assert_array_equal(p.grad.numpy(), np.full((2, 3), 2))
+
+
+def test_initial_values_follow_the_seed_and_torchs_bounds() -> None:
+    wf.manual_seed(3)
+    first = nn.Linear(64, 50)
+    wf.manual_seed(3)
+    second = nn.Linear(64, 50)
+    np.testing.assert_array_equal(first.weight.numpy(), second.weight.numpy())
+    for layer, fan_in in ((first, 64), (nn.Conv2d(4, 40, 3, groups=2), 18), (nn.Conv1d(8, 40, 2), 16)):
+        bound = fan_in**-0.5
+        w, b = layer.weight.numpy(), layer.bias.numpy()
+        assert 0.9 * bound < np.abs(w).max() <= bound and 0.7 * bound < np.abs(b).max() <= bound
+        assert abs(w.mean()) < 0.1 * bound and w.dtype == np.float32
+
+
+def test_initialisers() -> None:
+    wf.manual_seed(0)
+    assert nn.init.fans((8, 3, 5, 5)) == (75, 200)
+    u = nn.init.uniform((50, 40), -2.0, 3.0).numpy()
+    assert u.min() >= -2 and u.max() < 3 and abs(u.mean() - 0.5) < 0.15
+    n = nn.init.normal((50, 40), 1.0, 0.5).numpy()
+    assert abs(n.mean() - 1) < 0.06 and abs(n.std() - 0.5) < 0.04
+    assert np.abs(nn.init.xavier_uniform((30, 20)).numpy()).max() <= np.sqrt(6 / 50)
+
+
+def test_layers_compute_what_their_functions_compute() -> None:
+    F = nn.functional
+    x = wf.tensor(np.random.default_rng(0).standard_normal((2, 4, 6, 6)).astype(np.float32))
+    conv = nn.Conv2d(4, 6, 3, stride=2, padding=1, groups=2)
+    pairs = [
+        (conv(x), F.conv2d(x, conv.weight, conv.bias, 2, 1, 1, 2)),
+        (nn.MaxPool2d(2)(x), F.max_pool2d(x, 2)),
+        (nn.AvgPool2d(3, 1)(x), F.avg_pool2d(x, 3, 1)),
+        (nn.LayerNorm(6)(x), F.layer_norm(x, 6)),
+        (nn.Flatten()(x), x.reshape(2, -1)),
+        (nn.GELU()(x), F.gelu(x)),
+        (nn.Tanh()(x), x.tanh()),
+        (nn.Sigmoid()(x), x.sigmoid()),
+        (nn.ReLU()(x), x.relu()),
+    ]
+    for got, expected in pairs:
+        np.testing.assert_allclose(got.numpy(), expected.numpy(), rtol=1e-6, atol=1e-6)
+    emb = nn.Embedding(7, 3)
+    np.testing.assert_array_equal(emb(wf.tensor([6, 0])).numpy(), emb.weight.numpy()[[6, 0]])
+
+
+def test_repr_shows_the_tree() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.Sequential(nn.MaxPool2d(2)))
+    assert repr(net) == (
+        "Sequential(\n"
+        "  (0): Conv2d(1, 6, kernel_size=(5, 5), padding=2, bias=True)\n"
+        "  (1): ReLU()\n"
+        "  (2): Sequential(\n"
+        "    (0): MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)\n"
+        "  )\n"
+        ")"
+    )
+
+
+def test_layers_say_what_they_expect() -> None:
+    with pytest.raises(wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3"):
+        nn.Linear(3, 4)(wf.zeros(2, 5))
+    with pytest.raises(wf.errors.ShapeError, match=r"conv2d: expected x of shape \(N, 1, H, W\)"):
+        nn.Conv2d(1, 6, 5)(wf.zeros(28, 28))
+    with pytest.raises(ValueError, match="groups=3 must divide"):
+        nn.Conv2d(4, 6, 5, groups=3)
+    with pytest.raises(TypeError, match="layer 1 must be a Module"):
+        nn.Sequential(nn.ReLU(), wf.zeros(1))
+    with pytest.raises(NotImplementedError, match="Module defines no forward"):
+        nn.Module()(1)
+
+
+def test_sequential_is_a_sequence() -> None:
+    net = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
+    assert len(net) == 3 and isinstance(net[1], nn.Tanh) and len(net[1:]) == 2
+    assert [type(m) for m in net] == [nn.ReLU, nn.Tanh, nn.Sigmoid]

@@ -1,0 +1,157 @@
+"""The project's own promises: complete packaging, one-way dependencies, a light import, one reader of the environment."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import weft as wf
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
+LAYERS = {
+    "nn": {"nn", "frontend", "ir"},
+    "frontend": {"frontend", "ir"},
+    "ir": {"ir"},
+    "codegen": {"codegen", "ir"},
+    "runtime": {"runtime", "codegen", "ir"},
+}
+SHARED = {"errors", "options"}  # every layer may use them
+BEYOND = {
+    "frontend/compile.py": {"codegen", "runtime"},  # the one file that names all stages
+    "frontend/report.py": {"codegen"},  # shows what compile.py made
+    "frontend/storage.py": {"runtime"},  # memory
+    "frontend/interpret.py": {"runtime"},  # stands in for an executable
+    "frontend/realize.py": {"runtime"},  # the failure that an executable reports
+}
+
+
+def package_files() -> list[Path]:
+    files = (p for p in ROOT.rglob("*.py") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+    return [p for p in files if p.relative_to(ROOT).parts[0] not in OUTSIDE]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def imported_layers(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, top-level folder or module of the package) for every import of the package in a file."""
+    here = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(tree(path)):
+        if not isinstance(node, ast.ImportFrom) or not node.level:
+            continue
+        base = here[: len(here) - (node.level - 1)] + tuple((node.module or "").split("."))
+        base = tuple(part for part in base if part)
+        for target in [base] if base else [(alias.name,) for alias in node.names]:
+            yield node.lineno, target[0]
+
+
+def test_pyproject_lists_every_package() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = [p.parent.relative_to(ROOT).parts for p in package_files() if p.name == "__init__.py"]
+    assert sorted(listed) == sorted(".".join(("weft", *parts)) for parts in folders)
+
+
+def test_every_folder_of_code_is_a_package() -> None:
+    assert {p.parent for p in package_files()} == {p.parent for p in package_files() if p.name == "__init__.py"}
+
+
+def test_dependencies_point_one_way() -> None:
+    wrong = []
+    for path in package_files():
+        where = path.relative_to(ROOT).as_posix()
+        layer = where.split("/")[0]
+        if layer in LAYERS:
+            allowed = LAYERS[layer] | SHARED | BEYOND.get(where, set())
+            wrong += [f"{where}:{line} {used}" for line, used in imported_layers(path) if used not in allowed]
+    assert wrong == []
+
+
+def test_inside_the_package_imports_are_relative() -> None:
+    absolute = []
+    for path in package_files():
+        for node in ast.walk(tree(path)):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            absolute += [f"{path.relative_to(ROOT)}:{node.lineno}" for name in names if name.split(".")[0] == "weft"]
+    assert absolute == []
+
+
+def test_only_options_reads_the_environment() -> None:
+    readers = {
+        str(path.relative_to(ROOT))
+        for path in package_files()
+        for node in ast.walk(tree(path))
+        if (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"))
+        or (isinstance(node, ast.alias) and node.name in ("environ", "getenv"))
+    }
+    assert readers == {"options.py"}
+
+
+def test_readme_lists_every_environment_variable() -> None:
+    from weft import options
+
+    listed = set(re.findall(r"^\| `(WEFT_\w+)`", (ROOT / "README.md").read_text(), re.M))
+    assert listed == {f"WEFT_{name.upper()}" for name in options.PARSERS}
+
+
+def test_every_file_begins_with_a_docstring() -> None:
+    bare = [str(p.relative_to(ROOT)) for p in package_files() if p.read_text().strip() and not ast.get_docstring(tree(p))]
+    assert bare == []
+
+
+def test_version_has_one_source() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", wf.__version__)
+    assert f"## {wf.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert wf.__version__ not in (ROOT / "pyproject.toml").read_text()
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    # The package stands wherever this process found it: installed, or in a folder on its path.
+    prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
+    return subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=True)
+
+
+def test_import_is_quick(tmp_path: Path) -> None:
+    code = "import time; t = time.perf_counter(); import weft; print(time.perf_counter() - t)"
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as after any first import
+    assert min(float(run(code, **bytecode).stdout) for _ in range(5)) < 0.3
+
+
+def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
+    cache_dir = tmp_path / "cache"
+    code = "import weft; print(' '.join(sys.modules))"
+    modules = set(run(code, WEFT_CACHE_DIR=str(cache_dir), HOME=str(tmp_path)).stdout.split())
+    assert not modules & {"socket", "ssl", "http.client", "pycuda", "sklearn", "scipy", "torch", "tqdm", "pooch"}
+    assert "llvmlite.binding" not in modules
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_import_starts_no_thread() -> None:
+    assert run("import weft, os; print(len(os.listdir('/proc/self/task')))").stdout == run(
+        "import numpy, os; print(len(os.listdir('/proc/self/task')))"
+    ).stdout
+
+
+def test_readme_commands_are_single_lines_that_ci_runs() -> None:
+    commands = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    setup = [c.strip() for c in commands if c.startswith("python3 -m venv")]
+    assert len(setup) == 2 and all("\n" not in c for c in setup)
+    assert "grep -m1 -- '-m pytest' README.md" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("folder", ["examples", "tests", "benchmarks"])
+def test_scripts_import_the_package_by_name(folder: str) -> None:
+    imports = ((p, n) for p in (ROOT / folder).rglob("*.py") for n in ast.walk(tree(p)) if isinstance(n, ast.ImportFrom))
+    assert [f"{p}:{n.lineno}" for p, n in imports if n.level] == []
