@@ -7,7 +7,7 @@ dtype, and float results of integers are float32. Broadcasting is explicit: axes
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,7 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, cast, const, node, reshape
+from ..ir.graph import Node, Op, Shape, cast, const, full, node, reshape
 
 Scalar = bool | int | float
 Operand = Node | Scalar
@@ -106,8 +106,12 @@ def to_dtype(x: Node, dtype: DType) -> Node:
 
 def full_like(x: Node, value: Scalar) -> Node:
     """A constant of x's dtype and shape."""
-    c = const(value, x.dtype)
-    return node(Op.EXPAND, (c,), tuple(enumerate(x.shape))) if x.shape else c
+    if value == 0 and str(value)[0] == "-":  # the cache cannot tell -0.0 from 0.0
+        return full(value, x.dtype, x.shape)
+    return _full(value, x.dtype, x.shape)
+
+
+_full = lru_cache(4096)(full)  # constants recur at every step
 
 
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:

@@ -54,6 +54,7 @@ float64 = DType("float64", "f", 64)
 
 ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
+SCALAR = {d: d.numpy.type for d in ALL}  # the NumPy type of one element
 
 
 def from_numpy(dtype: Any) -> DType | None:

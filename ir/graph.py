@@ -117,12 +117,19 @@ class Node:
         return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
 
 
-_interned: weakref.WeakValueDictionary[Any, Node] = weakref.WeakValueDictionary()
+class _Entry(weakref.ref[Node]):
+    """A weak reference to an interned Node that knows its key; a WeakValueDictionary does the same three times slower."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+_interned: dict[Any, _Entry] = {}
 _state = threading.local()
-_intern_lock = threading.Lock()
+_intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
 _ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
 _INSIDE = tuple(_ROOT + folder for folder in ("frontend/", "ir/", "codegen/", "runtime/", "nn/"))
-_internal_code: dict[Any, bool] = {}
+_is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 
 
 def user_site() -> Site | None:
@@ -132,12 +139,12 @@ def user_site() -> Site | None:
         return site
     frame = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        inside = _internal_code.get(code)
+        file = frame.f_code.co_filename
+        inside = _is_inside.get(file)
         if inside is None:
-            inside = _internal_code[code] = code.co_filename.startswith(_INSIDE)
+            inside = _is_inside[file] = file.startswith(_INSIDE)
         if not inside:
-            return (code.co_filename, frame.f_lineno)
+            return (file, frame.f_lineno)
         frame = frame.f_back  # type: ignore[assignment]
     return None
 
@@ -155,7 +162,8 @@ def provenance(site: Site | None) -> Iterator[None]:
 
 def _intern(op: Op, src: tuple[Node, ...], arg: Any, key_arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
     key = (op, key_arg, dtype, *map(id, src))
-    found = _interned.get(key)
+    entry = _interned.get(key)
+    found = None if entry is None else entry()
     if found is not None:
         return found
     if shape is None or dtype is None:
@@ -164,7 +172,19 @@ def _intern(op: Op, src: tuple[Node, ...], arg: Any, key_arg: Any, dtype: DType 
     n = object.__new__(Node)
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, user_site()
     with _intern_lock:
-        return _interned.setdefault(key, n)
+        entry = _interned.get(key)
+        found = None if entry is None else entry()
+        if found is not None:
+            return found
+        entry = _interned[key] = _Entry(n, _forget)
+        entry.key = key
+    return n
+
+
+def _forget(entry: _Entry) -> None:
+    with _intern_lock:
+        if _interned.get(entry.key) is entry:
+            del _interned[entry.key]
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
@@ -180,7 +200,7 @@ def const_key(value: float | int | bool, dtype: DType) -> Any:
 def const(value: float | int | bool, dtype: DType) -> Node:
     """A scalar constant, rounded to dtype."""
     if dtype.is_float:
-        value = float(dtype.numpy.type(value))
+        value = float(dt.SCALAR[dtype](value))
     elif dtype.kind == "b":
         value = bool(value)
     else:
@@ -251,27 +271,35 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
 
 
 def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
-    shape = src[0].shape
-    _require(all(s.shape == shape for s in src), op, f"shapes {[s.shape for s in src]}")
+    dtype, shape = src[0].dtype, src[0].shape
+    for s in src:
+        if s.shape != shape:
+            raise GraphError(f"{op.value}: shapes {[s.shape for s in src]}")
+    kinds = _KINDS.get(op)
+    if kinds is None:
+        return _infer_mixed(op, src, arg), shape
+    for s in src:
+        if s.dtype is not dtype:
+            raise GraphError(f"{op.value}: dtypes {[s.dtype.name for s in src]}")
+    if dtype.kind not in kinds:
+        raise GraphError(f"{op.value}: of {dtype.name}")
+    return dt.bool_ if op in COMPARE else dtype, shape
+
+
+def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
+    """The dtype of the ops whose operands have several."""
     if op is Op.WHERE:
         _require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
-        return src[1].dtype, shape
-    if op in (Op.CAST, Op.BITCAST):
-        _require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
-        return arg, shape
-    _require(all(s.dtype is src[0].dtype for s in src), op, f"dtypes {[s.dtype.name for s in src]}")
-    if op in COMPARE:
-        return dt.bool_, shape
-    kind = src[0].dtype.kind
-    if op in (Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.DIV, Op.POW):
-        _require(kind == "f", op, f"of {src[0].dtype.name}")
-    if op is Op.IDIV or op in (Op.SHL, Op.SHR):
-        _require(kind in "iu", op, f"of {src[0].dtype.name}")
-    if op in (Op.AND, Op.OR, Op.XOR):
-        _require(kind in "biu", op, f"of {src[0].dtype.name}")
-    if op in (Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX):
-        _require(kind != "b", op, "of bool")
-    return src[0].dtype, shape
+        return src[1].dtype
+    _require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
+    target: DType = arg
+    return target
+
+
+# the kinds of dtype that each op takes, all operands alike
+_KINDS = dict.fromkeys((Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.DIV, Op.POW), "f")
+_KINDS |= dict.fromkeys((Op.IDIV, Op.SHL, Op.SHR), "iu") | dict.fromkeys((Op.AND, Op.OR, Op.XOR), "biu")
+_KINDS |= dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX), "iuf") | dict.fromkeys(COMPARE, "biuf")
 
 
 def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:

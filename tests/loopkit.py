@@ -34,8 +34,8 @@ from weft.runtime.native import load_object
 __all__ = [
     "GLOBAL", "GRID", "LANES", "REG", "SCRATCH", "SERIAL", "UNROLL",
     "Alloc", "Buf", "Check", "For", "If", "Index", "Loops", "Op", "Param", "Range", "Reduce", "Store", "Value", "Var",
-    "argument", "check_kernel", "compiled", "const", "dt", "f32", "i64", "interpreted", "kernel", "lanes", "load", "op", "serial",
-    "unroll", "value_of", "var",
+    "argument", "check_kernel", "compiled", "const", "dt", "f32", "gemm_tile", "i64", "interpreted", "kernel", "lanes", "load",
+    "op", "serial", "unroll", "value_of", "var",
 ]  # fmt: skip
 f32, i64 = dt.float32, dt.int64
 CLEAR = (1 << 64) - 1
@@ -82,6 +82,16 @@ def unroll(v, *body, **more):
 def kernel(buffers, *body, chunk=None, params=(), name="k"):
     """One phase; `chunk` is its grid variable."""
     return Loops(name, tuple(buffers), tuple(params), [_loop(GRID, chunk or Var("g", 1), *body)])
+
+
+def gemm_tile(m, n, k, dtype=f32, k_unroll=1):
+    a, b, c = (argument(name, dtype) for name in "abc")
+    i, j, p, q = Var("i", m), Var("j", n), Var("p", k // k_unroll), Var("q", k_unroll)
+    acc, at = Buf("acc", dtype, m * n, REG), var(p) * k_unroll + var(q)
+    product = op(Op.MUL, load(a, var(i) * k + at), load(b, at * n + var(j)))
+    return kernel([a, b, c], Alloc(acc, 0.0),
+                  serial(p, unroll(q, unroll(i, lanes(j, Reduce(acc, var(i) * n + var(j), "add", product))))),
+                  unroll(i, lanes(j, Store(c, var(i) * n + var(j), load(acc, var(i) * n + var(j))))), name="tile")  # fmt: skip
 
 
 # ---------------------------------------------------------------- running

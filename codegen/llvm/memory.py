@@ -199,9 +199,16 @@ def _pointers(a: Access, stride: int | None) -> Val:
 # ---------------------------------------------------------------- stores
 
 
+def _live(fn: Function, buf: Buf, mask: Mask, group: int) -> Val | None:
+    """The lanes that are written: those behind the loop's end may be too where nothing ever looks at them."""
+    use = fn.plan.uses.get(buf)
+    unseen = buf.space == REG and use is not None and use.padded
+    return mask_value(fn.scope, mask, group) if unseen or _is_lanewise(fn, buf) else active(fn.scope, mask, group)
+
+
 def store(fn: Function, buf: Buf, index: Index, mask: Mask, value: Val, group: int) -> None:
     """buf[index] = value in every live lane."""
-    a = Access(fn, buf, index, group, active(fn.scope, mask, group), 0)
+    a = Access(fn, buf, index, group, _live(fn, buf, mask, group), 0)
     fn.writer.forget(buf)
     if _is_lanewise(fn, buf):
         _write_slot(a, _slot(fn, buf, index, group), _to_memory(a, fn.writer.splat(value, a.lanes)))
@@ -259,7 +266,7 @@ def _call_void(w: Writer, name: str, *args: Val) -> None:
 
 def reduce(fn: Function, buf: Buf, index: Index, op: str, mask: Mask, value: Val, update: Update, group: int) -> None:
     """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first."""
-    a = Access(fn, buf, index, group, active(fn.scope, mask, group), fn.writer.depth)
+    a = Access(fn, buf, index, group, _live(fn, buf, mask, group), fn.writer.depth)
     fn.writer.forget(buf)
     if fn.scope.lanes is None:
         _update_scalar(a, update)

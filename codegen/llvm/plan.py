@@ -17,11 +17,18 @@ STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
 
 @dataclass
 class Use:
-    """How LANES loops use a REG buffer: as an array sliced in vectors, or as partial sums {width: groups}."""
+    """How a REG buffer is used: as an array sliced in vectors, or as partial sums {width: groups}."""
 
     slice: int = 0
     op: str = ""
     partials: dict[int, int] = field(default_factory=dict)
+    extents: set[object] = field(default_factory=set)  # of the LANES loops that access it
+    aligned: bool = True  # every access is a whole slice
+
+    @property
+    def padded(self) -> bool:
+        """Whether what lies behind the end of a LANES loop is never looked at, so that tails need no masks."""
+        return self.aligned and len(self.extents) == 1
 
 
 @dataclass
@@ -69,38 +76,44 @@ def plan_phase(phase: For, target: Target) -> Plan:
     return plan
 
 
-def _visit(plan: Plan, body: list[Stmt], lanes: Var | None, inside: set[Buf]) -> None:
-    """`inside`: buffers allocated inside the LANES loop of `lanes`."""
+def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:
+    """`inside`: buffers allocated inside the LANES loop `lanes`."""
     for s in body:
         match s:
             case For() if s.kind == LANES:
-                _visit(plan, s.body, s.var, set())
+                _visit(plan, s.body, s, set())
             case For() | If():
                 _visit(plan, s.body, lanes, inside)
             case Alloc():
                 inside.add(s.buf)
-            case Store() | Reduce() if lanes:
-                _note_write(plan, s, lanes, inside)
-        if lanes:
-            _note_loads(plan, s, lanes)
+            case Reduce() if lanes and s.buf.space == REG and s.buf not in inside and not _moves(plan, s.index, lanes.var):
+                _note_partial_sums(plan, s, lanes.var)
+        for buf, index in _accesses(s):
+            if buf.space == REG:
+                _note_access(plan, buf, index, lanes)
 
 
-def _note_write(plan: Plan, s: Store | Reduce, lanes: Var, inside: set[Buf]) -> None:
-    if s.buf.space != REG or s.buf in inside:
+def _accesses(s: Stmt) -> list[tuple[Buf, Index]]:
+    loads = [(n.arg[0], n.arg[1]) for n in postorder(roots(s)) if n.op is Op.LOAD]
+    return [*loads, (s.buf, s.index)] if isinstance(s, Store | Reduce) else loads
+
+
+def _note_partial_sums(plan: Plan, s: Reduce, lanes: Var) -> None:
+    use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes]
+    use.op = s.op
+    use.partials[w] = max(use.partials.get(w, 1), plan.groups[lanes])
+
+
+def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:
+    use = plan.uses.setdefault(buf, Use())
+    if lanes is None or not _moves(plan, index, lanes.var):
+        use.aligned = False
         return
-    use = plan.uses.setdefault(s.buf, Use())
-    if _moves(plan, s.index, lanes):
-        use.slice = use.slice or plan.widths[lanes]
-    elif isinstance(s, Reduce):
-        use.op, w = s.op, plan.widths[lanes]
-        use.partials[w] = max(use.partials.get(w, 1), plan.groups[lanes])
-
-
-def _note_loads(plan: Plan, s: Stmt, lanes: Var) -> None:
-    for n in postorder(roots(s)):
-        if n.op is Op.LOAD and n.arg[0].space == REG and _moves(plan, n.arg[1], lanes):
-            use = plan.uses.setdefault(n.arg[0], Use())
-            use.slice = use.slice or plan.widths[lanes]
+    w = plan.widths[lanes.var]
+    use.slice = use.slice or w
+    use.extents.add((lanes.extent, lanes.total, lanes.base))
+    rest = index - Index({lanes.var: 1})
+    use.aligned &= use.slice == w and rest.const % w == 0 and all(c % w == 0 for _, c in rest.terms) and lanes.extent != 1
 
 
 def _moves(plan: Plan, index: Index, lanes: Var) -> bool:
