@@ -1,11 +1,13 @@
-"""Bounds checks of gathers and scatters. In: a Graph. Out: which index Nodes to check, when, and what a failure reports."""
+"""Bounds checks of gathers and scatters. In: a Graph. Out: which index Nodes to check, when, what a failure reports, and the
+Graph with late indices clamped: a kernel that computes and uses one reads no foreign memory before its check has run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..ir.graph import ELEMENTWISE, HINTS, LEAVES, VIEWS, Node, Op, toposort
+from ..ir import dtype as dt
+from ..ir.graph import ELEMENTWISE, HINTS, LEAVES, VIEWS, Node, Op, full, node, rebuild, toposort
 from ..ir.index import Index
 from ..ir.kernel import resolve
 from ..ir.program import CheckSite
@@ -38,6 +40,27 @@ def find_checks(roots: Iterable[Node]) -> Checks:
             late_sites.append(site)
     found.sites = early_sites + late_sites
     return found
+
+
+def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
+    """The Graph with every index of a late check clamped where it is used; `checks` then names the new Nodes."""
+    roots = list(roots)
+    late = set(checks.late)
+    done: dict[Node, Node] = {}
+    for n in toposort([*roots, *(n for n, _ in checks.late)]):
+        src = [done[s] for s in n.src]
+        if late and n.op in (Op.GATHER, Op.SCATTER):
+            extents = [n.src[0].shape[a] for a in n.arg] if n.op is Op.GATHER else [n.arg[1][a] for a in n.arg[0]]
+            src[1:] = [_clamped(new, e) if (old, e) in late else new for old, new, e in zip(n.src[1:], src[1:], extents, strict=True)]
+        done[n] = rebuild(n, tuple(src)) if src else n
+    checks.late = [(done[n], extent) for n, extent in checks.late]
+    return [done[r] for r in roots]
+
+
+def _clamped(index: Node, extent: int) -> Node:
+    low, high = full(0, dt.int64, index.shape), full(extent - 1, dt.int64, index.shape)
+    above = node(Op.WHERE, (node(Op.LT, (index, low)), low, index))
+    return node(Op.WHERE, (node(Op.LT, (high, above)), high, above))
 
 
 def _indices(order: list[Node]) -> list[tuple[Node, Node, int, int]]:

@@ -220,9 +220,12 @@ class _Task:
             cut = self.tiles % s.task_tiles != 0
             out.append(For(tile, s.task_tiles, SERIAL, body, base=self.first_tile if cut else Index(), total=self.tiles if cut else None))
         if self.rest_rows:
-            rest = self._tile(Index(const=self.tiles * s.tile_rows) - self.first_tile * s.tile_rows, self.rest_rows)
-            out.append(self._in_last_part(rest))
+            out.append(self._in_last_part(self._tile(Index(const=self._rest_in_block()), self.rest_rows)))
         return out
+
+    def _rest_in_block(self) -> int:
+        """The rows of whole tiles in the last part: behind them stands the rest."""
+        return (self.tiles - (self.shape[-3] - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _in_last_part(self, body: list[Stmt]) -> Stmt:
         last = self.shape[-3] - 1
@@ -281,7 +284,7 @@ class _Task:
         s = self.s
         row, line, lane = Var("row", self.rest_rows), Var("line", s.lane_rows), Var("l", s.line)
         at, position = self._block_lane(line, lane)
-        in_block = Index(const=whole) - self.first_tile * s.tile_rows + var(row)
+        in_block = var(row) + self._rest_in_block()
         by = self.batch | self._row_by(var(row) + whole) | self._lane_by(at, var(lane))
         done = load(self.sums, in_block * s.block + position)
         writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]

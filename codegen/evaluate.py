@@ -15,7 +15,7 @@ from ..ir.index import Index, Mask, Range, Value, mask_of
 from ..ir.kernel import resolve
 from ..ir.loop import Buf
 
-Key = tuple[Node, tuple[Index, ...]]
+Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
 
 
 @dataclass(frozen=True)
@@ -83,8 +83,8 @@ class Evaluator:
         base, at, mask = self._resolve(n, list(index))
         if base.op is not Op.GATHER and base in self.places and self.local(base, at) is None:
             return self._load(base, at, mask)
-        self._evaluate((base, at))
-        return where_mask(mask, self.memo[base, at])
+        self._evaluate((base, at, mask))
+        return where_mask(mask, self.memo[base, at, mask])
 
     def _resolve(self, n: Node, index: list[Index]) -> tuple[Node, tuple[Index, ...], Mask]:
         base, at, ranges = resolve(n, index)
@@ -111,12 +111,12 @@ class Evaluator:
 
     def _step(self, key: Key) -> list[Key]:
         """Computes memo[key], or returns what must be evaluated first."""
-        n, at = key
+        n, at, guard = key
         found = self.local(n, at)
         if found is not None:
             self.memo[key] = found
         elif n in self.places:
-            self.memo[key] = self._load(n, at, ())
+            self.memo[key] = self._load(n, at, guard)
         elif n.op is Op.CONST:
             self.memo[key] = n
         elif n.op is Op.IOTA:
@@ -128,36 +128,38 @@ class Evaluator:
             return self._elementwise(key)
         return []
 
-    def _operands(self, sources: Sequence[Node], at: tuple[Index, ...]) -> tuple[list[Node], list[Key]]:
+    def _operands(self, sources: Sequence[Node], at: tuple[Index, ...], guard: Mask) -> tuple[list[Node], list[Key]]:
+        """Values of the sources; every load below keeps the guard, so that nothing outside of a padded value is read."""
         values, missing = [], []
         for s in sources:
             base, index, mask = self._resolve(s, list(at))
+            both = mask_of([*guard, *mask])
             if base in self.places and self.local(base, index) is None:
-                values.append(self._load(base, index, mask))
-            elif (base, index) in self.memo:
-                values.append(where_mask(mask, self.memo[base, index]))
+                values.append(self._load(base, index, both))
+            elif (base, index, both) in self.memo:
+                values.append(where_mask(mask, self.memo[base, index, both]))
             else:
-                missing.append((base, index))
+                missing.append((base, index, both))
         return values, missing
 
     def _elementwise(self, key: Key) -> list[Key]:
-        n, at = key
-        values, missing = self._operands(n.src, at)
+        n, at, guard = key
+        values, missing = self._operands(n.src, at, guard)
         if not missing:
             self.memo[key] = fold(n, values)
         return missing
 
     def _gather(self, key: Key) -> list[Key]:
-        n, at = key
+        n, at, guard = key
         ndim = n.src[1].ndim
-        indices, missing = self._operands(n.src[1:], at[:ndim])
+        indices, missing = self._operands(n.src[1:], at[:ndim], guard)
         if missing:
             return missing
         rest = iter(at[ndim:])
         chosen = dict(zip(n.arg, indices, strict=True))
         x = n.src[0]
         where = [as_index(chosen[a], d) if a in chosen else next(rest) for a, d in enumerate(x.shape)]
-        values, missing = self._operands([x], tuple(where))
+        values, missing = self._operands([x], tuple(where), guard)
         if not missing:
             self.memo[key] = values[0]
         return missing

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import options
-from ..codegen.checks import Checks, find_checks
+from ..codegen.checks import Checks, clamp_late, find_checks
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
 from ..codegen.lowering import LoweredProgram, Settings, lower_all
@@ -63,6 +63,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     simplified = simplify(graph)
     prepared = distinct(prepare(merge_sums(simplified)))
     checks = find_checks(prepared)
+    prepared = clamp_late(prepared, checks)
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
     lowered = lower_all(fused, checks, strides, settings)

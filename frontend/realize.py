@@ -78,10 +78,11 @@ def _realize(targets: list[Tensor]) -> None:
     if targets and all(_attach_view(t) for t in targets):
         return
     waiting = state.take_pending()
-    initial = [t for t in waiting if t.node.arg.previous is None]
+    initial = state.first_versions(waiting)
     try:
-        if initial and len(initial) < len({id(t) for t in (*waiting, *targets)}):
+        if initial and {*map(id, initial)} != {*map(id, _flat([waiting, targets]))}:
             _compute(initial)  # in a program of their own, so that the first training step is like all others
+            state.forget_first_versions(waiting)
     except BaseException:
         state.wait_again(waiting)
         raise
@@ -296,7 +297,7 @@ def _commit(t: Tensor, old: weakref.ref[Node] | None, stored: Storage) -> None:
     t._storage = stored
     n = None if old is None else old()
     if old is None:
-        t.node.arg.storage, t.node.arg.previous = stored, None
+        t.node.arg.storage, t.node.arg.previous, t.node.arg.is_initial = stored, None, False
     elif n is None:
         t.node.arg.storage = stored
     else:

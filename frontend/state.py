@@ -56,6 +56,7 @@ def become_leaf(tensor: Any) -> None:
     stored = tensor._stored()
     if stored is None:
         tensor.node = storage.defined_leaf(tensor.node)
+        tensor.node.arg.is_initial = True
         pending.append(weakref.ref(tensor))
     else:
         tensor.node = storage.leaf(stored)
@@ -71,11 +72,33 @@ def assign(tensor: Any, value: Node) -> None:
     arg: Leaf = new.arg
     if old.op is Op.INPUT:
         arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
+        arg.awaits = _first_version(old) if stored is None else None
         _cut_dependents(old.arg, tensor)
     tensor.node, tensor._storage = new, None
     if tensor._requires_grad:
         own(tensor)
     pending.append(weakref.ref(tensor))
+
+
+def _first_version(old: Node) -> Any:
+    from .tensor import wrap
+
+    return wrap(old) if old.arg.is_initial else old.arg.awaits
+
+
+def first_versions(waiting: list[Any]) -> list[Any]:
+    """The Tensors among (or behind) the waiting ones whose first value is not computed."""
+    found = [t if t.node.arg.is_initial else t.node.arg.awaits for t in waiting]
+    return [t for t in found if t is not None]
+
+
+def forget_first_versions(waiting: list[Any]) -> None:
+    """After those are computed: they are versions to replace, like any other."""
+    for t in waiting:
+        arg: Leaf = t.node.arg
+        if arg.awaits is not None:
+            arg.previous = (weakref.ref(arg.awaits.node), arg.awaits._stored())
+            arg.awaits = None
 
 
 def _cut_dependents(replaced: Leaf, tensor: Any) -> None:
@@ -100,10 +123,10 @@ def described(tensor: Any) -> str:
 
 
 def take_pending() -> list[Any]:
-    """The Tensors with a pending value, each once; the list is emptied."""
-    alive = {id(t): t for ref in pending if (t := ref()) is not None}
+    """The Tensors with a pending value, each once, in the order of their last assign; the list is emptied."""
+    alive = {id(t): t for ref in reversed(pending) if (t := ref()) is not None}
     pending.clear()
-    return [t for t in alive.values() if t.node.op is Op.INPUT and t.node.arg.definition is not None]
+    return [t for t in reversed(alive.values()) if t.node.op is Op.INPUT and t.node.arg.definition is not None]
 
 
 def wait_again(tensors: list[Any]) -> None:

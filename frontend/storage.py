@@ -64,7 +64,7 @@ class Storage:
 class Leaf:
     """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""
 
-    __slots__ = ("definition", "dependents", "owner", "previous", "serial", "storage")
+    __slots__ = ("awaits", "definition", "dependents", "is_initial", "owner", "previous", "serial", "storage")
 
     def __init__(self, storage: Storage | None, definition: Node | None = None) -> None:
         self.serial = next(_serials)
@@ -72,6 +72,8 @@ class Leaf:
         self.definition = definition
         self.owner: weakref.ref[Any] | None = None  # the Tensor that collects gradients here
         self.previous: tuple[weakref.ref[Node], Storage] | None = None  # the version that an assign replaces
+        self.is_initial = False  # the definition is a first value, not the next version of one
+        self.awaits: Any = None  # a Tensor of the first version, where that is not computed either
         self.dependents: list[weakref.ref[Any]] = []  # computed Tensors whose history reaches this Leaf
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from ..frontend import ops
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
 from ..ir.dtype import DType
+from ..ir.graph import provenance, user_site
 
 
 class Scalar(Protocol):
@@ -50,7 +51,7 @@ class Optimizer:
         """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it."""
         scalar: Scalar = cache(lambda name, value, dtype: ops.tensor(value, dtype))
         updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
-        with no_grad():
+        with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for i, p, grad in updated:
                 self.update(p, grad, self.state[i], self.steps[i] + 1, scalar)
         ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
@@ -105,13 +106,13 @@ class Adam(Optimizer):
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
         beta1, beta2 = self.betas
-        rate, correction = self.lr / (1.0 - beta1**step), sqrt(1.0 - beta2**step)
+        correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
+        rate = self.lr * correction / (1.0 - beta1**step)
         if self.weight_decay:
             grad = grad + scalar("weight_decay", self.weight_decay, p.dtype) * p
-        mean = scalar("beta1", beta1, p.dtype) * state["mean"] + scalar("1 - beta1", 1.0 - beta1, p.dtype) * grad
-        square = scalar("beta2", beta2, p.dtype) * state["square"] + scalar("1 - beta2", 1.0 - beta2, p.dtype) * (grad * grad)
-        root = square.sqrt() / scalar("correction", correction, p.dtype) + scalar("eps", self.eps, p.dtype)
-        p.assign(p - scalar("rate", rate, p.dtype) * mean / root)
+        mean = state["mean"] + scalar("1 - beta1", 1.0 - beta1, p.dtype) * (grad - state["mean"])
+        square = state["square"] + scalar("1 - beta2", 1.0 - beta2, p.dtype) * (grad * grad - state["square"])
+        p.assign(p - scalar("rate", rate, p.dtype) * mean / (square.sqrt() + scalar("eps", self.eps * correction, p.dtype)))
         state["mean"].assign(mean)
         state["square"].assign(square)
 
