@@ -1,6 +1,7 @@
 """Runs Loops an element at a time: the meaning of the language. In: Loops, flat arrays, params. Out: failed checks.
 
-A lane loop is a loop, an accumulator an array, a Reduce one combination. Arrays are changed in place.
+A lane loop is a loop, an accumulator an array, a Reduce one combination. Arrays are changed in place. The value of a
+statement is computed whether its mask holds or not: a LOAD that may lie outside its buffer needs a mask of its own.
 """
 
 from __future__ import annotations
@@ -50,9 +51,10 @@ class _Machine:
                         self.body(inside)
                 case Alloc(buf, init):
                     self.memory[buf] = np.full(buf.size, 0 if init is None else init, buf.dtype.numpy)
-                case Store(buf, index, value, mask):
+                case Store(buf, index, node, mask):
+                    value = self.value(node)
                     if self.holds(mask):
-                        self.memory[buf][self.at(index)] = self.value(value)
+                        self.memory[buf][self.place(buf, index)] = value
                 case Reduce():
                     self.reduce(s)
                 case Check():
@@ -68,9 +70,10 @@ class _Machine:
         return e if isinstance(e, int) else self.params[e.name]
 
     def reduce(self, s: Reduce) -> None:
+        value = self.value(s.value)
         if self.holds(s.mask):
-            array, i = self.memory[s.buf], self.at(s.index)
-            array[i] = _REDUCTIONS[s.op](array.dtype.type(array[i]), self.value(s.value))
+            array, i = self.memory[s.buf], self.place(s.buf, s.index)
+            array[i] = _REDUCTIONS[s.op](array.dtype.type(array[i]), value)
 
     def check(self, s: Check) -> None:
         value = int(self.value(s.index))
@@ -81,6 +84,13 @@ class _Machine:
 
     def holds(self, mask: Mask) -> bool:
         return all(r.lo <= self.at(r.index) < r.hi for r in mask)
+
+    def place(self, buf: Buf, index: Index) -> int:
+        """An element's position; machine code would read or write foreign memory where this raises."""
+        at, size = self.at(index), len(self.memory[buf])
+        if not 0 <= at < size:
+            raise IndexError(f"{buf}[{index}]: {at} is outside 0..{size}")
+        return at
 
     def at(self, index: Index) -> int:
         return index.const + sum(c * self.term(t) for t, c in index.terms)
@@ -114,7 +124,7 @@ class _Machine:
                 return np.int64(self.at(n.arg))
             case Op.LOAD:
                 buf, index, mask = n.arg
-                return self.memory[buf][self.at(index)] if self.holds(mask) else scalar(0)
+                return self.memory[buf][self.place(buf, index)] if self.holds(mask) else scalar(0)
             case Op.CAST:
                 return cast(src[0], n.dtype)
             case Op.BITCAST:

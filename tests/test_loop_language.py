@@ -221,6 +221,12 @@ def test_interpreter_runs_every_chunk_and_collects_failures():
     assert result.tolist() == [1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 0, 0]
 
 
+def test_interpreter_refuses_to_leave_a_buffer_even_for_a_masked_store():
+    outside = kernel([x, y], serial(i, Store(y, var(i), load(x, i), (Range(var(i), 0, 4),))))
+    with pytest.raises(IndexError, match="4 is outside"):
+        interpreted(outside, [np.zeros(4, np.float32), np.zeros(8, np.float32)])
+
+
 def test_walks_look_inside_indices():
     idx = argument("idx", i64)
     n = load(x, Index({Value(load(idx, i), 5): 1}))

@@ -1,0 +1,161 @@
+"""Views, joins and indexing of Tensors against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import weft as wf
+
+X = np.arange(2 * 3 * 4, dtype="float32").reshape(2, 3, 4)
+
+
+def same(got: wf.Tensor, expected: np.ndarray) -> None:
+    assert got.shape == expected.shape
+    np.testing.assert_array_equal(got.numpy(), expected)
+    np.testing.assert_array_equal((got * 2 + 1).numpy(), expected * 2 + 1)  # the same view inside a program
+
+
+VIEWS = {
+    "reshape": (lambda t: t.reshape(4, -1), lambda x: x.reshape(4, -1)),
+    "view": (lambda t: t.view((6, 4)), lambda x: x.reshape(6, 4)),
+    "permute": (lambda t: t.permute(2, 0, 1), lambda x: x.transpose(2, 0, 1)),
+    "permute_negative": (lambda t: t.permute((-1, 0, 1)), lambda x: x.transpose(2, 0, 1)),
+    "T": (lambda t: t.T, lambda x: x.T),
+    "mT": (lambda t: t.mT, lambda x: x.swapaxes(1, 2)),
+    "transpose_two": (lambda t: t.transpose(-1, 0), lambda x: x.swapaxes(2, 0)),
+    "moveaxis": (lambda t: t.moveaxis(0, -1), lambda x: np.moveaxis(x, 0, -1)),
+    "expand": (lambda t: t.unsqueeze(1).expand(-1, 5, -1, -1), lambda x: np.broadcast_to(x[:, None], (2, 5, 3, 4))),
+    "broadcast_to": (lambda t: t.broadcast_to((2, 2, 3, 4)), lambda x: np.broadcast_to(x, (2, 2, 3, 4))),
+    "unsqueeze": (lambda t: t.unsqueeze((0, -1)), lambda x: x[None, ..., None]),
+    "squeeze": (lambda t: t.unsqueeze(1).squeeze(1), lambda x: x),
+    "squeeze_all": (lambda t: t[:1, :, :1].squeeze(), lambda x: x[0, :, 0]),
+    "flatten": (lambda t: t.flatten(), lambda x: x.reshape(-1)),
+    "flatten_from": (lambda t: t.flatten(1), lambda x: x.reshape(2, 12)),
+    "flip": (lambda t: t.flip((0, -1)), lambda x: x[::-1, :, ::-1]),
+    "flip_all": (lambda t: t.flip(), lambda x: x[::-1, ::-1, ::-1]),
+    "pad": (lambda t: t.pad(((0, 0), (1, 2), (3, 0))), lambda x: np.pad(x, ((0, 0), (1, 2), (3, 0)))),
+    "pad_value": (lambda t: t.pad(1, -np.inf), lambda x: np.pad(x, 1, constant_values=-np.inf)),
+    "pad_pair": (lambda t: t.pad((1, 2), 5.0), lambda x: np.pad(x, (1, 2), constant_values=5)),
+    "repeat": (lambda t: t.repeat(2, 1, 3), lambda x: np.tile(x, (2, 1, 3))),
+    "repeat_more": (lambda t: t.repeat(2, 1, 2, 1), lambda x: np.tile(x, (2, 1, 2, 1))),
+    "chain": (lambda t: t.permute(2, 0, 1).reshape(4, 6)[1:3].T, lambda x: x.transpose(2, 0, 1).reshape(4, 6)[1:3].T),
+    "contiguous": (lambda t: t.T.contiguous(), lambda x: x.T),
+    "tril": (lambda t: wf.tril(t, 1), lambda x: np.tril(x, 1)),
+    "triu": (lambda t: wf.triu(t), np.triu),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_views(name: str) -> None:
+    ours, numpys = VIEWS[name]
+    same(ours(wf.tensor(X)), numpys(X))
+    same(ours(wf.tensor(X) + 1), numpys(X + 1))  # of a value that is not in memory
+
+
+KEYS = [0, -1, slice(1, None), (0, 1, 2), (..., -1), (slice(None), 1), (None, 0, ..., None), slice(None, None, -1), slice(None, None, 2),
+        (slice(None), slice(None, None, -2), slice(3, 0, -1)), (slice(5, 9),), (slice(2, 1), 0), (..., None), (slice(-2, None), slice(-1, -3, -1)),
+        (), Ellipsis]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+def test_basic_indexing(key: object) -> None:
+    same(wf.tensor(X)[key], np.asarray(X[key]))
+    same((wf.tensor(X) + 1)[key], np.asarray((X + 1)[key]))
+
+
+I, J = np.array([1, 0, -1, 1]), np.array([[2, -1], [0, 0]])
+ARRAY_KEYS = [(I,), (slice(None), J), (..., I), (I, slice(None), I), (0, slice(None), I), (slice(None), 1, I), (J[0], J), (None, I, 1),
+              (slice(None), slice(0, 2), I), (np.array(1),), (slice(None, None, -1), I)]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", ARRAY_KEYS, ids=str)
+def test_integer_array_indexing(key: tuple) -> None:
+    ours = tuple(wf.tensor(k) if isinstance(k, np.ndarray) else k for k in key)
+    same(wf.tensor(X)[ours], np.asarray(X[key]))
+    same(wf.tensor(X)[key], np.asarray(X[key]))
+
+
+def test_a_list_indexes_like_an_array() -> None:
+    same(wf.tensor(X)[[0, 1, 0]], X[[0, 1, 0]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1])
+def test_take(axis: int | None) -> None:
+    same(wf.take(wf.tensor(X), wf.tensor(J % 2), axis), np.take(X, J % 2, axis))
+
+
+def test_take_along_axis() -> None:
+    i = np.argsort(-X, axis=2)[:, :2, :1]
+    same(wf.take_along_axis(wf.tensor(X), wf.tensor(i), 2), np.take_along_axis(X[:, :2], i, 2))
+
+
+def test_gather_and_scatter_add_are_adjoint() -> None:
+    rows, columns = wf.tensor([0, 1, 1]), wf.tensor([2, 0, 0])
+    same(wf.gather(wf.tensor(X), (rows, columns), (0, 1)), X[[0, 1, 1], [2, 0, 0]])
+    expected = X.copy()
+    np.add.at(expected, ([0, 1, 1], [2, 0, 0]), 1.0)
+    same(wf.scatter_add(wf.tensor(X), (rows, columns), wf.ones(3, 4), (0, 1)), expected)
+
+
+def test_join_and_split() -> None:
+    parts = [X, X[:, :1] + 100, X[:, :2] * -1]
+    same(wf.concat([wf.tensor(p) for p in parts], axis=1), np.concatenate(parts, 1))
+    same(wf.concat([wf.tensor(X)], axis=-1), X)
+    same(wf.concat([wf.zeros(0, 2), wf.ones(1, 2)]), np.ones((1, 2)))
+    same(wf.stack([wf.tensor(X), wf.tensor(-X)], axis=2), np.stack([X, -X], 2))
+    assert wf.concat([wf.ones(1, dtype="int32"), wf.ones(1)]).dtype is wf.float32
+    assert np.signbit(wf.concat([wf.tensor([-0.0]), wf.tensor([-0.0])]).numpy()).all()
+    pieces = wf.tensor(X).split(2, axis=1)
+    assert [p.shape for p in pieces] == [(2, 2, 4), (2, 1, 4)]
+    same(wf.concat(pieces, 1), X)
+    same(wf.split(wf.tensor(X), [1, 3], axis=-1)[1], X[..., 1:])
+
+
+def test_window() -> None:
+    x = np.arange(20.0).reshape(2, 10)
+    got = wf.window(wf.tensor(x), 1, 3, stride=2, dilation=2)
+    expected = np.stack([x[:, o * 2 : o * 2 + 5 : 2] for o in range(3)], 1)
+    same(got, expected)
+
+
+SETTERS = [(0, 5.0), ((slice(None), 1), [1, 2, 3, 4]), ((..., slice(None, None, -2)), 7), (slice(1, 2), X[:1]), ((1, 2, 3), 9), (slice(2, 1), 3)]
+
+
+@pytest.mark.parametrize(("key", "value"), SETTERS, ids=str)
+def test_assignment_to_a_view(key: object, value: object) -> None:
+    t, expected = wf.tensor(X), X.copy()
+    before = t + 0
+    t[key] = value
+    expected[key] = value
+    same(t, expected)
+    same(before, X)
+
+
+def test_assignment_by_mask() -> None:
+    t, expected = wf.tensor(X), X.copy()
+    t[t > 10] = -1.0
+    expected[expected > 10] = -1
+    same(t, expected)
+
+
+def test_iteration_and_len() -> None:
+    t = wf.tensor(X)
+    assert len(t) == 2 and [row.shape for row in t] == [(3, 4)] * 2
+    a, b = t
+    same(b, X[1])
+    with pytest.raises(TypeError):
+        len(wf.tensor(1.0))
+
+
+def test_views_of_memory_are_free() -> None:
+    from weft.frontend.realize import statistics
+
+    t = wf.tensor(X)
+    before = statistics["runs"]
+    v = t[1:, ::2].T.reshape(4, 2)[1:3]
+    assert v.realize().strides == (1, 8) or v.numpy() is not None
+    w = t[1, :, 1:3].realize()
+    assert w.strides == (4, 1) and not w.is_contiguous() and np.shares_memory(w.numpy(), t.numpy())
+    assert statistics["runs"] - before <= 1
+    assert w.contiguous().realize().strides == (2, 1)
+    np.testing.assert_array_equal(w.contiguous().numpy(), X[1, :, 1:3])

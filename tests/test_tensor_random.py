@@ -1,0 +1,97 @@
+"""Random Tensors: known answers of Philox, determinism, distributions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import weft as wf
+from weft.frontend import philox
+from weft.frontend.tensor import wrap
+from weft.ir import dtype as dt
+from weft.ir.graph import const
+
+ONES = 0xFFFFFFFF
+# kat_vectors of Random123 1.14: philox4x32 10
+KNOWN = [
+    ((0, 0, 0, 0), (0, 0), (0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)),
+    ((ONES,) * 4, (ONES,) * 2, (0x408F276D, 0x41C83B0E, 0xA20BC7C6, 0x6D5451FD)),
+    ((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), (0xA4093822, 0x299F31D0), (0xD16CFE09, 0x94FDCCEB, 0x5001E420, 0x24126EA1)),
+]
+
+
+@pytest.mark.parametrize(("counter", "key", "expected"), KNOWN)
+def test_known_answers(counter: tuple, key: tuple, expected: tuple) -> None:
+    words = philox.philox(tuple(const(c, dt.uint64) for c in counter), tuple(const(k, dt.uint64) for k in key))
+    assert tuple(wrap(w).item() for w in words) == expected
+
+
+def reference(count: int, key: int, draw: int) -> np.ndarray:
+    """The four words of each element, in Python integers."""
+    rows = []
+    for e in range(count):
+        c, k = [e & ONES, e >> 32, draw & ONES, draw >> 32], [key & ONES, key >> 32]
+        for _ in range(10):
+            p, q = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+            c = [(q >> 32) ^ c[1] ^ k[0], q & ONES, (p >> 32) ^ c[3] ^ k[1], p & ONES]
+            k = [(k[0] + 0x9E3779B9) & ONES, (k[1] + 0xBB67AE85) & ONES]
+        rows.append(c)
+    return np.array(rows, "uint64")
+
+
+def test_uniforms_are_a_function_of_key_draw_and_position() -> None:
+    wf.manual_seed((5 << 32) + 7)
+    first, second = wf.rand(9), wf.rand(3, 3, dtype="float64")
+    words = reference(9, (5 << 32) + 7, 0)
+    assert first.numpy().tolist() == ((words[:, 0] >> np.uint64(8)).astype("float64") * 2.0**-24).tolist()
+    words = reference(9, (5 << 32) + 7, 1)
+    bits = (words[:, 0] | (words[:, 1] << np.uint64(32))) >> np.uint64(11)
+    assert second.numpy().ravel().tolist() == (bits.astype("float64") * 2.0**-53).tolist()
+
+
+def test_seeding_repeats_and_draws_differ() -> None:
+    wf.manual_seed(3)
+    a, b = wf.rand(5), wf.rand(5)
+    a2 = a.numpy().copy()
+    wf.manual_seed(3)
+    assert wf.rand(5).tolist() == a2.tolist() != b.tolist()
+    assert a.tolist() == a2.tolist()  # a Tensor does not change
+
+
+def test_drawing_again_compiles_nothing() -> None:
+    from weft.frontend.realize import statistics
+
+    wf.rand(7).realize()
+    built = statistics["built"]
+    for seed in range(3):
+        wf.manual_seed(seed)
+        (wf.rand(7)).realize()
+        wf.rand(7).realize()
+    assert statistics["built"] == built
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_moments(dtype: str) -> None:
+    wf.manual_seed(0)
+    n = 40_000
+    u, z = wf.rand(n, dtype=dtype).numpy().astype("float64"), wf.randn(n, dtype=dtype).numpy().astype("float64")
+    assert 0 <= u.min() and u.max() < 1
+    assert abs(u.mean() - 0.5) < 4 * np.sqrt(1 / 12 / n) and abs(u.var() - 1 / 12) < 2e-3
+    assert abs(z.mean()) < 4 / np.sqrt(n) and abs(z.var() - 1) < 4 * np.sqrt(2 / n) and abs((z**3).mean()) < 0.08
+    assert abs((z**4).mean() - 3) < 0.2 and np.isfinite(z).all() and 3.5 < np.abs(z).max() < 6.5
+    counts = np.histogram(u, 20, (0, 1))[0]
+    assert ((counts - n / 20) ** 2 / (n / 20)).sum() < 50
+
+
+@pytest.mark.parametrize(("low", "high"), [(0, 6), (-3, 4), (0, 1 << 40), (5, 6)])
+def test_whole_numbers(low: int, high: int) -> None:
+    wf.manual_seed(1)
+    x = wf.randint(low, high, (6000,)).numpy()
+    assert x.dtype == np.int64 and low <= x.min() and x.max() < high
+    assert abs(x.mean() - (low + high - 1) / 2) <= 4 * (high - low) / np.sqrt(12 * 6000)
+    assert wf.randint(4, shape=3, dtype="uint8").dtype is wf.uint8
+
+
+def test_uniform_and_normal_take_their_parameters() -> None:
+    wf.manual_seed(0)
+    u, z = wf.uniform(2.0, 3.0, (5000,)).numpy(), wf.normal(10.0, 0.1, (5000,)).numpy()
+    assert 2 <= u.min() and u.max() <= 3 and abs(z.mean() - 10) < 0.01 and abs(z.std() - 0.1) < 0.01
