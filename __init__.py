@@ -10,6 +10,7 @@ from typing import Any
 
 from . import errors
 from .frontend import ops as _ops
+from .frontend.explain import dump, explain
 from .frontend.grad import (
     check_grad,
     enable_grad,
@@ -28,7 +29,7 @@ __version__ = "0.1.0"
 _LAZY = ("codegen", "frontend", "ir", "nn", "options", "runtime")
 
 __all__ = [
-    "DType", "__version__", "bool_", "check_grad", "devices", "enable_grad", "errors", "float32", "float64", "grad",
+    "DType", "__version__", "bool_", "check_grad", "devices", "dump", "enable_grad", "errors", "explain", "float32", "float64", "grad",
     "hessian_vector_product", "int16", "int32", "int64", "int8", "jvp", "no_grad", "uint16", "uint32", "uint64", "uint8",
     "value_and_grad", "vjp",
 ]  # fmt: skip

@@ -75,6 +75,7 @@ class StageBuilder:
         self.unit = {u.node: u for u in kernel.units}
         self.level = self._levels()
         self.needed = self._needed()
+        self.total = self._totals()
         reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE]
         space = REG if frame.lanes == 1 else SCRATCH
         self.accs = {n: Buf(f"{n.arg[0]}{i}", n.dtype, frame.lanes, space) for i, n in enumerate(reduces)}
@@ -162,13 +163,10 @@ class StageBuilder:
 
     def _save_expensive(self, number: int, loops: dict[Signature, RowLoop]) -> None:
         """Keeps costly row values for the stages that follow, as long as the row fits."""
-        for u in self.kernel.units:
-            if cost(u.node) < EXPENSIVE or u.node.op not in ELEMENTWISE or u.node in self.saved:
-                continue
+        for u in self._frontier(number):
             signature, by = self._inner(u)
             size = prod(signature) * u.node.dtype.itemsize
-            later = number in self.needed[u.node] and max(self.needed[u.node]) > number
-            if not later or signature not in loops or size > self.frame.scratch_bytes:
+            if signature not in loops or size > self.frame.scratch_bytes:
                 continue
             at = self._position(u, by)
             axes = loops[signature].axes
@@ -177,3 +175,26 @@ class StageBuilder:
             loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
             self.frame.scratch_bytes -= size
             self.saved[u.node] = (buf, tuple(at), position)
+
+    def _frontier(self, number: int) -> list[Unit]:
+        """Costly maps computed in this stage that later stages read directly: what they are made of need not be kept."""
+        wanted, found = set[Node](), []
+        for u in reversed(self.kernel.units):
+            stages = self.needed[u.node] if u.node.op is not Op.REDUCE else {self.level[u.node]}
+            root = u.node.op is Op.REDUCE or u.node in self.kernel.outputs
+            if max(stages, default=0) <= number or not (root or u.node in wanted):
+                continue
+            keep = u.node.op in ELEMENTWISE and number in stages and self.total[u.node] >= EXPENSIVE
+            if keep and u.node not in self.saved:
+                found.append(u)
+            elif u.node not in self.saved:
+                wanted |= {r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE}
+        return found[::-1]
+
+    def _totals(self) -> dict[Node, int]:
+        """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE counts)."""
+        total: dict[Node, int] = {}
+        for u in self.kernel.units:
+            below = sum(total.get(r.base, 0) for r in u.reads if r.base.op is not Op.REDUCE)
+            total[u.node] = min(EXPENSIVE, cost(u.node) + below)
+        return total

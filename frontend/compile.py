@@ -14,7 +14,7 @@ from .. import options
 from ..codegen.checks import Checks, clamp_late, find_checks
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
-from ..codegen.lowering import LoweredProgram, Settings, lower_all
+from ..codegen.lowering import LoweredKernel, LoweredProgram, Settings, lower_all
 from ..codegen.schedule import SERIAL_WORK
 from ..codegen.target import Target, host, named
 from ..ir.fuse import Fused, fuse
@@ -48,6 +48,18 @@ class Compiled:
     def donations(self) -> Mapping[int, int]:
         """donations[o] = i: output o may be written into the memory of input i."""
         return self.program.donations
+
+    def in_order(self) -> list[LoweredKernel]:
+        """The kernels in the order they run."""
+        by_loops = {id(k.step.loops): k for k in self.lowered.kernels}
+        return [by_loops[id(call.loops)] for call in self.program.calls]
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
+        text = emit(replace(k.step.loops, name=k.name), self.target)
+        kept = {"loops": show(replace(k.lowered.loops, name=k.name)), "ll": text}
+        compile_text(text, self.target, kept)
+        return kept
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises runtime.executable.CheckFailed."""

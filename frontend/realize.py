@@ -218,7 +218,13 @@ def _build(job: Job, constants: bytes, varying: tuple[int, ...]) -> Program:
     outputs, leaves = job.capture.canonical(job.roots, varying)
     values = [Value(s.dtype, s.shape, s.strides) for s in job.capture.inputs]
     values += [Value(leaf.dtype, (), ()) for leaf in leaves[len(values) :]]
-    return Program(builder()(outputs, leaves, values, dict(job.donations)), outputs, leaves, constants, varying)
+    executable = builder()(outputs, leaves, values, dict(job.donations))
+    folder = options.current().dump
+    if folder is not None and not options.current().interpret:
+        from . import report
+
+        report.write(executable, folder / f"program{statistics['built']}")
+    return Program(executable, outputs, leaves, constants, varying)
 
 
 def builder() -> Any:

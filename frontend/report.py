@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
 
-from ..codegen.llvm.build import compile_text
-from ..codegen.llvm.emit import emit
-from ..codegen.lowering import LoweredKernel
 from ..ir.graph import Node, Site, print_graph
 from ..ir.kernel import Boundary, cost, domain
-from ..ir.loop_text import show
 from ..ir.program import Call, Program
-from .compile import Compiled
+from .compile import Compiled, LoweredKernel
 
 
 @dataclass(frozen=True)
@@ -76,8 +72,7 @@ def _amount(n: float) -> str:
 
 def report(c: Compiled) -> Report:
     """The Report of a program."""
-    by_loops = {id(k.step.loops): k for k in c.lowered.kernels}
-    kernels = [_kernel(by_loops[id(call.loops)], call, c.fused.boundaries) for call in c.program.calls]
+    kernels = [_kernel(k, call, c.fused.boundaries) for k, call in zip(c.in_order(), c.program.calls, strict=True)]
     return Report(kernels, c.program.arena_bytes, len(c.program.donations))
 
 
@@ -112,28 +107,14 @@ def write(c: Compiled, folder: str | Path) -> Path:
         "graph.txt": lambda: print_graph(c.graph),
         "simplified.txt": lambda: print_graph(c.simplified, "simplified"),
         "kernels.txt": lambda: f"{report(c)}\n",
-        "program.txt": lambda: show_program(c.program, [k.name for k in _in_order(c)]),
+        "program.txt": lambda: show_program(c.program, [k.name for k in c.in_order()]),
     }
     for name, text in texts.items():
         (folder / name).write_text(text())
-    for k in _in_order(c):
-        _write_kernel(k, c, kernels)
+    for k in c.in_order():
+        for ending, text_of in c.texts(k).items():
+            (kernels / f"{k.name}.{ending}").write_text(text_of)
     return folder
-
-
-def _in_order(c: Compiled) -> list[LoweredKernel]:
-    by_loops = {id(k.step.loops): k for k in c.lowered.kernels}
-    return [by_loops[id(call.loops)] for call in c.program.calls]
-
-
-def _write_kernel(k: LoweredKernel, c: Compiled, folder: Path) -> None:
-    (folder / f"{k.name}.loops").write_text(show(replace(k.lowered.loops, name=k.name)))
-    text = emit(replace(k.step.loops, name=k.name), c.target)
-    (folder / f"{k.name}.ll").write_text(text)
-    kept: dict[str, str] = {}
-    compile_text(text, c.target, kept)
-    for ending, content in kept.items():
-        (folder / f"{k.name}.{ending}").write_text(content)
 
 
 def show_program(p: Program, names: list[str]) -> str:

@@ -50,13 +50,14 @@ class Module:
         return (module for _, module in self.named_modules())
 
     def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
-        """Every Parameter by its dotted name; a shared one only under its first name."""
+        """Every Parameter by its dotted name, which errors will use too; a shared one only under its first name."""
         seen: set[int] = set()
         for prefix, module in self.named_modules():
             for name, value in _members(vars(module)):
                 if isinstance(value, Parameter) and id(value) not in seen:
                     seen.add(id(value))
-                    yield _join(prefix, name), value
+                    value.name = _join(prefix, name)
+                    yield value.name, value
 
     def parameters(self) -> Iterator[Parameter]:
         return (p for _, p in self.named_parameters())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,8 +25,8 @@ from weft.ir.units import collect
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]
-CACHE = Path(tempfile.gettempdir()) / f"weft-tests-{tempfile.gettempprefix()}"
-FORCED: dict[str, Any] = {"verify": True, "serial_threshold": 0, "min_chunks": 3}  # every kernel is verified and meets the pool
+# Every kernel is verified and meets the pool; nothing is left on disk.
+FORCED: dict[str, Any] = {"verify": True, "serial_threshold": 0, "min_chunks": 3, "cache_dir": None}
 
 _serial = iter(range(1 << 30, 1 << 31))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,11 @@ def test_help(script: Path) -> None:
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda p: p.stem)
 def test_readme_names_it(script: Path) -> None:
     assert f"examples/{script.name}" in (ROOT / "README.md").read_text()
+
+
+def test_the_first_example_of_the_readme_runs() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    exec(compile(code, "README.md", "exec"), {})
 
 
 def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:

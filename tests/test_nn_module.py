@@ -38,6 +38,16 @@ def test_a_shared_parameter_is_listed_once() -> None:
     assert [name for name, _ in net.named_parameters()] == ["0.weight", "0.bias", "1.bias"]
 
 
+def test_errors_name_the_parameter() -> None:
+    net = nn.Sequential(nn.Linear(2, 1))
+    optimizer = nn.optim.SGD(net.parameters(), lr=0.1)
+    stale = net(wf.ones(1, 2)).sum()
+    net(wf.ones(1, 2)).sum().backward()
+    optimizer.step()
+    with pytest.raises(wf.errors.StaleError, match=r"parameter '0\.(weight|bias)'"):
+        stale.backward()
+
+
 def test_train_and_eval_reach_every_module() -> None:
     net = Net()
     assert all(m.training for m in net.modules())

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ...ir.graph import Node, Op, provenance
 from ...ir.index import Index, Var
-from ...ir.loop import Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ..target import Target
 from . import memory
@@ -122,7 +122,14 @@ class Emitter:
                 return fused(self.w, self.fn.target, parts[0], parts[1], old)
             return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
 
-        memory.reduce(self.fn, s.buf, s.index, s.op, s.mask, parts[0], update, group)
+        memory.reduce(self.fn, s.buf, s.index, s.op, s.mask, parts[0], update, group, len(parts) == 2 and self.zero_behind_end(s))
+
+    def zero_behind_end(self, s: Reduce) -> bool:
+        """Whether both factors are masked vector loads: lanes behind the loop's end then add 0 * 0, no select needed."""
+        lanes = self.scope.lanes
+        return lanes is not None and all(
+            n.op is Op.LOAD and n.arg[0].space == GLOBAL and lanes.stride(n.arg[1]) != 0 for n in s.value.src
+        )
 
     def combines_lanes(self, s: Reduce) -> bool:
         """Whether lanes are combined with each other before they reach the buffer."""

@@ -199,10 +199,10 @@ def _pointers(a: Access, stride: int | None) -> Val:
 # ---------------------------------------------------------------- stores
 
 
-def _live(fn: Function, buf: Buf, mask: Mask, group: int) -> Val | None:
-    """The lanes that are written: those behind the loop's end may be too where nothing ever looks at them."""
+def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False) -> Val | None:
+    """The lanes that are written: those behind the loop's end may be too where nothing ever looks at them, or it changes nothing."""
     use = fn.plan.uses.get(buf)
-    unseen = buf.space == REG and use is not None and use.padded
+    unseen = buf.space == REG and (harmless or (use is not None and use.padded))
     return mask_value(fn.scope, mask, group) if unseen or _is_lanewise(fn, buf) else active(fn.scope, mask, group)
 
 
@@ -264,9 +264,14 @@ def _call_void(w: Writer, name: str, *args: Val) -> None:
 # ---------------------------------------------------------------- accumulation
 
 
-def reduce(fn: Function, buf: Buf, index: Index, op: str, mask: Mask, value: Val, update: Update, group: int) -> None:
-    """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first."""
-    a = Access(fn, buf, index, group, _live(fn, buf, mask, group), fn.writer.depth)
+def reduce(
+    fn: Function, buf: Buf, index: Index, op: str, mask: Mask, value: Val, update: Update, group: int, harmless: bool = False
+) -> None:
+    """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first.
+
+    `harmless`: the update changes nothing in lanes behind the loop's end.
+    """
+    a = Access(fn, buf, index, group, _live(fn, buf, mask, group, harmless), fn.writer.depth)
     fn.writer.forget(buf)
     if fn.scope.lanes is None:
         _update_scalar(a, update)
