@@ -389,9 +389,9 @@ def absolute(x: Node) -> Node:
 def sign(x: Node) -> Node:
     """-1, 0 or 1; NaN stays NaN."""
     _no_bool("sign", x)
-    x = detach(x)
     otherwise = where(eq(x, 0), 0, x) if x.dtype.is_float else full_like(x, 0)
-    return where(lt(x, 0), -1, where(gt(x, 0), 1, otherwise))
+    above = where(gt(x, 0), 1, otherwise)
+    return above if x.dtype.kind == "u" else where(lt(x, 0), -1, above)
 
 
 def floor(x: Node) -> Node:
@@ -413,7 +413,6 @@ def round_(x: Node) -> Node:
     """The nearest whole number, halves to even; integers stay."""
     if not x.dtype.is_float:
         return x
-    x = detach(x)
     down = floor(x)
     rest = sub(x, down)
     is_odd = ne(mul(floor(mul(down, 0.5)), 2.0), down)

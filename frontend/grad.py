@@ -12,7 +12,7 @@ from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, full
 from . import creation, state, storage
-from .history import reached, stale_owner
+from .history import depends, reached, stale_owner
 from .realize import realize
 from .tensor import Tensor, wrap
 
@@ -129,7 +129,7 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
 def _gradient(loss: Tensor, w: Tensor, i: int, g: Node | None, allow_unused: bool) -> Tensor:
     if g is not None:
         return wrap(g, loss._requires_grad)
-    if not allow_unused:
+    if not allow_unused and not depends(loss.node, w.node):
         _explain_unreached(loss, w, i)
     return wrap(full(0, w.dtype, w.shape))
 

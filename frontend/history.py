@@ -25,6 +25,21 @@ def reached(root: Node) -> tuple[list[Node], set[Node]]:
     return owned, seen
 
 
+def depends(root: Node, on: Node) -> bool:
+    """Is there any path from the root to the Node, if only through steps and comparisons; DETACH ends a path."""
+    seen = {root}
+    stack = [root]
+    while stack:
+        n = stack.pop()
+        if n is on:
+            return True
+        if n.op is not Op.DETACH:
+            new = [s for s in n.src if s not in seen]
+            seen.update(new)
+            stack += new
+    return False
+
+
 def stale_owner(leaf: Node) -> object | None:
     """The Tensor that has moved on to a later version than this Leaf, or None."""
     owner = leaf.arg.owner()

@@ -21,7 +21,7 @@ APPROXIMATE = {
     "log1p": np.log1p, "expm1": np.expm1, "exp2": np.exp2, "log2": np.log2, "log10": np.log10,
     "rsqrt": lambda x: 1 / np.sqrt(x), "sigmoid": lambda x: 1 / (1 + np.exp(-x)), "softplus": lambda x: np.logaddexp(0, x),
     "silu": lambda x: x / (1 + np.exp(-x)), "gelu": lambda x: x * 0.5 * (1 + erf(x / np.sqrt(2))),
-    "relu": lambda x: np.where(x > 0, x, x * (x != x)), "leaky_relu": lambda x: np.where(x < 0, 0.01 * x, x),
+    "relu": lambda x: np.maximum(x, 0), "leaky_relu": lambda x: np.where(x < 0, 0.01 * x, x),
 }  # fmt: skip
 PREDICATES = {"isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite, "logical_not": np.logical_not}
 

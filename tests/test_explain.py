@@ -1,0 +1,165 @@
+"""wf.explain and wf.dump: kernels, reasons and files; and that every workload's hot loops are vector code."""
+
+import re
+import zlib
+
+import numpy as np
+import pytest
+import weft as wf
+from weft.codegen.target import host
+
+F = wf.nn.functional
+
+
+def randn(*shape):
+    seed = zlib.crc32(repr(shape).encode())
+    return wf.tensor(np.random.default_rng(seed).standard_normal(shape).astype(np.float32))
+
+
+def test_explain_computes_nothing_and_lists_kernels():
+    x = randn(512, 300)
+    y = x.softmax(axis=-1)
+    report = wf.explain(y)
+    assert "lazy" in repr(y)
+    assert [k.kind for k in report.kernels] == ["rows"]
+    (kernel,) = report.kernels
+    assert kernel.outer == (512,)
+    assert kernel.bytes == 2 * 512 * 300 * 4
+    assert "exp" in kernel.nodes and "rows" in kernel.schedule
+    assert kernel.lines == ((__file__, test_explain_computes_nothing_and_lists_kernels.__code__.co_firstlineno + 2),)
+
+
+def test_explain_names_the_reason_of_every_boundary():
+    q, k, v = randn(2, 4, 64, 32), randn(2, 4, 64, 32), randn(2, 4, 64, 32)
+    report = wf.explain(F.scaled_dot_product_attention(q, k, v))
+    assert len(report.kernels) == 3
+    assert all(kernel.boundaries for kernel in report.kernels[1:])
+    assert "prologue" in str(report)
+
+
+def test_explain_of_what_is_in_memory_is_empty():
+    assert wf.explain(randn(3)).kernels == []
+    assert "0 kernels" in str(wf.explain([randn(3), randn(4)]))
+
+
+def test_dump_writes_every_artefact(tmp_path):
+    y = (randn(64, 100) @ randn(100, 50)).relu()
+    folder = wf.dump(y, tmp_path / "d")
+    assert {p.name for p in folder.iterdir()} == {"graph.txt", "simplified.txt", "kernels.txt", "program.txt", "kernels"}
+    (name,) = {p.name.split(".")[0] for p in (folder / "kernels").iterdir()}
+    assert {p.name for p in (folder / "kernels").iterdir()} == {f"{name}.{e}" for e in ("loops", "ll", "opt.ll", "s")}
+    assert "reduce" in (folder / "graph.txt").read_text()
+    assert f"define void @{name}_p0" in (folder / "kernels" / f"{name}.ll").read_text()
+    assert name in (folder / "program.txt").read_text()
+
+
+def test_dump_option_writes_each_program_built(tmp_path):
+    with wf.options.override(dump=tmp_path):
+        (randn(7, 13).exp() + 41.0).realize()
+    (program,) = tmp_path.iterdir()
+    assert (program / "program.txt").exists() and list((program / "kernels").glob("*.s"))
+
+
+def test_loops_text_of_softmax_is_readable(tmp_path):
+    """Golden text: the stages, the scratch row and the tail-free lanes of a softmax."""
+    folder = wf.dump(randn(64, 32).softmax(axis=-1), tmp_path)
+    (path,) = (folder / "kernels").glob("*.loops")
+    body = path.read_text().split("\n", 1)[1]
+    assert body.replace(path.stem, "kernel") == SOFTMAX
+
+
+SOFTMAX = """\
+phase 0
+  for g < chunks (at most 2) grid
+    for row < 32 serial while 32*g + row < rows
+      alloc row0: float32 scratch[32]
+      alloc max0: float32 reg[1] = -inf
+      for c < 32 lanes x2
+        t0 = load in0[1024*g + 32*row + c] float32
+        max0[0] max= t0
+      alloc add1: float32 reg[1] = 0.0
+      for c < 32 lanes x2
+        t1 = load in0[1024*g + 32*row + c] float32
+        t2 = load max0[0] float32
+        t3 = sub t1, t2 float32
+        t4 = exp t3 float32
+        add1[0] add= t4
+        row0[c] = t4
+      for c < 32 lanes x2
+        t5 = load row0[c] float32
+        t6 = load add1[0] float32
+        t7 = div t5, t6 float32
+        out0[1024*g + 32*row + c] = t7
+"""
+
+
+# ---------------------------------------------------------------- vector code
+
+
+def train_step(loss, params):
+    grads = wf.grad(loss, params)
+    return [loss, *[p - 0.01 * g for p, g in zip(params, grads, strict=True)]]
+
+
+def lenet():
+    p = [randn(6, 1, 5, 5), randn(6), randn(16, 6, 5, 5), randn(16), randn(120, 400), randn(120), randn(84, 120), randn(84), randn(10, 84)]
+    for t in p:
+        t.requires_grad_()
+    h = F.max_pool2d(F.conv2d(randn(16, 1, 28, 28), p[0], p[1], padding=2).relu(), 2)
+    h = F.max_pool2d(F.conv2d(h, p[2], p[3]).relu(), 2).flatten(1)
+    h = F.linear(F.linear(h, p[4], p[5]).relu(), p[6], p[7]).relu()
+    labels = wf.tensor(np.arange(16) % 10)
+    return train_step(F.cross_entropy(F.linear(h, p[8]), labels), p)
+
+
+def mlp():
+    p = [randn(512, 784), randn(512), randn(10, 512), randn(10)]
+    for t in p:
+        t.requires_grad_()
+    h = F.linear(randn(128, 784), p[0], p[1]).relu()
+    return train_step(F.cross_entropy(F.linear(h, p[2], p[3]), wf.tensor(np.arange(128) % 10)), p)
+
+
+def layer_norm_with_gradients():
+    x, w, b, g = randn(64, 1024).requires_grad_(), randn(1024).requires_grad_(), randn(1024).requires_grad_(), randn(64, 1024)
+    y = F.layer_norm(x, (1024,), w, b)
+    return [y, *wf.grad((y * g).sum(), [x, w, b])]
+
+
+def chain():
+    a, b, c = (randn(1 << 16) for _ in range(3))
+    return (a * b + c).tanh() * a.sigmoid() - b.relu() / (1.0 + c.abs())
+
+
+WORKLOADS = {
+    "E1": chain,
+    "E2": lambda: randn(64, 1024).gelu() * wf.tensor(np.arange(64 * 1024).reshape(64, 1024) % 7 > 0) * 1.1 + randn(64, 1024),
+    "R1": lambda: [randn(256, 1024).sum(axis=-1), randn(256, 1024).sum(axis=0), randn(256, 1024).sum()],
+    "R2": lambda: [randn(256, 1024).mean(axis=-1), randn(256, 1024).var(axis=-1)],
+    "S1": lambda: randn(64, 1024).softmax(axis=-1),
+    "L1": layer_norm_with_gradients,
+    "M1": lambda: randn(256, 256) @ randn(256, 256),
+    "M2": lambda: F.linear(randn(64, 256), randn(512, 256), randn(512)).gelu(),
+    "M3": lambda: randn(16, 64, 64) @ randn(16, 64, 64),
+    "M4": lambda: randn(1, 1024) @ randn(1024, 1024),
+    "A1": lambda: F.scaled_dot_product_attention(randn(2, 2, 64, 64), randn(2, 2, 64, 64), randn(2, 2, 64, 64)),
+    "C2": lambda: F.conv2d(randn(2, 16, 28, 28), randn(16, 16, 3, 3), randn(16), padding=1),
+    "T1": lenet,
+    "T3": mlp,
+}
+VECTOR = re.compile(r"^\s+v\w+\s.*%[yz]mm", re.M)
+
+
+@pytest.mark.skipif(host().vector_bits < 256, reason="needs AVX2")
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_hot_loops_are_vector_code(name, tmp_path):
+    """The block with the most floating-point arithmetic of every kernel that has real work uses vector registers."""
+    y = WORKLOADS[name]()
+    folder = wf.dump(y, tmp_path)
+    busy = [k for k in wf.explain(y).kernels if k.flops > 1000]
+    assert busy
+    for kernel in busy:
+        assembly = (folder / "kernels" / f"{kernel.name}.s").read_text()
+        blocks = re.split(r"^\.L\w+:", assembly, flags=re.M)
+        hot = max(blocks, key=lambda b: len(re.findall(r"^\s+v?(?:add|sub|mul|div|max|min|fn?madd|sqrt|rnd)\w*[sp][sd]\s", b, re.M)))
+        assert VECTOR.search(hot), f"{kernel.name} runs scalar code:\n{hot[:2000]}"
