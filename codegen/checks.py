@@ -51,7 +51,9 @@ def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
         src = [done[s] for s in n.src]
         if late and n.op in (Op.GATHER, Op.SCATTER):
             extents = [n.src[0].shape[a] for a in n.arg] if n.op is Op.GATHER else [n.arg[1][a] for a in n.arg[0]]
-            src[1:] = [_clamped(new, e) if (old, e) in late else new for old, new, e in zip(n.src[1:], src[1:], extents, strict=True)]
+            src[1:] = [
+                _clamped(new, e) if (old, e) in late else new for old, new, e in zip(n.src[1:], src[1:], extents, strict=True)
+            ]
         done[n] = rebuild(n, tuple(src)) if src else n
     checks.late = [(done[n], extent) for n, extent in checks.late]
     return [done[r] for r in roots]

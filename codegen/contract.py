@@ -1,7 +1,7 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
-    packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
-    dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
+packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
+dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
 """
 
 from __future__ import annotations

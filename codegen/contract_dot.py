@@ -1,12 +1,12 @@
-"""The dot schedule of a contraction: register tiles of rows x columns, lanes over k, nothing packed. In: a Problem. Out: Loops."""
+"""The dot schedule of a contraction: tiles in registers, lanes over k, nothing packed. In: a Problem. Out: Loops."""
 
 from __future__ import annotations
 
 from math import prod
 
+from ..ir.graph import Op, node
 from ..ir.index import Index, Var, unravel, var
 from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
-from ..ir.graph import Op, node
 from .contract_problem import Groups, Problem, groups_extent, spread_groups
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
@@ -28,7 +28,10 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """One phase for each combination of tile sizes; tasks are tiles."""
     most_rows, most_columns = TILE[32 if target.registers >= 32 else 16]
     rows, columns = extent(p.rows[-1]) if p.rows else 1, extent(p.lanes[-1])
-    phases, params, values, work = [], [], [], []
+    phases: list[For] = []
+    params: list[Param] = []
+    values: list[int] = []
+    work: list[int] = []
     for row_tile in balanced(rows, most_rows):
         for column_tile in balanced(columns, most_columns):
             tiles = _Tiles(p, row_tile, column_tile)
@@ -39,7 +42,7 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
             params += chunk.params
             values += chunk.values
             work.append(int(tiles.count * tiles.work))
-    loops = Loops(p.kernel.name, p.buffers, tuple(params), phases)  # type: ignore[arg-type]
+    loops = Loops(p.kernel.name, p.buffers, tuple(params), phases)
     shape = f"{groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}"
     return Lowered(loops, tuple(values), work, f"dot {shape}: lanes over k, tiles {most_rows}x{most_columns}; {why}")
 

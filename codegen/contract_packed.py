@@ -1,10 +1,10 @@
 """The packed schedule of a contraction: lanes gathered into scratch panels, register tiles over them. In: a Problem. Out: Loops.
 
-    for task (batch, block of rows, block of lanes):
-        for block of k:
-            pack lanes[k][j]                       the lane factor with its prologue, masks and windows
-            for tile of rows: for tile of lanes:   accumulators in registers, k innermost
-        epilogue over the block
+for task (batch, block of rows, block of lanes):
+    for block of k:
+        pack lanes[k][j]                       the lane factor with its prologue, masks and windows
+        for tile of rows: for tile of lanes:   accumulators in registers, k innermost
+    epilogue over the block
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     task = _Task(p, s, plain_rows)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])  # type: ignore[arg-type]
+    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     lanes = "read in place" if s.direct else "packed"
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
@@ -100,7 +100,7 @@ class _Task:
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
         row_parts = -(-max(1, self.tiles) // s.task_tiles)
         lines = groups_extent(p.lanes[:-1])
-        lane_parts = -(-lines // s.lane_rows) if s.lane_rows > 1 or len(p.lanes) > 1 and s.line == extent(p.lanes[-1]) else lines
+        lane_parts = -(-lines // s.lane_rows)
         self.line_parts = -(-extent(p.lanes[-1]) // s.line)
         self.shape = (*(extent(g) for g in p.batch), row_parts, lane_parts, self.line_parts)
         self.count = groups_extent(p.batch) * row_parts * lane_parts * self.line_parts
@@ -174,7 +174,9 @@ class _Task:
         if s.lane_rows == 1:
             return inner
         cut = self.lines % s.lane_rows != 0
-        return [For(line, s.lane_rows, SERIAL, inner, base=self.first_line if cut else Index(), total=self.lines if cut else None)]
+        return [
+            For(line, s.lane_rows, SERIAL, inner, base=self.first_line if cut else Index(), total=self.lines if cut else None)
+        ]
 
     def _block_lane(self, line: Var, lane: Var) -> tuple[Index, Index]:
         """(line of the block, position in the block)."""
@@ -209,7 +211,16 @@ class _Task:
         by = self.batch | self._k_by(k) | self._row_by(self.first_tile * self.s.tile_rows + var(row)) | self._any_lane()
         value = self.p.factor(self.p.row_factor, by)
         store = Store(self.rows_panel, var(row) * self.k_extent + self._k_position(k), value)
-        return [For(row, self.block_rows, SERIAL, self._k_loops(k, [store], lanes=True), base=self.first_tile * self.s.tile_rows, total=self.p.m)]
+        return [
+            For(
+                row,
+                self.block_rows,
+                SERIAL,
+                self._k_loops(k, [store], lanes=True),
+                base=self.first_tile * self.s.tile_rows,
+                total=self.p.m,
+            )
+        ]
 
     def _tiles(self) -> list[Stmt]:
         s = self.s
@@ -218,7 +229,9 @@ class _Task:
         if self.tiles:
             body = self._tile(var(tile) * s.tile_rows, s.tile_rows)
             cut = self.tiles % s.task_tiles != 0
-            out.append(For(tile, s.task_tiles, SERIAL, body, base=self.first_tile if cut else Index(), total=self.tiles if cut else None))
+            out.append(
+                For(tile, s.task_tiles, SERIAL, body, base=self.first_tile if cut else Index(), total=self.tiles if cut else None)
+            )
         if self.rest_rows:
             out.append(self._in_last_part(self._tile(Index(const=self._rest_in_block()), self.rest_rows)))
         return out
@@ -241,7 +254,9 @@ class _Task:
         row = first_row + var(i)
         by = self.batch | self._k_by(k)
         if self.plain_rows:
-            row_value = self.p.factor(self.p.row_factor, by | self._row_by(self.first_tile * s.tile_rows + row) | self._any_lane())
+            row_value = self.p.factor(
+                self.p.row_factor, by | self._row_by(self.first_tile * s.tile_rows + row) | self._any_lane()
+            )
         else:
             row_value = load(self.rows_panel, row * self.k_extent + self._k_position(k))
         if s.direct:
@@ -289,4 +304,3 @@ class _Task:
         done = load(self.sums, in_block * s.block + position)
         writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
         return [For(row, self.rest_rows, SERIAL, self._line_loops(line, lane, writes))]
-

@@ -92,7 +92,21 @@ def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target
     lane_side = 1 if kept[-1] in only[1] or kept[-1] not in only[0] else 0
     rows, lanes = only[1 - lane_side], only[lane_side]
     batch = [v for v in kept if v not in rows and v not in lanes]
-    p = Problem(kernel, product.node, anchor, inputs, outputs, buffers, 0, [], [], [], [], product.node.src[1 - lane_side], product.node.src[lane_side])
+    p = Problem(
+        kernel,
+        product.node,
+        anchor,
+        inputs,
+        outputs,
+        buffers,
+        0,
+        [],
+        [],
+        [],
+        [],
+        product.node.src[1 - lane_side],
+        product.node.src[lane_side],
+    )
     by = {v: var(v) for v in kept + reduced}
     row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
     stored = p.epilogue(by, node(Op.MUL, (row_value, lane_value)))

@@ -1,8 +1,8 @@
 """Kernel -> Loops for maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
 
-    rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
-    columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
-    flat          for chunk: write lanes
+rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
+columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
+flat          for chunk: write lanes
 """
 
 from __future__ import annotations
@@ -54,10 +54,17 @@ def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]:
+def place_values(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]]
+) -> tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]:
     """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
-    inputs = {n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape)) for i, n in enumerate(kernel.inputs)}
-    outputs = {n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)}
+    inputs = {
+        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
+        for i, n in enumerate(kernel.inputs)
+    }
+    outputs = {
+        n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)
+    }
     return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
 
 
@@ -139,7 +146,7 @@ class RowLowering:
 
     def _inner_axes(self, signature: tuple[int, ...]) -> tuple[list[Var], list[Index]]:
         by: dict[Var, Index] = {}
-        axes = []
+        axes: list[Var] = []
         for g in self.inner_groups[signature]:
             axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
             axes.append(axis)
@@ -209,7 +216,9 @@ class RowLowering:
         out: list[Stmt] = []
         if whole:
             step = Var(last.name, whole)
-            reduces = [_combined(r, last, [var(step) * COLUMN_UNROLL + k for k in range(COLUMN_UNROLL)], lane) for r in loop.reductions]
+            reduces = [
+                _combined(r, last, [var(step) * COLUMN_UNROLL + k for k in range(COLUMN_UNROLL)], lane) for r in loop.reductions
+            ]
             out.append(_serial([*front, step], self._lane_loop(lane, bounds, list(reduces))))
         if last.extent % COLUMN_UNROLL:
             rest = [whole * COLUMN_UNROLL + k for k in range(last.extent % COLUMN_UNROLL)]
@@ -241,7 +250,11 @@ class RowLowering:
         lane = Var("l", n)
         frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self._stages(frame) for w in s.writes]
-        return self._finish(chunk, [self._lane_loop(lane, None, writes)], f"lines: lanes over {n} elements of each of {rows} lines, {chunk.describe()}")
+        return self._finish(
+            chunk,
+            [self._lane_loop(lane, None, writes)],
+            f"lines: lanes over {n} elements of each of {rows} lines, {chunk.describe()}",
+        )
 
     def _finish(self, chunk: Chunks, body: list[Stmt], text: str, wrap: bool = True) -> Lowered:
         phase = chunk.phase(body, wrap)
@@ -316,4 +329,3 @@ def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a map or rows kernel."""
     return RowLowering(kernel, strides, target, tuning).lower()
-

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir.graph import Node, Op, const
+from ..ir.graph import Node, const
 from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
@@ -60,7 +60,9 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     walk = For(position, position.extent, SERIAL, [If((mine,), body)])
     loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase([*clear, walk], wrap=False)])
     work = prod(at_shape) * (row + chunk.count) + prod(shape)
-    return Lowered(loops, chunk.values, [work], f"scatter: each chunk owns {chunk.size} of {owners} destinations and walks all indices")
+    return Lowered(
+        loops, chunk.values, [work], f"scatter: each chunk owns {chunk.size} of {owners} destinations and walks all indices"
+    )
 
 
 def _clear(n: Node, axis: int, chunk: Chunks, out: Place) -> list[Stmt]:
@@ -74,9 +76,14 @@ def _clear(n: Node, axis: int, chunk: Chunks, out: Place) -> list[Stmt]:
     return [For(chunk.row, chunk.size, SERIAL, [inner], base=chunk.first, total=chunk.total)] if chunk.size > 1 else [inner]
 
 
-def lower_checks(checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int) -> Lowered:
+def lower_checks(
+    checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
+) -> Lowered:
     """One serial phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
-    stored = {n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape)) for i, n in enumerate(places)}
+    stored = {
+        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
+        for i, n in enumerate(places)
+    }
     ev = Evaluator(stored, lambda m, index: None)
     phases = []
     for site, (n, extent) in enumerate(checks, first_site):

@@ -1,4 +1,5 @@
-"""Choices of a schedule from shapes alone: which axis is vectorised, how axes collapse, how many chunks. Never the number of threads."""
+"""Choices of a schedule: which axis is vectorised, how axes collapse, how many chunks. In: shapes and accesses, never the number
+of threads. Out: axes and counts."""
 
 from __future__ import annotations
 

@@ -98,14 +98,17 @@ def distinct(roots: list[Node]) -> list[Node]:
     seen: set[Node] = set()
     out = []
     for r in roots:
-        while r in seen:
-            r = node(Op.KEEP, (r,))
-        seen.add(r)
-        out.append(r)
+        copy = r
+        while copy in seen:
+            copy = node(Op.KEEP, (copy,))
+        seen.add(copy)
+        out.append(copy)
     return out
 
 
-def check_artefacts(graph: list[Node], simplified: list[Node], prepared: list[Node], checks: Checks, lowered: LoweredProgram) -> None:
+def check_artefacts(
+    graph: list[Node], simplified: list[Node], prepared: list[Node], checks: Checks, lowered: LoweredProgram
+) -> None:
     """Runs the verifiers where WEFT_VERIFY asks for it."""
     if not options.current().verify:
         return

@@ -88,7 +88,9 @@ def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelR
     nodes = tuple(u.node.op.value for u in units)
     parallel = any(call.parallel)
     lines = _lines([u.node for u in units])
-    return KernelReport(k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, k.lowered.schedule, parallel, lines, reasons)
+    return KernelReport(
+        k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, k.lowered.schedule, parallel, lines, reasons
+    )
 
 
 def _lines(nodes: list[Node]) -> tuple[Site, ...]:

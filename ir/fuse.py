@@ -13,6 +13,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 
 from .graph import ELEMENTWISE, Node, Op, toposort
@@ -179,7 +180,7 @@ class Fusion:
             if u is anchor or u.node.op is Op.REDUCE or anchor is not None:
                 if u is not anchor and u.node.op is Op.REDUCE and anchor is not None:
                     return Reason("epilogue", f"{u} reduces the result of a contraction")
-                if len(u.kept_vars()) != width or (anchor is not None and u.inner_vars(outer[u] or ())and u is not anchor):
+                if len(u.kept_vars()) != width or (anchor is not None and u.inner_vars(outer[u] or ()) and u is not anchor):
                     return Reason("misaligned", f"{u} does not run over the shared outer axes alone")
         reduces = any(u.node.op is Op.REDUCE for u in units)
         if not reduces and (width != len(a.extents) or width != len(b.extents)):
@@ -311,7 +312,7 @@ class Fusion:
     def connect(self) -> None:
         for readers in self.users.values():
             groups = list(dict.fromkeys(self.group[c] for c, _ in readers))
-            for g, h in zip(groups, groups[1:], strict=False):
+            for g, h in pairwise(groups):
                 g.neighbours.add(h)
                 h.neighbours.add(g)
         for g in dict.fromkeys(self.group.values()):
@@ -429,9 +430,10 @@ def is_contraction(u: Unit, f: Fusion) -> bool:
 
 def factor_vars(anchor: Unit, product: Unit) -> tuple[set[Var], set[Var]] | None:
     """The variables of the anchor that index each factor of its product."""
-    (read,) = [r for r in anchor.reads if r.base is product.node] or [None]
-    if read is None or read.mask:
+    reads = [r for r in anchor.reads if r.base is product.node]
+    if len(reads) != 1 or reads[0].mask:
         return None
+    (read,) = reads
     to_anchor: dict[Var, set[Var]] = {}
     for e, sub in zip(read.index, product.axes, strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
@@ -480,9 +482,13 @@ def _boundaries(f: Fusion, groups: list[Group], name: dict[int, str]) -> list[Bo
 def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     members = {u.node for u in g.units}
     outputs = [
-        u.node for u in g.units if f.is_output(u) or any(f.group[c] is not g for c, _ in f.users.get(u.node, []) if f.units.of.get(u.node) is u)
+        u.node
+        for u in g.units
+        if f.is_output(u) or any(f.group[c] is not g for c, _ in f.users.get(u.node, []) if f.units.of.get(u.node) is u)
     ]
-    inputs = list(dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or f.units.of.get(r.base) is None))
+    inputs = list(
+        dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or f.units.of.get(r.base) is None)
+    )
     behind = toposort([n for n in inputs if n in f.units.inline])  # inline Nodes are evaluated here, from their 0-d inputs
     inputs = list(dict.fromkeys([*(n for n in inputs if n not in f.units.inline), *(n for n in behind if n.op is Op.INPUT)]))
     outer = {u: o for u, o in g.outer.items() if o is not None}

@@ -239,33 +239,29 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
     if op in VIEWS:
         x = src[0]
         return x.dtype, _VIEW_SHAPES[op](x.shape, arg)
-    x = src[0] if src else None
+    if op is Op.IOTA:
+        return dt.int64, (arg,)
+    _require(bool(src), op, "not a Graph op, or it needs an explicit dtype")
+    x = src[0]
     match op:
-        case Op.IOTA:
-            return dt.int64, (arg,)
         case Op.REDUCE:
-            assert x is not None
             kind, axes = arg
             _require(kind in ("add", "max", "mul"), op, f"unknown kind {kind}")
             _require(axes == tuple(sorted(set(axes))) and all(0 <= a < x.ndim for a in axes), op, f"axes {axes} of {x.shape}")
             return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)
         case Op.SCAN:
-            assert x is not None
             _require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
             return x.dtype, x.shape
         case Op.GATHER:
-            assert x is not None
             _check_indices(op, src[1:], arg)
             return x.dtype, src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)
         case Op.SCATTER:
-            assert x is not None
             axes, shape = arg
             _check_indices(op, src[1:], axes)
             rest = tuple(d for i, d in enumerate(shape) if i not in axes)
             _require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
             return x.dtype, shape
         case Op.DETACH | Op.KEEP:
-            assert x is not None
             return x.dtype, x.shape
     raise GraphError(f"{op.value}: not a Graph op, or it needs an explicit dtype")
 

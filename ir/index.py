@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from math import gcd
-from typing import TYPE_CHECKING, Union
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .graph import Node
@@ -87,7 +87,7 @@ class Value:
         return f"<{self.node.op.value}>"
 
 
-Term = Union[Var, Div, Mod, Value]
+Term = Var | Div | Mod | Value
 Linear = dict[Term, int]
 
 

@@ -172,7 +172,7 @@ class Boundary:
 
 @dataclass(eq=False)
 class Kernel:
-    """Units over shared outer axes. `outer[u]` are the unit's own variables for the kernel's outer axes (prologue units have none)."""
+    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none)."""
 
     name: str
     kind: str  # map | rows | contraction | scan | scatter | check

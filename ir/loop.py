@@ -15,7 +15,6 @@ evaluates its second operand only when its condition holds in some lane.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Union
 
 from .dtype import DType
 from .graph import Node
@@ -48,7 +47,7 @@ class Param:
         return self.name
 
 
-Extent = Union[int, Param]
+Extent = int | Param
 
 
 @dataclass
@@ -82,7 +81,7 @@ class Store:
 
 @dataclass
 class Reduce:
-    """buf[index] = buf[index] op value where the mask holds, op in add, max, mul; reassociation allowed. A float product added is an FMA."""
+    """buf[index] = buf[index] op value where the mask holds, op in add, max, mul; reassociates; adding a product is an FMA."""
 
     buf: Buf
     index: Index
@@ -107,7 +106,7 @@ class Check:
     position: Index
 
 
-Stmt = Union[For, Alloc, Store, Reduce, If, Check]
+Stmt = For | Alloc | Store | Reduce | If | Check
 
 
 @dataclass

@@ -117,7 +117,13 @@ def _in_place(step: Step, source: Node, out: Node) -> bool:
 
 
 def _loads_only_at(loops: Loops, buf: Buf, index: object) -> bool:
-    found = [n.arg[1] for phase in loops.phases for s in statements([phase]) for n in postorder(roots(s)) if n.op.value == "load" and n.arg[0] is buf]
+    found = [
+        n.arg[1]
+        for phase in loops.phases
+        for s in statements([phase])
+        for n in postorder(roots(s))
+        if n.op.value == "load" and n.arg[0] is buf
+    ]
     return all(i == index for i in found)
 
 
@@ -184,5 +190,3 @@ class _FreeList:
                 self.gaps[-1] = (self.gaps[-1][0], self.gaps[-1][1] + s)
             else:
                 self.gaps.append((o, s))
-
-

@@ -8,7 +8,6 @@ What is gained: a reduction with few results still runs on every thread, in an o
 from __future__ import annotations
 
 from collections.abc import Iterable
-from math import prod
 
 from . import dtype as dt
 from .fuse import MIN_PARALLEL
@@ -51,7 +50,7 @@ def _split(n: Node) -> Node:
         axis = max(axes, key=lambda a: x.shape[a])
         parts = min(wanted, x.shape[axis])
         x = _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind)
-    shape = x.shape[:axis] + (parts, x.shape[axis] // parts) + x.shape[axis + 1 :]
+    shape = (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :])
     later = {a if a < axis else a + 1 for a in axes}  # the new axis of partial results itself is kept
     first = reduce(kind, reshape(x, shape), later)
     kept_before = sum(1 for a in range(axis) if a not in axes)

@@ -1,4 +1,4 @@
-"""The Program: which kernels run, in which order, on which buffers. Plain data, made by ir/plan.py, run by runtime/executable.py."""
+"""The Program: which kernels run, in which order, on which buffers. In: made by ir/plan.py. Out: run by runtime/executable.py."""
 
 from __future__ import annotations
 

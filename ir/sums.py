@@ -98,7 +98,9 @@ def _lift_both(view: Node, factors: list[Node], trailing: int) -> list[Node]:
     steady = [bool(axes) and all(_invariant(f, a) for a in axes) for f in factors]
     if steady.count(True) != 1:
         return [_lift(view, f, trailing) for f in factors]
-    return [_stretch(f, axes, view.shape) if still else _lift(view, f, trailing) for f, still in zip(factors, steady, strict=True)]
+    return [
+        _stretch(f, axes, view.shape) if still else _lift(view, f, trailing) for f, still in zip(factors, steady, strict=True)
+    ]
 
 
 def _filled_axes(view: Node) -> list[int]:

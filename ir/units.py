@@ -24,7 +24,7 @@ class Units:
 
 
 def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
-    """One Unit for each computed Node, with axes refined so that reshapes between units need no division; `kept` go to memory too."""
+    """A Unit for each computed Node, axes refined so that reshapes between units need no division; `kept` go to memory too."""
     roots = list(roots)
     order = toposort(roots)
     inline = _inline_nodes(order)
@@ -45,11 +45,10 @@ def _inline_nodes(order: list[Node]) -> set[Node]:
     for n in order:
         if n.op in (Op.CONST, Op.IOTA) or (n.op is Op.INPUT and n.size == 1):
             total[n] = 0
-        elif n.op in ELEMENTWISE or n.op in VIEWS or n.op in HINTS:
-            if all(s in total for s in n.src):
-                sum_of = sum(total[s] for s in n.src) + (cost(n) if n.op in ELEMENTWISE else 0)
-                if n.size == 1 or sum_of <= INLINE_COST:
-                    total[n] = min(sum_of, INLINE_COST) if n.size > 1 else 0
+        elif (n.op in ELEMENTWISE or n.op in VIEWS or n.op in HINTS) and all(s in total for s in n.src):
+            operations = sum(total[s] for s in n.src) + (cost(n) if n.op in ELEMENTWISE else 0)
+            if n.size == 1 or operations <= INLINE_COST:
+                total[n] = operations if n.size > 1 else 0
     return {n for n in total if n.op in ELEMENTWISE}
 
 
@@ -127,5 +126,3 @@ def _merge_cut(e: Index, sub: list[Var], producer: Unit) -> bool:
         return False
     producer.split(sub[0], low.extent)
     return True
-
-

@@ -15,7 +15,9 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
         case Op.PERMUTE:
             return [index[view.arg.index(axis)] for axis in range(len(shape))], []
         case Op.FLIP:
-            return [Index(const=d - 1) - i if axis in view.arg else i for axis, (i, d) in enumerate(zip(index, shape, strict=True))], []
+            return [
+                Index(const=d - 1) - i if axis in view.arg else i for axis, (i, d) in enumerate(zip(index, shape, strict=True))
+            ], []
         case Op.EXPAND:
             new = {axis for axis, _ in view.arg}
             return [i for axis, i in enumerate(index) if axis not in new], []

@@ -102,7 +102,17 @@ def train_step(loss, params):
 
 
 def lenet():
-    p = [randn(6, 1, 5, 5), randn(6), randn(16, 6, 5, 5), randn(16), randn(120, 400), randn(120), randn(84, 120), randn(84), randn(10, 84)]
+    p = [
+        randn(6, 1, 5, 5),
+        randn(6),
+        randn(16, 6, 5, 5),
+        randn(16),
+        randn(120, 400),
+        randn(120),
+        randn(84, 120),
+        randn(84),
+        randn(10, 84),
+    ]
     for t in p:
         t.requires_grad_()
     h = F.max_pool2d(F.conv2d(randn(16, 1, 28, 28), p[0], p[1], padding=2).relu(), 2)
@@ -161,5 +171,7 @@ def test_hot_loops_are_vector_code(name, tmp_path):
     for kernel in busy:
         assembly = (folder / "kernels" / f"{kernel.name}.s").read_text()
         blocks = re.split(r"^\.L\w+:", assembly, flags=re.M)
-        hot = max(blocks, key=lambda b: len(re.findall(r"^\s+v?(?:add|sub|mul|div|max|min|fn?madd|sqrt|rnd)\w*[sp][sd]\s", b, re.M)))
+        hot = max(
+            blocks, key=lambda b: len(re.findall(r"^\s+v?(?:add|sub|mul|div|max|min|fn?madd|sqrt|rnd)\w*[sp][sd]\s", b, re.M))
+        )
         assert VECTOR.search(hot), f"{kernel.name} runs scalar code:\n{hot[:2000]}"

@@ -96,3 +96,19 @@ def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> No
     for p, old in zip(model.parameters(), before, strict=True):
         np.testing.assert_array_equal(p.numpy(), old)
     assert np.isfinite(lenet.train_step(model, optimizer, images, labels))
+
+
+def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
+    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tqdm")
+    for terminal in (False, True):
+        monkeypatch.setattr(lenet.sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        bar = lenet.Progress("epoch 1/1", 4)
+        for loss in (0.5, 0.25):
+            bar.update(2, loss)
+        if bar.bar is not None:
+            bar.bar.refresh()
+        bar.close()
+        shown = capsys.readouterr().err
+        assert ("loss=0.2500" in shown and "img/s" in shown) if terminal else shown == ""

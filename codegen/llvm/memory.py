@@ -200,7 +200,7 @@ def _pointers(a: Access, stride: int | None) -> Val:
 
 
 def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False) -> Val | None:
-    """The lanes that are written: those behind the loop's end may be too where nothing ever looks at them, or it changes nothing."""
+    """The lanes that are written: those behind the loop's end too where nothing looks at them or it changes nothing."""
     use = fn.plan.uses.get(buf)
     unseen = buf.space == REG and (harmless or (use is not None and use.padded))
     return mask_value(fn.scope, mask, group) if unseen or _is_lanewise(fn, buf) else active(fn.scope, mask, group)
