@@ -19,6 +19,7 @@ from math import prod
 from .graph import ELEMENTWISE, Node, Op, toposort
 from .index import Var
 from .kernel import Boundary, Kernel, Read, Reason, Unit, at_sub_axes, cost, domain, reads_of
+from .order import Order
 from .units import Units
 
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
@@ -213,24 +214,6 @@ class Fusion:
             return Reason("budget", f"{touched - inside} input buffers")
         return None
 
-    def cyclic(self, a: Group, b: Group) -> bool:
-        """Does a path leave the pair through another group and come back?"""
-        last = max(u.position for g in (a, b) for u in g.units)
-        seen: set[Group] = {a, b}
-        stack = [g for g in self._consumers(a) | self._consumers(b) if g not in seen]
-        while stack:
-            g = stack.pop()
-            if g in seen:
-                continue
-            seen.add(g)
-            if g.units[0].position > last and min(u.position for u in g.units) > last:
-                continue
-            after = self._consumers(g)
-            if a in after or b in after:
-                return True
-            stack.extend(h for h in after if h not in seen)
-        return False
-
     def _consumers(self, g: Group) -> set[Group]:
         return {self.group[c] for u in g.units for c, _ in self.users.get(u.node, []) if self.units.of.get(u.node) is u} - {g}
 
@@ -255,6 +238,7 @@ class Fusion:
 
     def merge(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         small, large = (a, b) if len(a.units) < len(b.units) else (b, a)
+        self.order.merge(large, small)
         large.units = _merge_sorted(large.units, small.units)
         large.outer, large.anchor = outer, anchor
         for u in small.units:
@@ -324,6 +308,7 @@ class Fusion:
     def run(self) -> list[Group]:
         self.absorb_maps()
         self.connect()
+        self.order = Order(self._ordered(), self._consumers)
         heap: list[tuple[int, int, int, Group, Group]] = []
 
         def offer(g: Group, h: Group) -> None:
@@ -341,7 +326,7 @@ class Fusion:
                 continue
             a, b = (g, h) if self._flows(g, h) else (h, g)
             result = self.legal(a, b)
-            if isinstance(result, tuple) and self.cyclic(a, b):
+            if isinstance(result, tuple) and self.order.cyclic(a, b):
                 result = Reason("cycle", "another kernel must run between them")
             if isinstance(result, Reason):
                 self.reasons[a, b] = result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from .graph import Node
+from .graph import Node, Op
 from .loop import Buf, Loops, Store
 from .loop_walk import postorder, roots, statements
 from .program import Call, CheckSite, Program, Ref, Value
@@ -40,7 +40,7 @@ class Planner:
 
 def plan(steps: list[Step], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
-    writer = {n: s for s in steps for n in s.writes}
+    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is also an output is read where it lies
     p.after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
     checks = [s for s in steps if s.is_check]
     for s in steps:

@@ -54,9 +54,16 @@ def _inline_nodes(order: list[Node]) -> set[Node]:
 
 def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]:
     """(Nodes that live in memory, those of them that are views or leaves and need a copying unit)."""
-    stored = {n.src[0] for n in order if n.op is Op.KEEP} | set(roots)
+    stored = {b for b in (_base(n) for n in order if n.op is Op.KEEP) if b.op not in LEAVES and b.op is not Op.GATHER} | set(roots)
     copies = {n for n in stored if n.op in VIEWS or n.op in HINTS or n.op in LEAVES or n.op is Op.GATHER}
     return stored, copies
+
+
+def _base(n: Node) -> Node:
+    """What a chain of views and hints shows."""
+    while n.op in VIEWS or n.op in HINTS:
+        n = n.src[0]
+    return n
 
 
 def _refine(units: Units) -> None:

@@ -374,13 +374,16 @@ def composite(build: Callable[..., Node], *operands: Built, b: Builder) -> Built
     """A piece made by tests/graphs.py, evaluated op by op."""
     n = build(*(o.node for o in operands))
     known = {o.node: o for o in operands}
-    below = set(toposort(known)) - set(known)
-    for m in toposort([n]):
-        if m.op is Op.CONST:
-            known[m] = Built(m, np.asarray(m.arg, m.dtype.numpy), True)
-        elif m not in known and m not in below:
-            known[m] = b.apply(m.op, *(known[s] for s in m.src), arg=m.arg)
-    return known[n]
+
+    def value(m: Node) -> Built:
+        if m not in known:
+            if m.op is Op.CONST:
+                known[m] = Built(m, np.asarray(m.arg, m.dtype.numpy), True)
+            else:
+                known[m] = b.apply(m.op, *(value(s) for s in m.src), arg=m.arg)
+        return known[m]
+
+    return value(n)
 
 
 def normalise(b: Builder) -> Built | None:

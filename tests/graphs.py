@@ -99,7 +99,7 @@ def pad(x: Node, margins: dict[int, tuple[int, int, int]]) -> Node:
 
 def conv2d(x: Node, w: Node, stride: int, padding: int, dilation: int, groups: int) -> Node:
     """NCHW by OIHW."""
-    n, c, *_ = x.shape
+    n = x.shape[0]
     o, per, kh, kw = w.shape
     if padding:
         x = pad(x, {2: (padding, padding, 0), 3: (padding, padding, 0)})

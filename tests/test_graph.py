@@ -9,7 +9,6 @@ import graphs as g
 import numpy as np
 import pytest
 from optable import ROWS, Row, leaves
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.graph import GraphError, Node, Op, node

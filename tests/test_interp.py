@@ -8,7 +8,6 @@ import zlib
 import numpy as np
 import pytest
 from optable import ROWS, Row, assert_matches, leaves, values
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.graph import LOOP_ONLY, Op, node

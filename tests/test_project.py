@@ -124,7 +124,8 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_import_is_quick(tmp_path: Path) -> None:
-    code = "import time; t = time.perf_counter(); import weft; print(time.perf_counter() - t)"
+    # Processor time, so that a busy machine does not count; importing waits for nothing else.
+    code = "import time; t = time.process_time(); import weft; print(time.process_time() - t)"
     bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as after any first import
     assert min(float(run(code, **bytecode).stdout) for _ in range(5)) < 0.3
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optable import ROWS, Row, assert_matches, draw, leaves, values
 from optable import Spec as InputSpec
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import grad
@@ -143,7 +142,10 @@ CASES: dict[str, tuple[Node, Node]] = {
     "slice across pad": (cut(pad(X, a0=(3, 2, 0)), a0=(2, 5, 1)), pad(cut(X, a0=(0, 2, 1)), a0=(1, 0, 0))),
     "expand twice": (graph.expand(graph.expand(X, ((1, 5),)), ((0, 2), (3, 7))), graph.expand(X, ((0, 2), (2, 5), (3, 7)))),
     "expand nothing": (op(Op.EXPAND, X, arg=()), X),
-    "slice of expand": (cut(graph.expand(X, ((1, 5),)), a1=(1, 3, 1), a2=(2, 4, 1)), graph.expand(cut(X, a1=(2, 4, 1)), ((1, 2),))),
+    "slice of expand": (
+        cut(graph.expand(X, ((1, 5),)), a1=(1, 3, 1), a2=(2, 4, 1)),
+        graph.expand(cut(X, a1=(2, 4, 1)), ((1, 2),)),
+    ),
     "view of a constant": (flip(op(Op.RESHAPE, same(X, 2), arg=(24,)), 0), graph.full(2, dt.float32, (24,))),
     "pad of zeros": (pad(same(X, 0), a0=(1, 1, 0)), graph.full(0, dt.float32, (6, 6))),
     "sum of sums": (total(total(LONG, 1), 0, 1), total(LONG, 0, 1, 2)),
@@ -151,8 +153,10 @@ CASES: dict[str, tuple[Node, Node]] = {
     "sum over one": (total(cut(X, a1=(2, 3, 1)), 1), op(Op.RESHAPE, cut(X, a1=(2, 3, 1)), arg=(4,))),
     "sum over one and more": (total(graph.reshape(X, (1, 4, 6)), 0, 2), total(X, 1)),
     "sum of no axes": (total(X), X),
-    "sum of copies int": (total(graph.expand(N, ((0, 3), (3, 2))), 0, 2), g.mul(total(graph.expand(N, ((2, 2),)), 1),
-        graph.full(3, dt.int32, (4, 2)))),  # fmt: skip
+    "sum of copies int": (
+        total(graph.expand(N, ((0, 3), (3, 2))), 0, 2),
+        g.mul(total(graph.expand(N, ((2, 2),)), 1), graph.full(3, dt.int32, (4, 2))),
+    ),
     "max of copies": (total(graph.expand(X, ((1, 3),)), 1, 2, kind="max"), total(X, 1, kind="max")),
     "sum of copies float stays": (total(graph.expand(X, ((1, 3),)), 1), total(graph.expand(X, ((1, 3),)), 1)),
     "sum of ones": (total(same(X, 1), 1), graph.full(6, dt.float32, (4,))),
@@ -298,7 +302,8 @@ def _random_node(draw_: st.DrawFn, known: list[Node]) -> Node:
         case 1 | 2:
             return _binary(draw_, a, draw_(st.sampled_from(same_dtype)))
         case 3:
-            return g.where(draw_(st.sampled_from([n for n in known if n.dtype is dt.bool_])), a, draw_(st.sampled_from(same_dtype)))
+            conditions = [n for n in known if n.dtype is dt.bool_]
+            return g.where(draw_(st.sampled_from(conditions)), a, draw_(st.sampled_from(same_dtype)))
         case 4:
             return graph.cast(a, draw_(st.sampled_from([dt.float32, dt.int32, dt.bool_])))
     return _view(draw_, a)

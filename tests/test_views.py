@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from optable import ROWS, Row, leaves, values
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import vjp
@@ -21,7 +20,8 @@ from weft.ir.interp import run
 from weft.ir.views import push
 
 VIEW_ROWS = [r for r in ROWS if r.name.split("-")[0] in {op.value for op in VIEWS} and r.inputs[0].dtype is dt.float64]
-LINEAR_ROWS = VIEW_ROWS + [r for r in ROWS if r.name.startswith(("gather", "scatter", "scan", "reduce-add")) and r.name.endswith("float64")]
+LINEAR = ("gather", "scatter", "scan", "reduce-add")
+LINEAR_ROWS = VIEW_ROWS + [r for r in ROWS if r.name.startswith(LINEAR) and r.name.endswith("float64")]
 
 
 def value_of(index: Index, env: Mapping[Var, int]) -> int:
@@ -80,8 +80,8 @@ def _random_view(draw: st.DrawFn, x: Node) -> Node:
         case "permute":
             return graph.permute(x, tuple(draw(st.permutations(range(x.ndim)))))
         case "reshape":
-            sizes = [s for s in ((x.size,), (1, x.size), (x.size // 2, 2), (2, x.size // 2), (3, x.size // 3)) if np.prod(s) == x.size]
-            return graph.reshape(x, draw(st.sampled_from(sizes)))
+            sizes = (x.size,), (1, x.size), (x.size // 2, 2), (2, x.size // 2), (3, x.size // 3)
+            return graph.reshape(x, draw(st.sampled_from([s for s in sizes if np.prod(s) == x.size])))
         case "flip" if x.ndim:
             return node(Op.FLIP, (x,), (axis,))
         case "slice" if x.ndim:
