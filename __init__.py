@@ -29,10 +29,32 @@ __version__ = "0.1.0"
 _LAZY = ("codegen", "frontend", "ir", "nn", "options", "runtime")
 
 __all__ = [
-    "DType", "__version__", "bool_", "check_grad", "devices", "dump", "enable_grad", "errors", "explain", "float32", "float64", "grad",
-    "hessian_vector_product", "int16", "int32", "int64", "int8", "jvp", "no_grad", "uint16", "uint32", "uint64", "uint8",
-    "value_and_grad", "vjp",
-]  # fmt: skip
+    "DType",
+    "__version__",
+    "bool_",
+    "check_grad",
+    "devices",
+    "dump",
+    "enable_grad",
+    "errors",
+    "explain",
+    "float32",
+    "float64",
+    "grad",
+    "hessian_vector_product",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "jvp",
+    "no_grad",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "value_and_grad",
+    "vjp",
+]
 __all__ += _ops.__all__
 
 

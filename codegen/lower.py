@@ -320,7 +320,7 @@ def _serial(axes: list[Var], body: Stmt) -> Stmt:
 def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
     """Several steps of an inner axis as one Reduce: a tree of their values."""
     values = [Substitution({axis: at}).node(r.value) for at in steps]
-    op = {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
     while len(values) > 1:
         values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
     return Reduce(r.acc, var(lane), r.kind, values[0])

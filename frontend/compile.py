@@ -26,6 +26,7 @@ from ..ir.plan import Planner, plan
 from ..ir.prepare import prepare
 from ..ir.program import Program, Value
 from ..ir.rules import simplify
+from ..ir.scatter import rows_as_masks
 from ..ir.sums import merge_sums
 from ..ir.units import collect
 from ..runtime import cache, native
@@ -75,7 +76,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     simplified = simplify(graph)
     prepared = distinct(prepare(merge_sums(simplified)))
     checks = find_checks(prepared)
-    prepared = clamp_late(prepared, checks)
+    prepared = rows_as_masks(clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
     lowered = lower_all(fused, checks, strides, settings)

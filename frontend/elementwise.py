@@ -7,7 +7,7 @@ chosen whose derivative is finite wherever the function is smooth.
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf, pi, sqrt
+from math import inf
 from typing import Any
 
 from .. import errors
@@ -424,59 +424,6 @@ def round_(x: Node) -> Node:
 def detach(x: Node) -> Node:
     """The same value, without a gradient."""
     return node(Op.DETACH, (x,))
-
-
-# ---------------------------------------------------------------- activations
-
-
-def relu(x: Node) -> Node:
-    """x where it is above 0 (or NaN), else 0; the derivative at 0 is 0."""
-    if not x.dtype.is_float:
-        return where(gt(x, 0), x, 0)
-    return where(node(Op.OR, (gt(x, 0.0), isnan(x))), x, 0.0)
-
-
-def _minus_abs(x: Node) -> tuple[Node, Node]:
-    """(x < 0, -|x|), the latter with slope -1 at 0, so that what is smooth there keeps its derivative."""
-    is_below = lt(x, 0.0)
-    return is_below, where(is_below, x, neg(x))
-
-
-def sigmoid(x: Node) -> Node:
-    """1 / (1 + exp(-x)), without overflow."""
-    x = as_float(x)
-    is_below, m = _minus_abs(x)
-    z = exp(m)
-    return div(where(is_below, z, 1.0), add(1.0, z))
-
-
-def silu(x: Node) -> Node:
-    """x * sigmoid(x)."""
-    return mul(as_float(x), sigmoid(x))
-
-
-def softplus(x: Node) -> Node:
-    """log(1 + exp(x)), without overflow."""
-    x = as_float(x)
-    is_below, m = _minus_abs(x)
-    return add(where(is_below, 0.0, x), log1p(exp(m)))
-
-
-def gelu(x: Node, approximate: str = "none") -> Node:
-    """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
-    x = as_float(x)
-    if approximate == "none":
-        return mul(mul(x, 0.5), add(1.0, erf(mul(x, sqrt(0.5)))))
-    if approximate != "tanh":
-        raise ValueError(f'gelu: approximate is "none" or "tanh", not {approximate!r}')
-    inner = mul(add(x, mul(mul(mul(x, x), x), 0.044715)), sqrt(2.0 / pi))
-    return mul(mul(x, 0.5), add(1.0, tanh(inner)))
-
-
-def leaky_relu(x: Node, negative_slope: float = 0.01) -> Node:
-    """x above 0, negative_slope * x below."""
-    x = as_float(x)
-    return where(lt(x, 0.0), mul(x, negative_slope), x)
 
 
 def cast(x: Node, dtype: DType) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -214,7 +215,7 @@ def check_grad(
 
     wrong: list[str] = []
     for i, g in zip(floats, gradients, strict=True):
-        wrong += _differences(arrays[i], g.numpy(), lambda a, i=i: loss(i, a), rng, eps, rtol, atol, max_elements, f"input {i}")
+        wrong += _differences(arrays[i], g.numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
     if wrong:
         raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
 

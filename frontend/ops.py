@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..ir.dtype import lowest
+from . import activations as act
 from . import contract, indexing, movement, reductions
 from . import elementwise as ew
 from .creation import (
@@ -63,8 +64,8 @@ logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or
 equal, not_equal, less, less_equal, greater, greater_equal = (general(f) for f in (ew.eq, ew.ne, ew.lt, ew.le, ew.gt, ew.ge))
 
 exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
-tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (ew.tanh, ew.erf, ew.sigmoid, ew.relu, ew.gelu, ew.silu))
-softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (ew.softplus, ew.leaky_relu, ew.log1p, ew.expm1))
+tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (ew.tanh, ew.erf, act.sigmoid, act.relu, act.gelu, act.silu))
+softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (act.softplus, act.leaky_relu, ew.log1p, ew.expm1))
 exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
 abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
 round, trunc = _of_tensor(ew.round_), _of_tensor(ew.trunc)

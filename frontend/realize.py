@@ -258,8 +258,8 @@ def _run(job: Job, program: Program) -> None:
     slots = [weakref.ref(n) for n in job.capture.slots]
     release = [_release(t) for t in tensors]
     job.capture = job.roots = job.views = None  # type: ignore[assignment]
-    outputs = _outputs(tensors, inputs, slots, donations, program)
     try:
+        outputs = _outputs(tensors, inputs, slots, donations, program)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
         _restore(tensors, release, inputs, slots, program)

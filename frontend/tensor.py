@@ -14,6 +14,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape, const
+from . import activations as act
 from . import contract, indexing, movement, realize, reductions, state, storage
 from . import elementwise as ew
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -69,14 +70,16 @@ def binary(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
 
 def reflected(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
     """The operator with its operands the other way round."""
+    return binary(wraps(function)(lambda a, b: function(b, a)))
 
-    @wraps(function)
-    def method(self: Tensor, other: Any) -> Tensor:
-        operand = as_operand(other)
-        if operand is NotImplemented:
-            return NotImplemented
-        return wrap(function(operand, self.node), self._requires_grad)
 
+def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
+    """A method that converts to this dtype."""
+
+    def method(self: Tensor) -> Tensor:
+        return self.astype(dtype)
+
+    method.__doc__ = f"As {dtype.name}."
     return method
 
 
@@ -290,6 +293,13 @@ class Tensor:
         """The same value as another Tensor; gradients flow through. Values never change, so nothing is copied."""
         return wrap(self.node, self._requires_grad)
 
+    def __deepcopy__(self, memo: Any) -> Self:
+        """Another Tensor with the same value, and for a leaf a gradient of its own; copying a model copies its parameters."""
+        other: Self = object.__new__(type(self))
+        Tensor.__init__(other, self.node, self._requires_grad and self.is_leaf)
+        other.name = self.name
+        return other
+
     def assign(self, value: Any) -> Self:
         """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
 
@@ -395,25 +405,8 @@ class Tensor:
         """On the GPU. Raises DeviceError where there is none."""
         return self.to("cuda")
 
-    def float(self) -> Tensor:
-        """As float32."""
-        return self.astype(dt.float32)
-
-    def double(self) -> Tensor:
-        """As float64."""
-        return self.astype(dt.float64)
-
-    def int(self) -> Tensor:
-        """As int32."""
-        return self.astype(dt.int32)
-
-    def long(self) -> Tensor:
-        """As int64."""
-        return self.astype(dt.int64)
-
-    def bool(self) -> Tensor:
-        """As bool: is it not 0."""
-        return self.astype(dt.bool_)
+    float, double = converted(dt.float32), converted(dt.float64)
+    int, long, bool = converted(dt.int32), converted(dt.int64), converted(dt.bool_)
 
     # ------------------------------------------------------------ operators
 
@@ -447,8 +440,8 @@ class Tensor:
     # ------------------------------------------------------------ functions
 
     exp, log, sqrt, rsqrt, sin, cos, tan = (unary(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
-    tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (ew.tanh, ew.erf, ew.sigmoid, ew.relu, ew.gelu, ew.silu))
-    softplus, leaky_relu, log1p, expm1 = (unary(f) for f in (ew.softplus, ew.leaky_relu, ew.log1p, ew.expm1))
+    tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (ew.tanh, ew.erf, act.sigmoid, act.relu, act.gelu, act.silu))
+    softplus, leaky_relu, log1p, expm1 = (unary(f) for f in (act.softplus, act.leaky_relu, ew.log1p, ew.expm1))
     exp2, log2, log10, reciprocal, square = (unary(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
     abs, neg, sign, floor, ceil = (unary(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
     round, trunc = unary(ew.round_), unary(ew.trunc)

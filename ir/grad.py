@@ -24,7 +24,6 @@ from .graph import (
     COMPARE,
     ELEMENTWISE,
     LEAVES,
-    VIEWS,
     Node,
     Op,
     cast,
@@ -38,9 +37,7 @@ from .graph import (
     toposort,
     zeros_like,
 )
-from .index import Var, mask_of, var
 from .rewrite import constant_of
-from .views import push
 
 # a rule takes (node, cotangent of the node) to the cotangent of one source
 Rule = Callable[[Node, Node], Node]
@@ -308,66 +305,6 @@ def _permute_rule(n: Node, g: Node) -> Node:
     return permute(g, tuple(n.arg.index(axis) for axis in range(g.ndim)))
 
 
-def _gather_rule(n: Node, g: Node) -> Node:
-    x, *indices = n.src
-    rows = _rows_of_gather(n)
-    if rows is None:
-        return node(Op.SCATTER, (g, *indices), (n.arg, x.shape))
-    free, dims = rows
-    axis = n.arg[free]
-    ndim = indices[0].ndim
-    rest = [a for a in range(x.ndim) if a not in n.arg]
-    index_dims = {a: d for a, d in zip(n.arg, dims, strict=True) if a != axis and d is not None}
-    g_dims = index_dims | {a: ndim + i for i, a in enumerate(rest)}
-    others = [a for a in range(x.ndim) if a != axis]
-    g = _axes_in_order(g, [g_dims[a] for a in others if a in g_dims], [x.shape[a] for a in others])
-    counted = [a for a in others if a in n.arg]
-    index = _axes_in_order(indices[free], [index_dims[a] for a in counted if a in index_dims], [x.shape[a] for a in counted])
-    index = expand(index, tuple((a, x.shape[a]) for a in sorted([axis, *rest])))
-    position = expand(node(Op.IOTA, arg=x.shape[axis]), tuple((a, x.shape[a]) for a in others))
-    return _where(_eq(position, index), expand(g, ((axis, x.shape[axis]),)), zeros_like(x))
-
-
-def _axes_in_order(x: Node, first: list[int], shape: list[int]) -> Node:
-    """The axes `first` of x in this order; its other axes, and those of `shape` it lacks, have extent 1."""
-    order = (*first, *(a for a in range(x.ndim) if a not in first))
-    return reshape(permute(x, order), tuple(shape))
-
-
-def _rows_of_gather(n: Node) -> tuple[int, list[int | None]] | None:
-    """Does GATHER read at most one element per row? Then which index is free, and the axis that counts each other index.
-
-    That is the case when the other indices count the rows: each is 0, 1, .. along its own axis of the
-    index arrays, and they leave no axis uncounted. As in picking the score of each row's label.
-    """
-    x, *indices = n.src
-    dims: list[int | None] = []
-    free = []
-    for k, (index, axis) in enumerate(zip(indices, n.arg, strict=True)):
-        dim = _counted_axis(index)
-        if dim is not None and (dim in dims or index.shape[dim] != x.shape[axis]):
-            dim = None
-        dims.append(dim)
-        if dim is None and x.shape[axis] != 1:
-            free.append(k)
-    free = free or [k for k, dim in enumerate(dims) if dim is None][:1]
-    uncounted = [d for i, d in enumerate(indices[0].shape) if i not in dims and d != 1]
-    return (free[0], dims) if len(free) == 1 and not uncounted else None
-
-
-def _counted_axis(index: Node) -> int | None:
-    """The axis along which the Node is 0, 1, 2 .. whatever the other axes are, if it is an IOTA seen through views."""
-    variables = [Var(f"i{axis}", extent) for axis, extent in enumerate(index.shape)]
-    at = [var(v) for v in variables]
-    while index.op in VIEWS:
-        at, mask = push(index, at)
-        if mask_of(mask):
-            return None
-        index = index.src[0]
-    counted = at[0].as_var if index.op is Op.IOTA else None
-    return variables.index(counted) if counted is not None else None
-
-
 # ---------------------------------------------------------------- the table: one rule per source, None where there is no gradient
 
 RULES: dict[Op, tuple[Rule | None, ...]] = {
@@ -398,7 +335,7 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.EXPAND: (lambda n, g: reduce("add", g, (axis for axis, _ in n.arg)),),
     Op.SKEW: (lambda n, g: node(Op.UNSKEW, (g,), n.arg),),
     Op.UNSKEW: (lambda n, g: node(Op.SKEW, (g,), n.arg),),
-    Op.GATHER: (_gather_rule,),
+    Op.GATHER: (lambda n, g: node(Op.SCATTER, (g, *n.src[1:]), (n.arg, n.src[0].shape)),),
     Op.SCATTER: (lambda n, g: node(Op.GATHER, (g, *n.src[1:]), n.arg[0]),),
     Op.KEEP: (_same,),
 }

@@ -84,7 +84,7 @@ class Builder:
         else:
             low = 0 if dtype in (dt.uint8, dt.bool_) else low
             array = np.asarray(self.rng.integers(low, 2 if dtype is dt.bool_ else high, shape)).astype(dtype.numpy)
-        self.env[n] = array
+        self.env[n] = array = _laid_out(array, self.choose(12))
         return self.keep(Built(n, array, True))
 
     def keep(self, v: Built) -> Built:
@@ -439,6 +439,7 @@ class Case:
     outputs: list[Node]
     env: dict[Node, Array]
     exact: list[bool]
+    donations: dict[int, int] = field(default_factory=dict)
 
 
 def random_case(choose: Choose, exact: bool = False) -> Case:
@@ -451,9 +452,34 @@ def random_case(choose: Choose, exact: bool = False) -> Case:
     case = Case([v.node for v in chosen], b.env, [v.exact for v in chosen])
     if not exact and choose(3) == 0:
         _add_gradients(case, b)
+    case.exact = [e for i, e in enumerate(case.exact) if case.outputs[i] not in case.outputs[:i]]
     case.outputs = list(dict.fromkeys(case.outputs))
     case.env = {n: b.env[n] for n in inputs_of(case.outputs)}
+    case.donations = _wishes(case) if choose(2) else {}
     return case
+
+
+def _laid_out(a: Array, how: int) -> Array:
+    """The same values, transposed in memory, with gaps or repeated along an axis."""
+    if how == 0 and a.ndim:
+        return np.asfortranarray(a)
+    if how == 1 and a.ndim:
+        wide = np.zeros((*a.shape[:-1], 2 * a.shape[-1] + 1), a.dtype)
+        wide[..., 1::2] = a
+        return wide[..., 1::2]
+    if how == 2 and a.ndim and a.size:
+        return np.broadcast_to(a[:1], a.shape)
+    return a
+
+
+def _wishes(case: Case) -> dict[int, int]:
+    """Every output that could live in an input's memory."""
+    inputs, wishes = inputs_of(case.outputs), {}
+    for o, out in enumerate(case.outputs):
+        fits = [i for i, n in enumerate(inputs) if n.shape == out.shape and n.dtype is out.dtype and i not in wishes.values()]
+        if fits and out.size and out not in inputs:
+            wishes[o] = fits[-1]
+    return wishes
 
 
 def _add_gradients(case: Case, b: Builder) -> None:
@@ -517,6 +543,8 @@ class Hits:
         self.counts.update(f"schedule {s}" for s in schedules(program))
         self.counts.update(f"reason {b.reason.rule}" for b in program.fused.boundaries if isinstance(b.reason, Reason))
         self.counts["graphs"] += 1
+        self.counts["donations wished"] += len(case.donations)
+        self.counts["donations done"] += len(program.donations)
 
     def table(self) -> str:
         return "\n".join(f"{n:8d}  {name}" for name, n in sorted(self.counts.items()))
@@ -533,7 +561,7 @@ def compare_case(case: Case, hits: Hits, exact: bool = False) -> None:
     """Oracle == compiled on one thread == compiled on two and three threads, the latter bit for bit."""
     want = evaluate(case.outputs, case.env)
     allowed = [0.0] * len(want) if exact else tolerances(case, want)
-    program = compiled(case.outputs)
+    program = compiled(case.outputs, case.env, donations=case.donations)
     hits.count(case, program)
     got = execute(program, case.outputs, case.env)
     for i, (a, b) in enumerate(zip(got, want, strict=True)):

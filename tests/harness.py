@@ -17,6 +17,8 @@ from weft.ir.dtype import DType
 from weft.ir.fuse import Fused, fuse
 from weft.ir.graph import Node, Op, toposort
 from weft.ir.interp import run as oracle
+from weft.ir.loop_interp import run as run_loops
+from weft.ir.loop_text import verify
 from weft.ir.prepare import prepare
 from weft.ir.program import Value
 from weft.ir.rules import simplify
@@ -57,29 +59,58 @@ def fused(*outputs: Node) -> Fused:
     return fuse(collect(prepare(merge_sums(simplify(list(outputs))))))
 
 
-def compiled(outputs: Sequence[Node], donations: Mapping[int, int] | None = None, **opts: Any) -> Compiled:
-    """The program of distinct outputs over dense inputs, under options."""
+def layout(a: Array) -> tuple[int, ...]:
+    """Strides in elements."""
+    return tuple(s // a.itemsize for s in a.strides)
+
+
+def compiled(outputs: Sequence[Node], env: Env | None = None, donations: Mapping[int, int] | None = None, **opts: Any) -> Compiled:
+    """The program of distinct outputs under options; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
-    values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in leaves]
+    values = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
     with options.override(**(FORCED | opts)):
         return build(list(outputs), leaves, values, donations or {})
 
 
 def execute(program: Compiled, outputs: Sequence[Node], env: Env, threads: int = 1) -> list[Array]:
-    """The results of a program on copies of the inputs; outputs are poisoned first."""
-    arrays = [np.ascontiguousarray(env[n]).copy() for n in inputs_of(outputs)]
+    """The results of a program. Outputs are poisoned first; donated inputs are copied, others must stay as they are."""
+    arrays = [env[n] for n in inputs_of(outputs)]
+    before = [a.copy() for a in arrays]
     results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
+    for o, i in program.donations.items():
+        arrays[i] = results[o] = arrays[i].copy()
     with options.override(num_threads=threads):
         program.run([a.ctypes.data for a in arrays], [r.ctypes.data for r in results])
-    for n, a in zip(inputs_of(outputs), arrays, strict=True):
-        np.testing.assert_array_equal(a.view(np.uint8), np.ascontiguousarray(env[n]).view(np.uint8), "an input was written")
+    for n, old in zip(inputs_of(outputs), before, strict=True):
+        assert_same_bits([env[n]], [old])  # an input is never written
     return results
+
+
+def interpret(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Array]:
+    """The results of a program by the loop interpreter, in its own order and arena; verifies the loops."""
+    results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
+    arena = np.zeros(program.program.arena_bytes, np.uint8)
+    spaces = {"input": [_whole(env[n]) for n in inputs_of(outputs)], "output": [r.reshape(-1) for r in results]}
+    for call in program.program.calls:
+        buffers = [
+            arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy) if r.space == "arena" else spaces[r.space][r.number]
+            for r, b in zip(call.refs, call.loops.buffers, strict=True)
+        ]
+        verify(call.loops)
+        assert not run_loops(call.loops, buffers, call.params)
+    return results
+
+
+def _whole(a: Array) -> Array:
+    """A view that starts at the first element of an array and reaches all others, whatever its (positive) strides."""
+    last = sum((d - 1) * s for d, s in zip(a.shape, layout(a), strict=True)) if a.size else -1
+    return np.lib.stride_tricks.as_strided(a, (last + 1,), (a.itemsize,))
 
 
 def check(outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 0.0, threads: Sequence[int] = (1,), **opts: Any) -> Compiled:
     """Compiled == oracle within `ulp`, and the same bits on any number of threads."""
     outputs = list(outputs)
-    program = compiled(outputs, **opts)
+    program = compiled(outputs, env, **opts)
     results = [execute(program, outputs, env, t) for t in threads]
     for got, want in zip(results[0], oracle(outputs, env), strict=True):
         assert_matches(got, np.asarray(want), ulp, magnitude)
@@ -91,7 +122,7 @@ def check(outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 
 def check_close(outputs: Sequence[Node], env: Env, tolerance: float = 2e-5, threads: Sequence[int] = (1,), **opts: Any) -> Compiled:
     """Compiled == oracle within `tolerance` of the largest value of each output: for sums of many terms."""
     outputs = list(outputs)
-    program = compiled(outputs, **opts)
+    program = compiled(outputs, env, **opts)
     results = [execute(program, outputs, env, t) for t in threads]
     for got, want in zip(results[0], oracle(outputs, env), strict=True):
         assert_close(got, np.asarray(want), tolerance)
@@ -109,7 +140,8 @@ def assert_close(got: Array, want: Array, tolerance: float) -> None:
 
 def assert_same_bits(got: Sequence[Array], want: Sequence[Array]) -> None:
     for a, b in zip(got, want, strict=True):
-        np.testing.assert_array_equal(np.atleast_1d(a).view(np.uint8), np.atleast_1d(b).view(np.uint8))
+        assert a.shape == b.shape
+        np.testing.assert_array_equal(np.ascontiguousarray(a).view(np.uint8), np.ascontiguousarray(b).view(np.uint8))
 
 
 def schedules(program: Compiled) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -43,14 +44,13 @@ F: dict[str, tuple[Callable, tuple]] = {
     "logsumexp": (lambda x: x.logsumexp((0, 1)), (draw(3, 4),)),
     "matmul": (lambda a, b: a @ b, (draw(2, 1, 3, 4), draw(5, 4, 2))),
     "matmul_vectors": (lambda a, b, c: (a @ b) * (b @ c), (draw(3, 4), draw(4), draw(4, 2)[:, 0])),
-    "views": (lambda x: (x.T.reshape(2, 6)[:, ::-2] * x.flip(0).flatten()[3:9].reshape(2, 3)), (draw(3, 4),)),
+    "views": (lambda x: x.T.reshape(2, 6)[:, ::-2] * x.flip(0).flatten()[3:9].reshape(2, 3), (draw(3, 4),)),
     "pad_expand": (lambda x: x.pad(1, 3.0)[1:] * x.unsqueeze(0).expand(1, 1, 4).sum(), (draw(4),)),
     "window": (lambda x: wf.window(x, 0, 3, 2, 2).prod(1), (draw(9),)),
     "joins": (lambda x, y: wf.concat([x, y * x], 1) * wf.stack([x, x], 0).reshape(3, 4), (draw(3, 2), draw(3, 2))),
     "gather": (lambda x: x[wf.tensor([0, 2, 0])] * x.take(wf.tensor([1, -1, 1]), 0), (draw(3, 2),)),
     "take_along": (lambda x: wf.take_along_axis(x, wf.tensor([[0], [2]]), 1), (draw(2, 3),)),
     "scatter": (lambda x, v: wf.scatter_add(x, wf.tensor([0, 0]), v) ** 2, (draw(3, 2), draw(2, 2))),
-    "setitem": (lambda x, v: _set(x, v), (draw(3, 4), draw(2, 2))),
 }
 
 
@@ -58,6 +58,9 @@ def _set(x: wf.Tensor, v: wf.Tensor) -> wf.Tensor:
     y = x * 1.0
     y[1:, ::2] = v
     return y * y
+
+
+F["setitem"] = (_set, (draw(3, 4), draw(2, 2)))
 
 
 @pytest.mark.parametrize("name", F)
@@ -147,6 +150,16 @@ def test_equal_leaves_do_not_share_gradients() -> None:
     c = wf.rand(2).requires_grad_()
     (c * a.detach()).sum().backward()
     assert c.grad.tolist() == [0, 0] and a.grad.tolist() == [2, 2]
+
+
+def test_deep_copies_are_leaves_of_their_own() -> None:
+    x = wf.tensor([1.0, 2.0], requires_grad=True)
+    y = copy.deepcopy(x)
+    (x * y * y).sum().backward()
+    assert x.grad.tolist() == [1.0, 4.0] and y.grad.tolist() == [2.0, 8.0]
+    with wf.no_grad():
+        x += 1
+    assert y.tolist() == [1.0, 2.0] and x.tolist() == [2.0, 3.0]
 
 
 def test_requires_grad_spreads_and_detach_stops() -> None:
@@ -275,4 +288,6 @@ def test_gradient_of_a_gradient_penalty() -> None:
 
 def test_check_grad_reports_what_is_off() -> None:
     with pytest.raises(wf.errors.GradientError, match=r"input 0\[1\]: gradient 0, central difference"):
-        wf.check_grad(lambda x: x * x.detach() + x.detach() * wf.tensor([0.0, 1.0]) - x * wf.tensor([0.0, 3.0]), np.array([0.0, 3.0]))
+        wf.check_grad(
+            lambda x: x * x.detach() + x.detach() * wf.tensor([0.0, 1.0]) - x * wf.tensor([0.0, 3.0]), np.array([0.0, 3.0])
+        )

@@ -14,6 +14,7 @@ from weft.ir.grad import NO_GRADIENT, RULES, grad, vjp
 from weft.ir.graph import LOOP_ONLY, Node, Op, node
 from weft.ir.interp import run
 from weft.ir.rules import simplify
+from weft.ir.scatter import rows_as_masks
 
 SMOOTH = [r for r in ROWS if r.differentiable and "float32" not in r.name]
 SERIAL = iter(range(10**7, 10**8))
@@ -278,7 +279,9 @@ def _ops(root: Node) -> set[Op]:
 def test_gather_of_one_label_per_row_needs_no_scatter() -> None:
     x, labels = _leaf(6, 4), graph.leaf(next(SERIAL), dt.int64, (6,))
     (gx,) = grad(g.pick(x, labels), [x])
-    assert gx is not None and Op.SCATTER not in _ops(gx)
+    assert gx is not None and gx.op is Op.SCATTER, "a bounds check of the labels must find it"
+    (mask,) = rows_as_masks([gx])
+    assert Op.SCATTER not in _ops(mask)
 
 
 @pytest.mark.parametrize(("axes", "dims"), [((0, 2), (3, 5)), ((1, 0), (2, 3)), ((2, 1), (5, 2)), ((0, 1, 2), (3, 2, 5))])
@@ -292,9 +295,10 @@ def test_gather_by_rows_of_any_axes(axes: tuple[int, ...], dims: tuple[int, ...]
     chosen = graph.leaf(next(SERIAL), dt.int64, rows)
     y = node(Op.GATHER, (x, *counts, chosen), axes)
     g_out = _leaf(*y.shape)
-    (fast,) = vjp([y], [g_out], [x])
-    assert fast is not None and Op.SCATTER not in _ops(fast)
-    slow = node(Op.SCATTER, (g_out, *counts, chosen), (axes, x.shape))
+    (slow,) = vjp([y], [g_out], [x])
+    assert slow is not None and slow.op is Op.SCATTER
+    (fast,) = rows_as_masks([slow])
+    assert Op.SCATTER not in _ops(fast)
     rng = np.random.default_rng(0)
     env = {g_out: rng.normal(size=y.shape), chosen: rng.integers(0, dims[-1], rows)}
     np.testing.assert_array_equal(*run([fast, slow], env))
@@ -303,7 +307,7 @@ def test_gather_by_rows_of_any_axes(axes: tuple[int, ...], dims: tuple[int, ...]
 def test_gather_that_may_repeat_a_row_scatters() -> None:
     table, tokens = _leaf(5, 3), graph.leaf(next(SERIAL), dt.int64, (4,))
     (gx,) = grad(node(Op.GATHER, (table, tokens), (0,)), [table])
-    assert gx is not None and gx.op is Op.SCATTER
+    assert gx is not None and rows_as_masks([gx]) == [gx] and gx.op is Op.SCATTER
     square = _leaf(4, 4)
     count = node(Op.IOTA, arg=4)
     (diagonal,) = grad(node(Op.GATHER, (square, count, count), (0, 1)), [square])

@@ -9,13 +9,18 @@ import pytest
 import weft as wf
 
 
-@pytest.mark.parametrize(("data", "dtype"), [(1.5, "float32"), (2, "int64"), (True, "bool"), ([1, 2.5], "float32"), ([[1], [2]], "int64"), ([], "float32")])
+@pytest.mark.parametrize(
+    ("data", "dtype"),
+    [(1.5, "float32"), (2, "int64"), (True, "bool"), ([1, 2.5], "float32"), ([[1], [2]], "int64"), ([], "float32")],
+)
 def test_python_data(data: object, dtype: str) -> None:
     t = wf.tensor(data)
     assert t.dtype.name == dtype and t.shape == np.shape(data) and t.tolist() == data
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+)
 def test_numpy_round_trip_keeps_the_dtype(dtype: str) -> None:
     x = np.array([[0, 1], [2, 3]]).astype(dtype)
     t = wf.tensor(x)
@@ -34,7 +39,7 @@ def test_tensor_copies_and_from_numpy_aliases() -> None:
 def test_from_numpy_of_strided_memory() -> None:
     x = np.arange(24.0).reshape(4, 6)
     np.testing.assert_array_equal((wf.from_numpy(x[1::2, ::3].T) + 1).numpy(), x[1::2, ::3].T + 1)
-    with pytest.raises(wf.errors.ShapeError, match="wf.tensor copies"):
+    with pytest.raises(wf.errors.ShapeError, match="copies"):
         wf.from_numpy(x[::-1])
 
 
@@ -66,7 +71,9 @@ def test_constants() -> None:
 
 def test_ranges() -> None:
     assert wf.arange(5).tolist() == [0, 1, 2, 3, 4] and wf.arange(5).dtype is wf.int64
-    assert wf.arange(2, 9, 3).tolist() == [2, 5, 8] and wf.arange(5, 0, -2).tolist() == [5, 3, 1] and wf.arange(3, 1).shape == (0,)
+    assert (
+        wf.arange(2, 9, 3).tolist() == [2, 5, 8] and wf.arange(5, 0, -2).tolist() == [5, 3, 1] and wf.arange(3, 1).shape == (0,)
+    )
     np.testing.assert_allclose(wf.arange(0, 1, 0.1).numpy(), np.arange(0, 1, 0.1, "float32"), rtol=1e-6)
     np.testing.assert_allclose(wf.linspace(-1, 2, 7, dtype="float64").numpy(), np.linspace(-1, 2, 7), rtol=1e-15)
     assert wf.linspace(0, 1, 11).numpy()[-1] == 1.0 and wf.linspace(3, 4, 1).tolist() == [3.0]

@@ -113,7 +113,9 @@ def test_shifts() -> None:
     assert (wf.tensor(x) << 64).tolist() == [0, 0, 0] and (wf.tensor(x) >> 64).tolist() == [0, -1, 0]
 
 
-@pytest.mark.parametrize("op", [operator.add, operator.mul, operator.and_, operator.or_, operator.xor, *COMPARISONS], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "op", [operator.add, operator.mul, operator.and_, operator.or_, operator.xor, *COMPARISONS], ids=lambda f: f.__name__
+)
 def test_bool_operators(op: operator) -> None:
     x, y = np.array([True, True, False, False]), np.array([True, False, True, False])
     same(op(wf.tensor(x), wf.tensor(y)), op(x, y))
@@ -167,8 +169,15 @@ def test_clip_and_where() -> None:
     assert wf.where(wf.tensor([1, 0]), 1, 2).tolist() == [1, 2]
 
 
-PROMOTIONS = [("int32", "int64", "int64"), ("uint8", "int32", "int32"), ("uint8", "int8", "int16"), ("float32", "float64", "float64"),
-              ("int64", "float32", "float32"), ("bool", "int32", "int32"), ("bool", "float32", "float32")]  # fmt: skip
+PROMOTIONS = [
+    ("int32", "int64", "int64"),
+    ("uint8", "int32", "int32"),
+    ("uint8", "int8", "int16"),
+    ("float32", "float64", "float64"),
+    ("int64", "float32", "float32"),
+    ("bool", "int32", "int32"),
+    ("bool", "float32", "float32"),
+]
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), PROMOTIONS)
@@ -198,7 +207,10 @@ def test_division_of_integers_is_float32() -> None:
     assert wf.tensor([1, 4]).sqrt().dtype is wf.float32
 
 
-@pytest.mark.parametrize("shapes", [((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 1, 3), (5, 1)), ((), (2, 3)), ((1, 1), (1,)), ((0, 3), (1,)), ((0,), (1, 1))])
+@pytest.mark.parametrize(
+    "shapes",
+    [((3, 4), (4,)), ((3, 1), (1, 4)), ((2, 1, 3), (5, 1)), ((), (2, 3)), ((1, 1), (1,)), ((0, 3), (1,)), ((0,), (1, 1))],
+)
 def test_broadcasting(shapes: tuple) -> None:
     rng = np.random.default_rng(0)
     x, y = (rng.standard_normal(s) for s in shapes)

@@ -20,7 +20,9 @@ def close(got: wf.Tensor, expected: np.ndarray, rtol: float = 1e-12) -> None:
 @pytest.mark.parametrize("axis", AXES)
 @pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod", "var", "std"])
 def test_reductions(name: str, axis: int | tuple[int, ...] | None, keepdims: bool) -> None:
-    close(getattr(wf.tensor(X), name)(axis=axis, keepdims=keepdims), np.asarray(getattr(np, name)(X, axis=axis, keepdims=keepdims)))
+    close(
+        getattr(wf.tensor(X), name)(axis=axis, keepdims=keepdims), np.asarray(getattr(np, name)(X, axis=axis, keepdims=keepdims))
+    )
 
 
 @pytest.mark.parametrize("axis", [None, 1, (0, 2)])
