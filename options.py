@@ -31,7 +31,7 @@ class Options:
     num_threads: int = field(default_factory=_default_threads)
     cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
     dump: Path | None = None  # folder for every artefact of every program
-    debug: bool = False
+    debug: bool = False  # print the kernels of every program that is built
     target: str = "host"  # a CPU name of LLVM, "host" for the one that runs this
     interpret: bool = False  # run the reference interpreter in place of machine code
     serial_threshold: int | None = None  # elements below which a kernel stays on one thread; None: the compiler's own figure

@@ -219,12 +219,21 @@ def _build(job: Job, constants: bytes, varying: tuple[int, ...]) -> Program:
     values = [Value(s.dtype, s.shape, s.strides) for s in job.capture.inputs]
     values += [Value(leaf.dtype, (), ()) for leaf in leaves[len(values) :]]
     executable = builder()(outputs, leaves, values, dict(job.donations))
-    folder = options.current().dump
-    if folder is not None and not options.current().interpret:
-        from . import report
-
-        report.write(executable, folder / f"program{statistics['built']}")
+    _show(executable)
     return Program(executable, outputs, leaves, constants, varying)
+
+
+def _show(executable: Any) -> None:
+    """What WEFT_DUMP and WEFT_DEBUG ask for of a program that was just built."""
+    o = options.current()
+    if o.interpret or not (o.dump or o.debug):
+        return
+    from . import report
+
+    if o.dump:
+        report.write(executable, o.dump / f"program{statistics['built']}")
+    if o.debug:
+        print(report.report(executable), file=sys.stderr)
 
 
 def builder() -> Any:

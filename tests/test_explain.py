@@ -60,6 +60,12 @@ def test_dump_option_writes_each_program_built(tmp_path):
     assert (program / "program.txt").exists() and list((program / "kernels").glob("*.s"))
 
 
+def test_debug_option_prints_the_kernels_of_what_is_built(capsys):
+    with wf.options.override(debug=True):
+        (randn(5, 11).exp() + 43.0).realize()
+    assert "k0_map_exp" in capsys.readouterr().err
+
+
 def test_loops_text_of_softmax_is_readable(tmp_path):
     """Golden text: the stages, the scratch row and the tail-free lanes of a softmax."""
     folder = wf.dump(randn(64, 32).softmax(axis=-1), tmp_path)

@@ -27,7 +27,6 @@ LAYERS = {
 SHARED = {"errors", "options"}  # every layer may use them
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},  # the one file that names all stages
-    "frontend/report.py": {"codegen"},  # shows what compile.py made
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
     "frontend/realize.py": {"runtime"},  # the failure that an executable reports
