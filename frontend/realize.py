@@ -7,6 +7,7 @@ value, and only reference counts know that. If the run fails, the graph is rebui
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
 from collections import Counter
@@ -78,6 +79,9 @@ def _realize(targets: list[Tensor]) -> None:
     if targets and all(_attach_view(t) for t in targets):
         return
     waiting = state.take_pending()
+    if not waiting:
+        _compute(targets)
+        return
     initial = state.first_versions(waiting)
     try:
         if initial and {*map(id, initial)} != {*map(id, _flat([waiting, targets]))}:
@@ -89,7 +93,7 @@ def _realize(targets: list[Tensor]) -> None:
     grads = [t.grad for t in waiting if t.grad is not None]
     wanted = [t for t in _flat([waiting, grads, targets]) if t._stored() is None]
     if wanted:
-        _compute(wanted, with_scalars=bool(waiting))
+        _compute(wanted, with_scalars=True)
 
 
 def _attach_view(t: Tensor) -> bool:
@@ -149,7 +153,8 @@ def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
         _visit(capture, _root(t))
     if with_scalars:
         _visit_scalars(capture)
-    tensors = _flat([tensors, capture.scalars])
+    if capture.scalars:
+        tensors = _flat([tensors, capture.scalars])
     roots = [_root(t) for t in tensors]
     views = [(t, capture.views[r]) for t, r in zip(tensors, roots, strict=True) if r in capture.views]
     left = [(t, r) for t, r in zip(tensors, roots, strict=True) if r not in capture.views]
@@ -175,12 +180,14 @@ def _visit_scalars(capture: Capture) -> None:
 
 def _donations(tensors: list[Tensor], capture: Capture) -> list[tuple[int, int]]:
     """Pairs (output, input) of which the output may take the input's memory if nothing else needs it."""
+    replaced = [(k, t, t.node.arg.previous) for k, t in enumerate(tensors) if t.node.op is Op.INPUT and t.node.arg.previous]
+    if not replaced:
+        return []
     place = {id(n): j for j, n in enumerate(capture.slots)}
     uses = Counter(id(s.buffer) for s in capture.inputs)
     out = []
-    for k, t in enumerate(tensors):
-        replaced = t.node.arg.previous if t.node.op is Op.INPUT else None
-        j = None if replaced is None else place.get(id(replaced[0]()))
+    for k, t, (version, _) in replaced:
+        j = place.get(id(version()))
         if j is not None:
             stored = capture.inputs[j]
             same = stored.dtype is t.dtype and stored.shape == t.shape and stored.is_contiguous

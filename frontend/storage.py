@@ -160,6 +160,8 @@ def scalar_leaf(value: float | int | bool, dtype: DType) -> Node:
 
 def scalars(values: Sequence[float], dtypes: Sequence[DType]) -> list[Storage]:
     """0-d Storages of these values in one Buffer, eight bytes apart."""
+    if not values:
+        return []
     buffer = Buffer.allocate(8 * len(values))
     data = b"".join(struct.pack(_FORMATS[d.name], v).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
     ctypes.memmove(buffer.address, data, len(data))
