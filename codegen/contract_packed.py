@@ -10,6 +10,7 @@ for task (batch, block of rows, block of lanes):
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ..ir.graph import Op, const, node
 from ..ir.index import Index, Range, Var, unravel, var
@@ -21,9 +22,11 @@ from .schedule import extent
 from .target import Target
 
 PANEL = 1 << 17  # elements of a packed panel: half of a 1 MB level-2 cache in f32
-BLOCK = 1 << 16  # elements of the block of results
+BLOCK = 1 << 17  # elements of the block of results
 MOST_K = 1024  # length of k a panel holds
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
+MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
+MIN_DIRECT_ROWS = 24
 
 
 @dataclass
@@ -36,7 +39,9 @@ class Sizes:
     lane_rows: int  # lane lines in a block (1: the block is part of a line)
     line: int  # lanes of each
     block: int  # lanes of a block, padded to whole tiles
-    k_block: int  # steps of the outermost reduced group in a block
+    k_outer: int  # reduced groups of which a block holds one step
+    k_block: int  # steps of the next group in a block
+    k_extent: int  # length of k in a block
     direct: bool  # lanes are read where they lie
 
 
@@ -45,23 +50,35 @@ def choose(p: Problem, target: Target, plain_lanes: bool) -> Sizes:
     most_rows, accumulators = (12, 24) if target.registers >= 32 else (6, 12)
     tile_rows = -(-p.m // -(-p.m // most_rows))
     tile_lanes = max(1, min(4, accumulators // tile_rows)) * p.width
-    rest = max(1, p.k // extent(p.reduced[0]))
-    k_block = min(extent(p.reduced[0]), max(1, MOST_K // rest))
+    k_outer, k_block, k_extent = _k_sizes(p)
     last = extent(p.lanes[-1])
     others = groups_extent(p.batch) * groups_extent(p.lanes[:-1])
-    most = max(tile_lanes, PANEL // (k_block * rest) // tile_lanes * tile_lanes)
+    most = max(tile_lanes, min(PANEL // k_extent // tile_lanes, 8) * tile_lanes)
+    direct = plain_lanes and last % tile_lanes == 0 and (p.m <= 2 * tile_rows or not _aliases(p))
     if last >= 2 * tile_lanes or len(p.lanes) == 1:
-        wanted = max(tile_lanes, -(-last * others // TASKS))
-        block = min(_round(last, tile_lanes), _round(wanted, tile_lanes), most, 8 * tile_lanes)
+        parts = max(1, p.m // (MIN_DIRECT_ROWS if direct else MIN_PACKED_ROWS))
+        while most > tile_lanes and -(-last // most) * others * parts < TASKS:
+            most = max(tile_lanes, most // 2 // tile_lanes * tile_lanes)
+        block = _round(-(-last // -(-last // most)), tile_lanes)
         lane_rows, line = 1, min(block, last)
     else:
+        direct = False
         lane_rows = max(1, min(groups_extent(p.lanes[:-1]), max(1, min(most, 256) // last)))
         line, block = last, _round(lane_rows * last, tile_lanes)
     tasks = -(-others * last // (lane_rows * line))
     tiles = -(-p.m // tile_rows)
     task_tiles = max(1, min(tiles, BLOCK // block // tile_rows, -(-tiles * tasks // TASKS)))
-    direct = plain_lanes and lane_rows == 1 and last % tile_lanes == 0 and (p.m <= 2 * tile_rows or not _aliases(p))
-    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_block, direct)
+    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_outer, k_block, k_extent, direct)
+
+
+def _k_sizes(p: Problem) -> tuple[int, int, int]:
+    """(groups of k outside the block, steps of the first group inside it, length of the block)."""
+    outer = 0
+    while groups_extent(p.reduced[outer + 1 :]) > MOST_K:
+        outer += 1
+    inside = groups_extent(p.reduced[outer + 1 :])
+    block = min(extent(p.reduced[outer]), max(1, MOST_K // inside))
+    return outer, block, block * inside
 
 
 def _round(n: int, to: int) -> int:
@@ -87,7 +104,7 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     lanes = "read in place" if s.direct else "packed"
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
-        f"blocks of {s.block} lanes {lanes}, k in blocks of {s.k_block}, {task.count} tasks"
+        f"blocks of {s.block} lanes {lanes}, k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
 
@@ -107,9 +124,11 @@ class _Task:
         self.work = float(s.task_tiles * s.tile_rows * s.block * p.k) / 4
         self.lines = lines
         dtype = p.anchor.node.dtype
-        self.k = [Var(f"k{a}" if a else "k", s.k_block if a == 0 else extent(g)) for a, g in enumerate(p.reduced)]
-        self.k_extent = s.k_block * (p.k // extent(p.reduced[0]))
-        self.k_parts = -(-extent(p.reduced[0]) // s.k_block)
+        self.k_outer, self.k_groups = p.reduced[: s.k_outer], p.reduced[s.k_outer :]
+        self.k = [Var(f"k{a}" if a else "k", s.k_block if a == 0 else extent(g)) for a, g in enumerate(self.k_groups)]
+        self.k_extent = s.k_extent
+        self.k_shape = (*(extent(g) for g in self.k_outer), -(-extent(self.k_groups[0]) // s.k_block))
+        self.k_parts = prod(self.k_shape)
         self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
         self.block_rows = (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
         self.sums = Buf("sums", dtype, self.block_rows * s.block, SCRATCH)
@@ -125,7 +144,8 @@ class _Task:
         allocs += [] if s.direct else [Alloc(self.panel)]
         allocs += [] if self.plain_rows else [Alloc(self.rows_panel)]
         part = Var("part", self.k_parts)
-        self.k_first = var(part) * s.k_block if self.k_parts > 1 else Index()
+        *self.k_fixed, k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
+        self.k_first = k_part * s.k_block
         step: list[Stmt] = [] if s.direct else self._pack_lanes()
         step += [] if self.plain_rows else self._pack_rows()
         step += self._tiles()
@@ -138,7 +158,7 @@ class _Task:
 
     def _k_by(self, k: list[Var]) -> dict[Var, Index]:
         first, *rest = [var(v) for v in k]
-        return spread_groups(self.p.reduced, [self.k_first + first, *rest])
+        return spread_groups(self.p.reduced, [*self.k_fixed, self.k_first + first, *rest])
 
     def _k_position(self, k: list[Var]) -> Index:
         out = Index()
@@ -152,8 +172,8 @@ class _Task:
             kind = LANES if lanes and a == len(k) - 1 else SERIAL
             total: Extent | None = None
             base = Index()
-            if a == 0 and extent(self.p.reduced[0]) % self.s.k_block:
-                base, total = self.k_first, extent(self.p.reduced[0])
+            if a == 0 and extent(self.k_groups[0]) % self.s.k_block:
+                base, total = self.k_first, extent(self.k_groups[0])
             body = [For(k[a], k[a].extent, kind, body, base=base, total=total)]
         return body
 

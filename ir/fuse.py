@@ -20,6 +20,7 @@ from .graph import ELEMENTWISE, Node, Op, toposort
 from .index import Var
 from .kernel import Boundary, Kernel, Read, Reason, Unit, at_sub_axes, cost, domain, reads_of
 from .order import Order
+from .recompute import copies
 from .units import Units
 
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
@@ -27,6 +28,7 @@ TINY = 1 << 14  # elements below which parallelism does not matter
 MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
+MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 NO_MERGE = frozenset({Op.SCATTER, Op.SCAN})
 
 Outer = tuple[Var, ...]
@@ -123,7 +125,8 @@ class Fusion:
                 return Reason("prologue", f"{u} is not elementwise")
             if self.is_output(u) or any(c not in inside for c, _ in self.users.get(u.node, [])):
                 return Reason("prologue", f"{u} is needed elsewhere too")
-        total = sum(cost(u.node) for u in a.units)
+        times = copies([*a.units, *b.units], self.users, {**dict.fromkeys(a.units, None), **b.outer})
+        total = sum(cost(u.node) * times[u] for u in a.units)
         if total > PROLOGUE_COST:
             return Reason("costly prologue", f"{total} operations an element would be repeated while packing")
         return None
@@ -194,7 +197,10 @@ class Fusion:
         return self._recompute(a, b, outer)
 
     def _recompute(self, a: Group, b: Group, outer: dict[Unit, Outer | None]) -> Reason | None:
-        """A map read through a window or a shuffle inside the row would be evaluated again and again."""
+        """A map read through a window or at several places of the row would be evaluated again and again."""
+        for u, places in copies([*a.units, *b.units], self.users, outer).items():
+            if places > 1 and places * cost(u.node) > MAX_REPEATED:
+                return Reason("recompute", f"{u} would be evaluated at {places} places for each element")
         for g in (a, b):
             for p, c, r in self.producers(g):
                 if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
@@ -202,7 +208,7 @@ class Fusion:
                 inner = set(c.inner_vars(outer[c] or ()))
                 used = {v for e in r.index for v in e.vars()} & inner
                 times = prod(v.extent for v in used) / max(1, prod(v.extent for v in p.inner_vars(outer[p] or ())))
-                if times > 1 and times * cost(p.node) > 8:
+                if times > 1 and times * cost(p.node) > MAX_REPEATED:
                     return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
         return None
 
