@@ -123,6 +123,8 @@ class Evaluator:
             self.memo[key] = counter(at[0])
         elif n.op is Op.GATHER:
             return self._gather(key)
+        elif n.op is Op.KEEP:
+            return self._elementwise(key)
         else:
             assert n.op in ELEMENTWISE, f"{n} cannot be evaluated inside a kernel"
             return self._elementwise(key)
@@ -146,7 +148,7 @@ class Evaluator:
         n, at, guard = key
         values, missing = self._operands(n.src, at, guard)
         if not missing:
-            self.memo[key] = fold(n, values)
+            self.memo[key] = values[0] if n.op is Op.KEEP else fold(n, values)
         return missing
 
     def _gather(self, key: Key) -> list[Key]:

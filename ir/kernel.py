@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .graph import ELEMENTWISE, HINTS, VIEWS, Node, Op, Shape
+from .graph import ELEMENTWISE, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .views import push
 
@@ -82,8 +82,8 @@ class Unit:
             self.reads.extend(reads_of(self.node.src[0], free))
             for s in self.node.src[1:]:
                 self.reads.extend(reads_of(s, free[:n]))
-        else:
-            self.reads.extend(reads_of(self.node, at))
+        else:  # a copy of a view, a leaf or a kept value
+            self.reads.extend(reads_of(self.node.src[0] if self.node.op is Op.KEEP else self.node, at))
 
     def split(self, v: Var, by: int) -> None:
         """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
@@ -108,9 +108,9 @@ def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:
 
 
 def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
-    """Follows views and hints down to the Node that holds or computes the value."""
+    """Follows views down to the Node that holds or computes the value; a kept value is held."""
     mask: list[Range] = []
-    while n.op in VIEWS or n.op in HINTS:
+    while n.op in VIEWS or n.op is Op.DETACH:
         if n.op in VIEWS:
             index, more = push(n, index)
             mask += more

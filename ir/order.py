@@ -1,4 +1,4 @@
-"""A topological order that is kept while items of a graph merge. In: items in order, their consumers. Out: would a merge make a cycle?
+"""A topological order that is kept while items merge. In: items in order, their consumers. Out: would a merge make a cycle?
 
 A path that leaves two items and comes back visits items between them in the order, so only those are
 searched (Pearce and Kelly, "A dynamic topological sort algorithm for directed acyclic graphs", 2006).

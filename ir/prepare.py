@@ -1,4 +1,4 @@
-"""Graph -> Graph, before units are formed: empty sources become constants, long reductions get partial sums.
+"""Graph -> Graph before units are formed: empty sources become constants, long reductions partial sums; deep views are stored.
 
     before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
 
@@ -11,20 +11,30 @@ from collections.abc import Iterable
 
 from . import dtype as dt
 from .fuse import MIN_PARALLEL
-from .graph import Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
+from .graph import VIEWS, Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 128
+MAX_RESHAPES = 6  # between computed values
 
 
 def prepare(roots: Iterable[Node]) -> list[Node]:
     """The same values, in a form whose every kernel has work and enough parallelism."""
     roots = list(roots)
     done: dict[Node, Node] = {}
+    depth: dict[Node, int] = {}  # reshapes since the last computed value
     for n in toposort(roots):
         new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        done[n] = _split(_without_empty(new))
+        done[n], depth[n] = _kept_if_deep(_split(_without_empty(new)), max((depth[s] for s in n.src), default=0))
     return [done[r] for r in roots]
+
+
+def _kept_if_deep(n: Node, depth: int) -> tuple[Node, int]:
+    """Stores a view behind many reshapes that did not simplify: each divides the index once more."""
+    if n.op not in VIEWS:
+        return n, 0
+    depth += n.op is Op.RESHAPE
+    return (node(Op.KEEP, (n,)), 0) if depth > MAX_RESHAPES else (n, depth)
 
 
 def _without_empty(n: Node) -> Node:

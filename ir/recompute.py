@@ -1,6 +1,6 @@
 """How often each value of a kernel in the making would be evaluated. In: units, their edges and outer axes. Out: counts.
 
-    y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
+y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _place(inner: Outer, outer: Outer, r: Read) -> object:
     by = {v: ("outer", i, v.extent) for i, v in enumerate(outer)} | {v: ("inner", i, v.extent) for i, v in enumerate(inner)}
     plain = [e.as_var for e in r.index]
     if all(v in by or not e.terms for v, e in zip(plain, r.index, strict=True)):
-        return tuple(by[v] if v in by else e.const for v, e in zip(plain, r.index, strict=True))
+        return tuple(by.get(v, e.const) for v, e in zip(plain, r.index, strict=True))
     shared: dict[Var, Index] = {v: var(_axis(*key)) for v, key in by.items()}
     return tuple(e.substitute(shared) for e in r.index)
 

@@ -45,7 +45,7 @@ def _inline_nodes(order: list[Node]) -> set[Node]:
     for n in order:
         if n.op in (Op.CONST, Op.IOTA) or (n.op is Op.INPUT and n.size == 1):
             total[n] = 0
-        elif (n.op in ELEMENTWISE or n.op in VIEWS or n.op in HINTS) and all(s in total for s in n.src):
+        elif (n.op in ELEMENTWISE or n.op in VIEWS) and all(s in total for s in n.src):
             operations = sum(total[s] for s in n.src) + (cost(n) if n.op in ELEMENTWISE else 0)
             if n.size == 1 or operations <= INLINE_COST:
                 total[n] = operations if n.size > 1 else 0
@@ -54,16 +54,9 @@ def _inline_nodes(order: list[Node]) -> set[Node]:
 
 def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]:
     """(Nodes that live in memory, those of them that are views or leaves and need a copying unit)."""
-    stored = {b for b in (_base(n) for n in order if n.op is Op.KEEP) if b.op not in LEAVES and b.op is not Op.GATHER} | set(roots)
+    stored = {n for n in order if n.op is Op.KEEP} | set(roots)
     copies = {n for n in stored if n.op in VIEWS or n.op in HINTS or n.op in LEAVES or n.op is Op.GATHER}
     return stored, copies
-
-
-def _base(n: Node) -> Node:
-    """What a chain of views and hints shows."""
-    while n.op in VIEWS or n.op in HINTS:
-        n = n.src[0]
-    return n
 
 
 def _refine(units: Units) -> None:

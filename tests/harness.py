@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from optable import assert_matches
-
 from weft import options
 from weft.codegen.lower import row_major_strides
 from weft.frontend.compile import Compiled, build
@@ -64,7 +63,9 @@ def layout(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
-def compiled(outputs: Sequence[Node], env: Env | None = None, donations: Mapping[int, int] | None = None, **opts: Any) -> Compiled:
+def compiled(
+    outputs: Sequence[Node], env: Env | None = None, donations: Mapping[int, int] | None = None, **opts: Any
+) -> Compiled:
     """The program of distinct outputs under options; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
     values = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
@@ -93,7 +94,9 @@ def interpret(program: Compiled, outputs: Sequence[Node], env: Env) -> list[Arra
     spaces = {"input": [_whole(env[n]) for n in inputs_of(outputs)], "output": [r.reshape(-1) for r in results]}
     for call in program.program.calls:
         buffers = [
-            arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy) if r.space == "arena" else spaces[r.space][r.number]
+            arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)
+            if r.space == "arena"
+            else spaces[r.space][r.number]
             for r, b in zip(call.refs, call.loops.buffers, strict=True)
         ]
         verify(call.loops)
@@ -107,7 +110,9 @@ def _whole(a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(a, (last + 1,), (a.itemsize,))
 
 
-def check(outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 0.0, threads: Sequence[int] = (1,), **opts: Any) -> Compiled:
+def check(
+    outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 0.0, threads: Sequence[int] = (1,), **opts: Any
+) -> Compiled:
     """Compiled == oracle within `ulp`, and the same bits on any number of threads."""
     outputs = list(outputs)
     program = compiled(outputs, env, **opts)
@@ -119,7 +124,9 @@ def check(outputs: Sequence[Node], env: Env, ulp: float = 0, magnitude: float = 
     return program
 
 
-def check_close(outputs: Sequence[Node], env: Env, tolerance: float = 2e-5, threads: Sequence[int] = (1,), **opts: Any) -> Compiled:
+def check_close(
+    outputs: Sequence[Node], env: Env, tolerance: float = 2e-5, threads: Sequence[int] = (1,), **opts: Any
+) -> Compiled:
     """Compiled == oracle within `tolerance` of the largest value of each output: for sums of many terms."""
     outputs = list(outputs)
     program = compiled(outputs, env, **opts)

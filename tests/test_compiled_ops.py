@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from harness import check, check_close, compiled, execute, inputs_of, leaf, normal_inputs, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import grad, vjp
@@ -50,7 +49,9 @@ def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
 
 
 @pytest.mark.parametrize("d", FLOATS, ids=names)
-@pytest.mark.parametrize("shape", [(), (1,), (5,), (64,), (1000,), (7, 33), (1, 40), (40, 1), (3, 1, 17), (0,), (4, 0, 3)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(), (1,), (5,), (64,), (1000,), (7, 33), (1, 40), (40, 1), (3, 1, 17), (0,), (4, 0, 3)], ids=str
+)
 def test_arithmetic_equals_numpy_bit_for_bit_on_any_shape(shape: tuple[int, ...], d: dt.DType) -> None:
     x, y = leaf(*shape, dtype=d), leaf(*shape, dtype=d)
     z = g.div(g.sub(g.mul(x, y), node(Op.SQRT, (g.mul(x, x),))), g.add(y, g.like(0.1, y)))
@@ -65,7 +66,13 @@ def test_maps_of_many_shapes_share_a_program() -> None:
 
 def test_outputs_that_are_inputs_constants_or_each_other() -> None:
     x = leaf(5, 3)
-    outputs = [x, graph.full(2.5, dt.float32, (4,)), graph.permute(x, (1, 0)), graph.reshape(g.add(x, g.like(0, x)), (15,)), node(Op.IOTA, arg=7)]
+    outputs = [
+        x,
+        graph.full(2.5, dt.float32, (4,)),
+        graph.permute(x, (1, 0)),
+        graph.reshape(g.add(x, g.like(0, x)), (15,)),
+        node(Op.IOTA, arg=7),
+    ]
     check(outputs, normal_inputs(outputs))
 
 
@@ -125,9 +132,21 @@ def test_layer_norm_and_its_gradients() -> None:
 # ---------------------------------------------------------------- contractions
 
 MATMULS = [
-    (16, 16, 16), (37, 53, 71), (128, 96, 256), (1, 700, 40), (40, 700, 1), (1, 64, 1), (33, 1, 65), (70, 2, 70), (5, 1100, 64), (130, 2053, 33),
-    (1300, 8, 40), (8, 40, 1300), (64, 64, 15), (13, 100, 5),
-]  # fmt: skip
+    (16, 16, 16),
+    (37, 53, 71),
+    (128, 96, 256),
+    (1, 700, 40),
+    (40, 700, 1),
+    (1, 64, 1),
+    (33, 1, 65),
+    (70, 2, 70),
+    (5, 1100, 64),
+    (130, 2053, 33),
+    (1300, 8, 40),
+    (8, 40, 1300),
+    (64, 64, 15),
+    (13, 100, 5),
+]
 
 
 @pytest.mark.parametrize("how", ["nn", "nt", "tn", "tt"])
@@ -209,7 +228,9 @@ def test_infinities_and_nans_pass_through_a_contraction_like_in_numpy() -> None:
 CONVOLUTIONS = [(s, p, d, c) for s in (1, 2) for p in (0, 1, 2) for d in (1, 2) for c in ("one", "each")]
 
 
-def convolution(stride: int, padding: int, dilation: int, groups: str, channels: int = 6, size: int = 9) -> tuple[Node, Node, Node]:
+def convolution(
+    stride: int, padding: int, dilation: int, groups: str, channels: int = 6, size: int = 9
+) -> tuple[Node, Node, Node]:
     count = 1 if groups == "one" else channels
     x, w = leaf(3, channels, size, size + 2), leaf(2 * channels, channels // count, 3, 3)
     return g.conv2d(x, w, stride, padding, dilation, count), x, w
@@ -227,13 +248,20 @@ def test_second_derivatives_of_a_convolution(how: tuple[int, int, int, str]) -> 
     y, x, w = convolution(*how, channels=3, size=7)
     loss = graph.reduce("add", node(Op.TANH, (g.mul(y, y),)), range(4))
     first = grad(loss, [x, w])
-    inner = g.add(graph.reduce("add", g.mul(first[0], leaf(*x.shape)), range(4)), graph.reduce("add", g.mul(first[1], leaf(*w.shape)), range(4)))
+    inner = g.add(
+        graph.reduce("add", g.mul(first[0], leaf(*x.shape)), range(4)),
+        graph.reduce("add", g.mul(first[1], leaf(*w.shape)), range(4)),
+    )
     outputs = [loss, *first, *grad(inner, [x, w])]
     env = {n: 0.3 * a for n, a in normal_inputs(outputs).items()}
     check_close(outputs, env, 1e-4, threads=(1, 2))
 
 
-@pytest.mark.parametrize("shape", [(1, 3, 32, 32, 8, 5), (2, 16, 14, 14, 32, 3), (4, 1, 28, 28, 6, 5), (1, 8, 5, 5, 4, 1), (2, 4, 64, 3, 4, 3)], ids=str)
+@pytest.mark.parametrize(
+    "shape",
+    [(1, 3, 32, 32, 8, 5), (2, 16, 14, 14, 32, 3), (4, 1, 28, 28, 6, 5), (1, 8, 5, 5, 4, 1), (2, 4, 64, 3, 4, 3)],
+    ids=str,
+)
 def test_convolutions_of_networks(shape: tuple[int, ...]) -> None:
     n, c, h, wide, o, k = shape
     x, w = leaf(n, c, h, wide), leaf(o, c, k, k)
@@ -270,7 +298,7 @@ def lookup(rows: int, columns: int, count: int) -> tuple[Node, Node, Node]:
 
 @pytest.mark.parametrize("columns", [1, 8, 33])
 def test_embedding_and_its_gradient(columns: int) -> None:
-    table, where, y = lookup(50, columns, 200)
+    table, _, y = lookup(50, columns, 200)
     z = g.softmax(g.add(y, g.like(1, y)))
     outputs = [y, z, *vjp([z], [leaf(200, columns)], [table])]
     check_close(outputs, normal_inputs(outputs, extent=50), 1e-5, threads=(1, 2, 3))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import graphs as g
 import pytest
 from harness import fused, leaf
-
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.fuse import Fused
@@ -15,9 +14,18 @@ from weft.ir.kernel import Reason
 
 ROWS = [10, 1_000, 50_000]
 RULES = {
-    "one contraction", "own loops", "prologue", "costly prologue", "nothing shared", "epilogue", "misaligned", "parallelism",
-    "recompute", "budget", "cycle",
-}  # fmt: skip
+    "one contraction",
+    "own loops",
+    "prologue",
+    "costly prologue",
+    "nothing shared",
+    "epilogue",
+    "misaligned",
+    "parallelism",
+    "recompute",
+    "budget",
+    "cycle",
+}
 
 
 def kernels(*outputs: Node) -> int:

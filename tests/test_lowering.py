@@ -8,13 +8,12 @@ import graphs as g
 import numpy as np
 import pytest
 from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_inputs, schedules
-
 from weft.codegen.contract_dot import balanced
 from weft.codegen.schedule import chunks, collapse, spread, unroll
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Node, Op, node
 from weft.ir.grad import vjp
+from weft.ir.graph import Node, Op, node
 from weft.ir.index import Var, row_major, var
 from weft.ir.interp import run as oracle
 from weft.ir.loop_text import show
@@ -83,7 +82,21 @@ def padded() -> list[Node]:
     return [g.softmax(g.pad(g.exp(leaf(5, 9)), {1: (2, 1, 1)}))]
 
 
-CASES: list[Graph] = [flat, lines, rows, columns, row_of_axes, scan, scatter, gather, packed, packed_rows, dot, convolution, padded]
+CASES: list[Graph] = [
+    flat,
+    lines,
+    rows,
+    columns,
+    row_of_axes,
+    scan,
+    scatter,
+    gather,
+    packed,
+    packed_rows,
+    dot,
+    convolution,
+    padded,
+]
 TARGETS = [*((case, target) for case in CASES for target in ("avx512", "avx2", "sse2")), (packed_parts, "sse2")]
 
 
@@ -97,9 +110,20 @@ def test_loops_interpreted_equal_the_oracle(case: Graph, target: str, monkeypatc
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@pytest.mark.parametrize(("case", "kind"), [
-    (flat, "flat"), (lines, "lines"), (rows, "rows"), (columns, "columns"), (scan, "scan"), (scatter, "scatter"), (packed, "packed"), (dot, "dot"),
-], ids=lambda c: c if isinstance(c, str) else c.__name__)  # fmt: skip
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        (flat, "flat"),
+        (lines, "lines"),
+        (rows, "rows"),
+        (columns, "columns"),
+        (scan, "scan"),
+        (scatter, "scatter"),
+        (packed, "packed"),
+        (dot, "dot"),
+    ],
+    ids=lambda c: c if isinstance(c, str) else c.__name__,
+)
 def test_each_schedule_is_chosen(case: Graph, kind: str) -> None:
     assert kind in schedules(compiled(case()))
 
@@ -157,7 +181,11 @@ def test_spread_inverts_collapse() -> None:
 @pytest.mark.parametrize("most", [3, 4, 6])
 def test_balanced_tiles_cover_everything_once(n: int, most: int) -> None:
     covered = [first + t * size + i for size, first, count in balanced(n, most) for t in range(count) for i in range(size)]
-    assert sorted(covered) == list(range(n)) and len(balanced(n, most)) <= 2 and all(size <= most for size, _, _ in balanced(n, most))
+    assert (
+        sorted(covered) == list(range(n))
+        and len(balanced(n, most)) <= 2
+        and all(size <= most for size, _, _ in balanced(n, most))
+    )
 
 
 def test_unrolling_never_exceeds_the_loop() -> None:

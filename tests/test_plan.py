@@ -8,7 +8,6 @@ import pytest
 from harness import assert_same_bits, compiled, execute, inputs_of, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from weft.codegen.lower import row_major_strides
 from weft.ir import dtype as dt
 from weft.ir import graph
