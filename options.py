@@ -13,6 +13,7 @@ from typing import Any
 from .errors import OptionError
 
 MAX_THREADS = 256
+TARGETS = ("host", "avx512", "avx2", "sse2", "x86-64")
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -32,7 +33,7 @@ class Options:
     cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
     dump: Path | None = None  # folder for every artefact of every program
     debug: bool = False  # print the kernels of every program that is built
-    target: str = "host"  # a CPU name of LLVM, "host" for the one that runs this
+    target: str = "host"  # one of TARGETS; "host" is the CPU that runs this
     interpret: bool = False  # run the reference interpreter in place of machine code
     serial_threshold: int | None = None  # elements below which a kernel stays on one thread; None: the compiler's own figure
     min_chunks: int = 1  # at least so many chunks per kernel, where its shape allows
@@ -67,9 +68,9 @@ def _cache_dir(text: str) -> Path | None:
     return None if text.lower() == "none" else Path(text)
 
 
-def _name(text: str) -> str:
-    if not re.fullmatch(r"[\w.-]+", text):
-        raise ValueError("host or the name of a CPU, such as x86-64-v3")
+def _target(text: str) -> str:
+    if text not in TARGETS:
+        raise ValueError(f"one of {', '.join(TARGETS)}")
     return text
 
 
@@ -79,7 +80,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "cache_dir": _cache_dir,
     "dump": Path,
     "debug": _bool,
-    "target": _name,
+    "target": _target,
     "interpret": _bool,
     "serial_threshold": _count(0),
     "min_chunks": _count(1),

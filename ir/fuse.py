@@ -67,7 +67,7 @@ class Fusion:
         self.serial = 0
         for u in units.order:
             self._new_group([u], {u: u.kept_vars()}, None)
-        self.reasons: dict[tuple[Group, Group], Reason] = {}
+        self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
         for u in units.order:
             if is_contraction(u, self):
                 self._own_product(u)
@@ -221,7 +221,11 @@ class Fusion:
         return None
 
     def _consumers(self, g: Group) -> set[Group]:
-        return {self.group[c] for u in g.units for c, _ in self.users.get(u.node, []) if self.units.of.get(u.node) is u} - {g}
+        return {self.group[c] for u in g.units for c in self.readers[u]} - {g}
+
+    def _uses(self, u: Unit) -> list[tuple[Unit, Read]]:
+        """Who reads the value of a unit (an input that is copied to an output is read where it lies)."""
+        return self.users.get(u.node, []) if self.units.of.get(u.node) is u else []
 
     # ------------------------------------------------------------ search
 
@@ -243,8 +247,7 @@ class Fusion:
         return {r.base for u in g.units for r in u.reads if r.base not in own and r.base not in self.units.inline}
 
     def merge(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
-        small, large = (a, b) if len(a.units) < len(b.units) else (b, a)
-        self.order.merge(large, small)
+        large, small = _by_size(a, b)
         large.units = _merge_sorted(large.units, small.units)
         large.outer, large.anchor = outer, anchor
         for u in small.units:
@@ -332,11 +335,10 @@ class Fusion:
                 continue
             a, b = (g, h) if self._flows(g, h) else (h, g)
             result = self.legal(a, b)
-            if isinstance(result, tuple) and self.order.cyclic(a, b):
-                result = Reason("cycle", "another kernel must run between them")
-            if isinstance(result, Reason):
-                self.reasons[a, b] = result
+            between = None if isinstance(result, Reason) else self.order.between(a, b)
+            if isinstance(result, Reason) or between is None:
                 continue
+            self.order.merge(*_by_size(a, b), between)
             merged = self.merge(a, b, *result)
             for n in sorted(merged.neighbours):
                 offer(merged, n)
@@ -399,6 +401,11 @@ def _one_level(units: list[Unit]) -> bool:
         if tainted or u.node.op is Op.REDUCE:
             reduced.add(u.node)
     return True
+
+
+def _by_size(a: Group, b: Group) -> tuple[Group, Group]:
+    """(the one with more units, the other)."""
+    return (b, a) if len(a.units) < len(b.units) else (a, b)
 
 
 def _merge_sorted(a: list[Unit], b: list[Unit]) -> list[Unit]:
@@ -475,7 +482,7 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     outputs = [
         u.node
         for u in g.units
-        if f.is_output(u) or any(f.group[c] is not g for c, _ in f.users.get(u.node, []) if f.units.of.get(u.node) is u)
+        if f.is_output(u) or any(f.group[c] is not g for c in f.readers[u])
     ]
     inputs = list(
         dict.fromkeys(r.base for u in g.units for r in u.reads if r.base not in members or f.units.of.get(r.base) is None)

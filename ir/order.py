@@ -20,28 +20,27 @@ class Order(Generic[T]):
         self.place = {x: i for i, x in enumerate(sequence)}
         self.consumers = consumers
 
-    def cyclic(self, a: T, b: T) -> bool:
-        """Does a path leave the pair through another item and come back?"""
-        return any(y in (a, b) for x in self._between(a, b) for y in self.consumers(x))
-
-    def _between(self, a: T, b: T) -> set[T]:
-        """What comes after a or b, yet before the later of them in the order."""
+    def between(self, a: T, b: T) -> set[T] | None:
+        """What is reached from a or b and stands before the later of them; None if a path comes back to the pair."""
         last = max(self.place[a], self.place[b])
         seen: set[T] = set()
-        stack = [*self.consumers(a), *self.consumers(b)]
+        stack = [x for x in (*self.consumers(a), *self.consumers(b)) if x not in (a, b)]
         while stack:
             x = stack.pop()
-            if x not in seen and x not in (a, b) and self.place[x] < last:
-                seen.add(x)
-                stack.extend(self.consumers(x))
+            if x in seen or self.place[x] > last:
+                continue
+            seen.add(x)
+            for y in self.consumers(x):
+                if y in (a, b):
+                    return None
+                stack.append(y)
         return seen
 
-    def merge(self, kept: T, gone: T) -> None:
-        """Puts `kept` in the place of both, what comes after them behind it. Called before the graph changes."""
+    def merge(self, kept: T, gone: T, between: set[T]) -> None:
+        """Puts `kept` in the place of both, and what is between behind it. Called before the graph changes."""
         low, high = sorted((self.place[kept], self.place[gone]))
-        later = self._between(kept, gone)
         region = [x for x in self.sequence[low : high + 1] if x is not None and x not in (kept, gone)]
-        new = [*(x for x in region if x not in later), kept, *(x for x in region if x in later)]
+        new = [*(x for x in region if x not in between), kept, *(x for x in region if x in between)]
         self.sequence[low : high + 1] = [*[None] * (high + 1 - low - len(new)), *new]
         for i in range(low, high + 1):
             x = self.sequence[i]

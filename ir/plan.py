@@ -40,7 +40,7 @@ class Planner:
 
 def plan(steps: list[Step], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
-    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is also an output is read where it lies
+    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is an output too is read where it is
     p.after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
     checks = [s for s in steps if s.is_check]
     for s in steps:

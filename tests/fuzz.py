@@ -104,7 +104,7 @@ def _shaken(n: Node, value: Array, sources: list[Array], noise: np.random.Genera
     if n.op in SUMS and not (n.op is Op.REDUCE and n.arg[0] == "mul"):
         size = np.abs(EVALUATORS[n.op](n, np.abs(sources[0]), *sources[1:]))
     eps = float(np.finfo(n.dtype.numpy).eps)
-    return np.asarray(value + size * (eps * noise.standard_normal(value.shape)).astype(n.dtype.numpy), dtype=n.dtype.numpy)
+    return np.asarray(value + size * (2 * eps * noise.choice((-1, 1), value.shape)).astype(n.dtype.numpy), dtype=n.dtype.numpy)
 
 
 def tolerances(case: Case, want: list[Array]) -> list[float]:
@@ -122,7 +122,7 @@ def tolerances(case: Case, want: list[Array]) -> list[float]:
             off = float(np.abs(other.astype(np.float64) - w.astype(np.float64)).max(initial=0))
             if off > 1e-3 * max(scale, 1e-3):
                 raise Unsuitable
-            out[i] = max(out[i], 60 * off + 8 * float(np.finfo(w.dtype).eps) * scale)
+            out[i] = max(out[i], 24 * off + 8 * float(np.finfo(w.dtype).eps) * scale)
     return out
 
 

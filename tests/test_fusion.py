@@ -5,12 +5,16 @@ from __future__ import annotations
 import graphs as g
 import pytest
 from harness import fused, leaf
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.fuse import Fused
 from weft.ir.grad import grad, vjp
 from weft.ir.graph import Node, Op, node
-from weft.ir.kernel import Reason
+from weft.ir.kernel import Kernel, Read, Reason, Unit
+from weft.ir.order import Order
+from weft.ir.recompute import copies
 
 ROWS = [10, 1_000, 50_000]
 RULES = {
@@ -222,6 +226,61 @@ def test_a_group_does_not_close_over_a_kernel_between():
     f = fused(y, again)
     assert_explained(f)
     assert len(f.kernels) <= 3
+
+
+def test_a_value_read_at_many_places_of_a_row_is_stored():
+    """Ten shifted sums over each other in one kernel would evaluate the first 1024 times."""
+    y = leaf(100, 200)
+    for step in range(10):
+        shifted = g.pad(node(Op.SLICE, (y,), ((0, 100, 1), (0, 199 - step, 1))), {1: (1 + step, 0, 0)})
+        y = g.add(y, shifted)
+    f = fused(g.softmax(y))
+    assert_explained(f)
+    assert all(n <= 8 for k in f.kernels for n in copies(k.units, readers(k), k.outer).values())
+
+
+def readers(k: Kernel) -> dict[Node, list[tuple[Unit, Read]]]:
+    found: dict[Node, list[tuple[Unit, Read]]] = {}
+    for u in k.units:
+        for r in u.reads:
+            found.setdefault(r.base, []).append((u, r))
+    return found
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(st.data())
+def test_the_kept_order_finds_every_cycle(data):
+    """Random merges of a random graph: `between` says what a full search says, and the order stays topological."""
+    count = data.draw(st.integers(2, 9))
+    later = [st.sets(st.integers(x + 1, count - 1), max_size=3) for x in range(count - 1)]
+    after: dict[int, set[int]] = {x: data.draw(s) for x, s in enumerate([*later, st.just(set())])}
+    order = Order(range(count), lambda x: after[x])
+    for _ in range(6):
+        a, b = data.draw(st.sampled_from(list(after))), data.draw(st.sampled_from(list(after)))
+        if a == b:
+            continue
+        between = order.between(a, b)
+        assert (between is None) == returns(after, a, b)
+        if between is None:
+            continue
+        order.merge(a, b, between)
+        after[a] = (after[a] | after.pop(b)) - {a, b}
+        after = {x: {a if y == b else y for y in users} - {x} for x, users in after.items()}
+        assert all(order.place[x] < order.place[y] for x in after for y in after[x])
+
+
+def returns(after: dict[int, set[int]], a: int, b: int) -> bool:
+    """Does a path leave a or b through another item and come back?"""
+    seen: set[int] = set()
+    stack = [x for x in after[a] | after[b] if x not in (a, b)]
+    while stack:
+        x = stack.pop()
+        if x in (a, b):
+            return True
+        if x not in seen:
+            seen.add(x)
+            stack.extend(after[x])
+    return False
 
 
 # ---------------------------------------------------------------- reasons

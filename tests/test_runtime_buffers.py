@@ -211,7 +211,7 @@ def test_options_come_from_the_environment(environment):
         ("MIN_CHUNKS", "-1", "an integer, 1 or more"),
         ("VERIFY", "maybe", "one of 1, true, yes, on, 0, false, no, off"),
         ("DEVICE", "gpu", "cpu, cuda or cuda:<number>"),
-        ("TARGET", "a b", "host or the name of a CPU"),
+        ("TARGET", "a b", "one of host, avx512"),
     ],
 )
 def test_bad_option_names_variable_value_and_what_is_allowed(environment, name, value, allowed):
