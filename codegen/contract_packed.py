@@ -12,7 +12,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ..ir.dtype import DType
 from ..ir.graph import Op, const, node
 from ..ir.index import Index, Range, Var, unravel, var
 from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
@@ -130,9 +129,7 @@ class _Task:
         self.k_extent = s.k_extent
         self.k_shape = (*(extent(g) for g in self.k_outer), -(-extent(self.k_groups[0]) // s.k_block))
         self.k_parts = prod(self.k_shape)
-        # steps of k a multiple of 512 bytes apart would share few cache sets while lines are packed one by one
-        self.panel_step = s.block + (p.width if s.block * dtype.itemsize % 512 == 0 else 0)
-        self.panel = Buf("panel", dtype, self.k_extent * self.panel_step, SCRATCH)
+        self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
         self.block_rows = (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
         self.sums = Buf("sums", dtype, self.block_rows * s.block, SCRATCH)
         self.rows_panel = Buf("rows_panel", dtype, self.block_rows * self.k_extent, SCRATCH)
@@ -188,21 +185,18 @@ class _Task:
         """Variables of the rows from the row of the whole problem."""
         return spread_groups(self.p.rows, unravel(row, tuple(extent(g) for g in self.p.rows)))
 
-    def _lane_loop(self, lane: Var, body: list[Stmt]) -> list[Stmt]:
-        """A loop over the lanes of a line, cut where the last lane ends."""
+    def _line_loops(self, line: Var, lane: Var, body: list[Stmt]) -> list[Stmt]:
+        """Loops over the lanes of the block, cut where the last line or lane ends."""
         s, base, total = self.s, Index(), None
         if self.line_parts > 1 and extent(self.p.lanes[-1]) % s.line:
             base, total = self.line_part * s.line, extent(self.p.lanes[-1])
-        return [For(lane, s.line, LANES, body, base=base, total=total)]
-
-    def _line_loop(self, line: Var, body: list[Stmt]) -> list[Stmt]:
-        """A loop over the lines of the block, outermost: where a line lies is worked out once."""
-        s = self.s
+        inner: list[Stmt] = [For(lane, s.line, LANES, body, base=base, total=total)]
         if s.lane_rows == 1:
-            return body
-        if self.lines % s.lane_rows == 0:
-            return [For(line, s.lane_rows, SERIAL, body)]
-        return [For(line, s.lane_rows, SERIAL, body, base=self.first_line, total=self.lines)]
+            return inner
+        cut = self.lines % s.lane_rows != 0
+        return [
+            For(line, s.lane_rows, SERIAL, inner, base=self.first_line if cut else Index(), total=self.lines if cut else None)
+        ]
 
     def _block_lane(self, line: Var, lane: Var) -> tuple[Index, Index]:
         """(line of the block, position in the block)."""
@@ -216,17 +210,14 @@ class _Task:
         line, lane = Var("line", s.lane_rows), Var("l", s.line)
         at, position = self._block_lane(line, lane)
         by = self.batch | self._k_by(k) | self._lane_by(at, var(lane))
-        row = self._k_position(k) * self.panel_step
+        row = self._k_position(k) * s.block
         value = self.p.factor(self.p.lane_factor, by | self._any_row())
-        out = self._line_loop(line, self._k_loops(k, self._lane_loop(lane, [Store(self.panel, row + position, value)])))
+        fill: list[Stmt] = self._line_loops(line, lane, [Store(self.panel, row + position, value)])
         used = s.lane_rows * s.line
-        return out + self._pad_lanes(used, value.dtype) if used < s.block else out
-
-    def _pad_lanes(self, used: int, dtype: DType) -> list[Stmt]:
-        """Zeros behind the last line, where tiles compute what nothing reads."""
-        k, pad = [Var(v.name, v.extent) for v in self.k], Var("pad", self.s.block - used)
-        at = self._k_position(k) * self.panel_step + used + var(pad)
-        return self._k_loops(k, [For(pad, pad.extent, LANES, [Store(self.panel, at, const(0, dtype))])])
+        if used < s.block:
+            pad = Var("pad", s.block - used)
+            fill.append(For(pad, pad.extent, LANES, [Store(self.panel, row + used + var(pad), const(0, value.dtype))]))
+        return self._k_loops(k, fill)
 
     def _any_row(self) -> dict[Var, Index]:
         return {v: Index() for g in self.p.rows for v in g}
@@ -291,7 +282,7 @@ class _Task:
         if s.direct:
             lane_value = self.p.factor(self.p.lane_factor, by | self._any_row() | self._lane_by(Index(), lane))
         else:
-            lane_value = load(self.panel, self._k_position(k) * self.panel_step + lane)
+            lane_value = load(self.panel, self._k_position(k) * s.block + lane)
         term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
         total = row * s.block + lane
         finish: Stmt = Store(self.sums, total, load(acc, place))
@@ -313,14 +304,13 @@ class _Task:
         by = self.batch | self._row_by(first + var(row)) | self._lane_by(at, var(lane))
         done = load(self.sums, var(row) * s.block + position)
         writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
-        inner = self._lane_loop(lane, writes)
+        inner = self._line_loops(line, lane, writes)
         count = s.task_tiles * s.tile_rows
         out: list[Stmt] = []
         whole = self.tiles * s.tile_rows
         if whole:
             cut = self.tiles % s.task_tiles != 0
-            rows = For(row, count, SERIAL, inner, base=first if cut else Index(), total=whole if cut else None)
-            out += self._line_loop(line, [rows])
+            out.append(For(row, count, SERIAL, inner, base=first if cut else Index(), total=whole if cut else None))
         if self.rest_rows:
             out.append(self._in_last_part(self._rest_epilogue(whole)))
         return out
@@ -333,4 +323,4 @@ class _Task:
         by = self.batch | self._row_by(var(row) + whole) | self._lane_by(at, var(lane))
         done = load(self.sums, in_block * s.block + position)
         writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
-        return self._line_loop(line, [For(row, self.rest_rows, SERIAL, self._lane_loop(lane, writes))])
+        return [For(row, self.rest_rows, SERIAL, self._line_loops(line, lane, writes))]

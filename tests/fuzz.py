@@ -6,6 +6,7 @@ that rounds differently gives the tolerance.
 
 from __future__ import annotations
 
+import platform
 import random
 import sys
 from collections import Counter
@@ -17,6 +18,7 @@ import numpy as np
 from fuzz_graphs import EXACT, MOVES, ROUNDS, SUMS, Array, Builder, Choose, arithmetic
 from harness import assert_same_bits, compiled, execute, inputs_of, schedules
 from optable import assert_matches
+from weft.codegen.target import host
 from weft.ir.grad import vjp
 from weft.ir.graph import LOOP_ONLY, Node, Op, toposort
 from weft.ir.interp import EVALUATORS
@@ -33,6 +35,9 @@ REASONS = (
     "recompute",
     "cycle",
 )
+# What the machine that runs this can run, too: narrower vectors, other tiles, no masked instructions.
+NARROWER = [("avx2", 256), ("sse2", 128)] if platform.machine() in ("x86_64", "AMD64") else []
+TARGETS = ["host", "host", *(name for name, bits in NARROWER if bits < host().vector_bits)]
 
 
 class Unsuitable(Exception):
@@ -47,6 +52,7 @@ class Case:
     env: dict[Node, Array]
     exact: list[bool]
     donations: dict[int, int] = field(default_factory=dict)
+    target: str = "host"
 
 
 def random_case(choose: Choose, exact: bool = False) -> Case:
@@ -63,6 +69,7 @@ def random_case(choose: Choose, exact: bool = False) -> Case:
     case.outputs = list(dict.fromkeys(case.outputs))
     case.env = {n: b.env[n] for n in inputs_of(case.outputs)}
     case.donations = _wishes(case) if choose(2) else {}
+    case.target = TARGETS[choose(len(TARGETS))]
     return case
 
 
@@ -137,6 +144,7 @@ class Hits:
         self.counts.update(f"schedule {s}" for s in schedules(program))
         self.counts.update(f"reason {b.reason.rule}" for b in program.fused.boundaries)
         self.counts["graphs"] += 1
+        self.counts[f"target {case.target}"] += 1
         self.counts["donations wished"] += len(case.donations)
         self.counts["donations done"] += len(program.donations)
 
@@ -154,7 +162,7 @@ def compare_case(case: Case, hits: Hits, exact: bool = False) -> None:
     """Oracle == compiled on one thread == compiled on two and three threads, the latter bit for bit."""
     want = evaluate(case.outputs, case.env)
     allowed = [0.0] * len(want) if exact else tolerances(case, want)
-    program = compiled(case.outputs, case.env, donations=case.donations)
+    program = compiled(case.outputs, case.env, case.donations, target=case.target)
     hits.count(case, program)
     got = execute(program, case.outputs, case.env)
     for i, (a, b) in enumerate(zip(got, want, strict=True)):

@@ -156,7 +156,7 @@ class Builder:
 
 
 def laid_out(a: Array, how: int) -> Array:
-    """The same values, transposed in memory, with gaps or repeated along an axis."""
+    """The same values transposed or reversed in memory, or with gaps; or the first row repeated."""
     if how == 0 and a.ndim:
         return np.asfortranarray(a)
     if how == 1 and a.ndim:
@@ -165,7 +165,7 @@ def laid_out(a: Array, how: int) -> Array:
         return wide[..., 1::2]
     if how == 2 and a.ndim and a.size:
         return np.broadcast_to(a[:1], a.shape)
-    return a
+    return np.ascontiguousarray(a[::-1])[::-1] if how == 3 and a.ndim else a
 
 
 # ---------------------------------------------------------------- moves: elementwise
