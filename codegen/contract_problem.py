@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..ir.fuse import factor_vars
+from ..ir.align import factor_vars
 from ..ir.graph import Node, Op, node
 from ..ir.index import Index, Var, var
 from ..ir.kernel import Kernel, Unit, join

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
+from .align import Outer, factor_vars, identity_axes, one_level, same_axes
 from .graph import ELEMENTWISE, Node, Op, toposort
-from .index import Var
-from .kernel import Boundary, Kernel, Read, Reason, Unit, at_sub_axes, cost, domain, reads_of
+from .kernel import Boundary, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
 from .recompute import copies
 from .units import Units
@@ -31,7 +31,6 @@ PROLOGUE_COST = 12  # operations an element that packing may repeat
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 NO_MERGE = frozenset({Op.SCATTER, Op.SCAN})
 
-Outer = tuple[Var, ...]
 
 
 @dataclass(eq=False)
@@ -173,7 +172,7 @@ class Fusion:
         best: set[tuple[int, int]] | None = None
         for r, outer_a in reads_a:
             for q, outer_b in by_base.get(r.base, []):
-                found = _same_axes(r, outer_a or (), q, outer_b or ())
+                found = same_axes(r, outer_a or (), q, outer_b or ())
                 best = found if best is None else best & found
         return best
 
@@ -192,7 +191,7 @@ class Fusion:
         parallel = prod(v.extent for v in outer[units[0]] or ())
         work = max(prod(domain(u.node)) for u in units)
         before = min(prod(a.extents), prod(b.extents))
-        if parallel < MIN_PARALLEL and work > TINY and (parallel < before or not _one_level(units)):
+        if parallel < MIN_PARALLEL and work > TINY and (parallel < before or not one_level(units)):
             return Reason("parallelism", f"{parallel} outer iterations would be left of {before}")
         return self._recompute(a, b, outer)
 
@@ -369,40 +368,6 @@ class Fusion:
         return out
 
 
-def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
-    """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis k, unmasked."""
-    masked = {v for m in r.mask for v in m.index.vars()}
-    found = set()
-    for e, sub in zip(r.index, p.kept(), strict=True):
-        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
-            w = part.as_var
-            if v in p_outer and w is not None and w in c_outer and w.extent == v.extent and w not in masked:
-                found.add((p_outer.index(v), c_outer.index(w)))
-    return found
-
-
-def _same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
-    """Pairs of outer axes that read the same axis of a shared value at the identity."""
-    found = set()
-    for e, f in zip(r.index, q.index, strict=True):
-        v, w = e.as_var, f.as_var
-        if v is not None and w is not None and v in outer_a and w in outer_b and v.extent == w.extent:
-            found.add((outer_a.index(v), outer_b.index(w)))
-    return found
-
-
-def _one_level(units: list[Unit]) -> bool:
-    """No reduction among the units depends on another."""
-    reduced: set[Node] = set()
-    for u in sorted(units, key=lambda u: u.position):
-        tainted = any(r.base in reduced for r in u.reads)
-        if u.node.op is Op.REDUCE and tainted:
-            return False
-        if tainted or u.node.op is Op.REDUCE:
-            reduced.add(u.node)
-    return True
-
-
 def _by_size(a: Group, b: Group) -> tuple[Group, Group]:
     """(the one with more units, the other)."""
     return (b, a) if len(a.units) < len(b.units) else (a, b)
@@ -424,28 +389,6 @@ def is_contraction(u: Unit, f: Fusion) -> bool:
         return False
     missing = [[v for v in u.kept_vars() if v not in side] for side in sides]
     return all(prod(v.extent for v in m) >= 4 for m in missing)
-
-
-def factor_vars(anchor: Unit, product: Unit) -> tuple[set[Var], set[Var]] | None:
-    """The variables of the anchor that index each factor of its product."""
-    reads = [r for r in anchor.reads if r.base is product.node]
-    if len(reads) != 1 or reads[0].mask:
-        return None
-    (read,) = reads
-    to_anchor: dict[Var, set[Var]] = {}
-    for e, sub in zip(read.index, product.axes, strict=True):
-        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
-            to_anchor[v] = part.vars()
-    sides = []
-    for s in product.node.src:
-        from_factor = _factor_index_vars(s, product)
-        sides.append({w for v in from_factor for w in to_anchor.get(v, set())})
-    return sides[0], sides[1]
-
-
-def _factor_index_vars(factor: Node, product: Unit) -> set[Var]:
-    reads = reads_of(factor, product.coordinates())
-    return {v for r in reads for e in r.index for v in e.vars()} | {v for r in reads for m in r.mask for v in m.index.vars()}
 
 
 @dataclass
@@ -490,26 +433,5 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     behind = toposort([n for n in inputs if n in f.units.inline])  # inline Nodes are evaluated here, from their 0-d inputs
     inputs = list(dict.fromkeys([*(n for n in inputs if n not in f.units.inline), *(n for n in behind if n.op is Op.INPUT)]))
     outer = {u: o for u, o in g.outer.items() if o is not None}
-    return Kernel(_name(g, number), _kind(g), g.units, outer, g.extents, outputs, inputs, g.anchor)
-
-
-def _kind(g: Group) -> str:
-    if g.anchor is not None:
-        return "contraction"
-    ops = {u.node.op for u in g.units}
-    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.REDUCE, "rows")):
-        if op in ops:
-            return kind
-    return "map"
-
-
-def _name(g: Group, number: int) -> str:
-    """A readable name: number, kind, then the weightiest operations."""
-    words = []
-    for u in g.units:
-        word = u.node.arg[0] + "reduce" if u.node.op is Op.REDUCE else u.node.op.value
-        if u.node.op is Op.REDUCE or u.node.op in (Op.EXP, Op.LOG, Op.SIN, Op.TANH, Op.ERF, Op.POW, Op.SQRT, Op.DIV):
-            words.append(word)
-    kind = "matmul" if g.anchor is not None else _kind(g)
-    picked = list(dict.fromkeys(w for w in words if not (g.anchor is not None and w == "addreduce")))[:4]
-    return "_".join([f"k{number}", kind, *picked])
+    name, kind = kernel_name(g.units, g.anchor, number), kernel_kind(g.units, g.anchor)
+    return Kernel(name, kind, g.units, outer, g.extents, outputs, inputs, g.anchor)

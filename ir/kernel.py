@@ -182,3 +182,25 @@ class Kernel:
     outputs: list[Node]
     inputs: list[Node]
     anchor: Unit | None = None
+
+
+NAMED = (Op.REDUCE, Op.EXP, Op.LOG, Op.SIN, Op.TANH, Op.ERF, Op.POW, Op.SQRT, Op.DIV)  # what a kernel's name mentions
+
+
+def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
+    """map, rows, contraction, scan or scatter."""
+    if anchor is not None:
+        return "contraction"
+    ops = {u.node.op for u in units}
+    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.REDUCE, "rows")):
+        if op in ops:
+            return kind
+    return "map"
+
+
+def kernel_name(units: list[Unit], anchor: Unit | None, number: int) -> str:
+    """A readable name: number, kind, then the weightiest operations."""
+    kind = "matmul" if anchor is not None else kernel_kind(units, anchor)
+    named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
+    words = [n.arg[0] + "reduce" if n.op is Op.REDUCE else n.op.value for n in named]
+    return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from fuzz import Hits, Unsuitable, compare_case, main, random_case, seeded
 from hypothesis import HealthCheck, assume, given, settings
@@ -9,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 
 HITS = Hits()
+PATHS = {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
 quick = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 
 
@@ -45,6 +51,13 @@ def test_seeded_graphs_agree(first: int) -> None:
 def test_a_graph_depends_on_its_seed_alone() -> None:
     a, b = (random_case(seeded(7)) for _ in range(2))
     assert [n.op for n in a.outputs] == [n.op for n in b.outputs] and [n.shape for n in a.env] == [n.shape for n in b.env]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no page protection on this system")
+def test_no_kernel_touches_foreign_memory() -> None:
+    command = [sys.executable, str(Path(__file__).with_name("guarded.py")), "40", "500"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | PATHS)
+    assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.slow

@@ -1,0 +1,101 @@
+"""Graphs of 20,000 nodes: built, differentiated, compiled and run in bounded time and memory, without recursion."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+SECONDS, MEGABYTES = 30.0, 1024.0
+RECURSION = 150  # of Python's limit of 1,000; pytest alone would need more, so each case is a process of its own
+
+PRELUDE = f"""
+import json, resource, sys, time
+import numpy as np
+import weft as wf
+import weft.frontend.compile  # imports recurse
+from weft.frontend.realize import graph_of
+from weft.ir.graph import toposort
+sys.setrecursionlimit({RECURSION})
+start = time.perf_counter()
+def report(nodes, **results):
+    seconds = time.perf_counter() - start
+    megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(dict(nodes=nodes, seconds=seconds, megabytes=megabytes, **results)))
+def size(*tensors):
+    return len(toposort(graph_of(*tensors)[0]))
+"""
+
+CHAIN = """
+x = wf.tensor(np.linspace(0.5, 1.0, 64), requires_grad=True)
+y = x
+for _ in range(6700):
+    y = y * 0.9999 + 1e-5
+y.sum().backward()
+nodes = size(y, x.grad)
+wf.realize(y, x.grad)
+reference = x.numpy()
+for _ in range(6700):
+    reference = reference * 0.9999 + 1e-5
+report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.numpy() / 0.9999**6700 - 1).max()))
+"""
+
+WIDE = """
+x = wf.tensor(np.linspace(0.5, 1.0, 64), requires_grad=True)
+factors = [1.0 + k / 4096 for k in range(3400)]
+y = sum(x * f for f in factors)
+y.sum().backward()
+nodes = size(y, x.grad)
+wf.realize(y, x.grad)
+reference = sum(x.numpy() * f for f in factors)
+report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.numpy() / sum(factors) - 1).max()))
+"""
+
+MLP = """
+LAYERS, WIDTH, BATCH = 100, 16, 8
+F = wf.nn.functional
+wf.manual_seed(0)
+class Layer(wf.nn.Module):
+    def __init__(self):
+        self.scale, self.shift = wf.nn.Parameter(wf.ones(WIDTH)), wf.nn.Parameter(wf.zeros(WIDTH))
+        self.wide, self.narrow = wf.nn.Linear(WIDTH, 2 * WIDTH), wf.nn.Linear(2 * WIDTH, WIDTH)
+        self.gain = wf.nn.Parameter(wf.ones(WIDTH))
+    def forward(self, x):
+        h = F.layer_norm(x, (WIDTH,), self.scale, self.shift)
+        return x + self.narrow(self.wide(h).gelu()).sigmoid() * self.gain
+model = wf.nn.Sequential(*(Layer() for _ in range(LAYERS)))
+parameters = list(model.parameters())
+optimizer = wf.nn.optim.SGD(parameters, lr=1e-3, momentum=0.9)
+x = wf.randn(BATCH, WIDTH)
+wf.realize(x, *parameters)
+loss = (model(x) ** 2).mean()
+loss.backward()
+nodes = size(loss, *(p.grad for p in parameters))
+optimizer.step()
+after = (model(x) ** 2).mean()
+report(nodes, value=after.item() < loss.item(), grad=0.0)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", [CHAIN, WIDE, MLP], ids=["chain", "wide", "mlp"])
+def test_20000_nodes_with_gradient(form: str) -> None:
+    done = json.loads(run(PRELUDE + form))
+    assert done["nodes"] >= LEAST[form]
+    assert done["seconds"] <= SECONDS and done["megabytes"] <= MEGABYTES, done
+    assert done["value"] and done["grad"] < 1e-9, done
+
+
+LEAST = {CHAIN: 20_000, WIDE: 20_000, MLP: 10_000}
+
+
+def run(code: str) -> str:
+    """What the code prints, compiled afresh."""
+    path = os.pathsep.join(p for p in sys.path if p)
+    env = {**os.environ, "PYTHONPATH": path, "WEFT_CACHE_DIR": "none"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout.splitlines()[-1]
