@@ -114,7 +114,7 @@ def _gathered(x: Node, basic: _Basic) -> Node:
     axes = tuple(axis for axis, _ in basic.arrays)
     indices = [wrapped(i, x.shape[axis]) for axis, i in basic.arrays]
     shape = broadcast_shape("index", [i.shape for i in indices])
-    out = node(Op.GATHER, (x, *(broadcast_to(i, shape) for i in indices)), axes)
+    out = _picked(x, [broadcast_to(i, shape) for i in indices], axes)
     side_by_side = basic.places[-1] - basic.places[0] == len(basic.places) - 1
     return _index_axes_to(out, len(shape), axes[0] if side_by_side else 0)
 
@@ -156,8 +156,16 @@ def take(x: Node, indices: Node, axis: int | None = None) -> Node:
     else:
         a = normalise_axis("take", axis, x.ndim)
     found = _checked_indices(indices)
-    out = node(Op.GATHER, (x, wrapped(found, x.shape[a])), (a,))
+    out = _picked(x, [wrapped(found, x.shape[a])], (a,))
     return _index_axes_to(out, found.ndim, a)
+
+
+def _picked(x: Node, indices: Sequence[Node], axes: tuple[int, ...]) -> Node:
+    """The gather, unless it would pick from nothing."""
+    for axis in axes:
+        if x.shape[axis] == 0 and indices[0].size:
+            raise errors.IndexError(f"index into axis {axis} of extent 0 of shape {x.shape}")
+    return node(Op.GATHER, (x, *indices), axes)
 
 
 def gather(x: Node, indices: Sequence[Node], axes: Sequence[int] = (0,)) -> Node:
@@ -170,7 +178,7 @@ def gather(x: Node, indices: Sequence[Node], axes: Sequence[int] = (0,)) -> Node
         raise errors.ShapeError(f"gather: {len(indices)} indices for axes {tuple(axes)} of shape {x.shape}")
     found = [_checked_indices(i) for i in indices]
     shape = broadcast_shape("gather", [i.shape for i in found])
-    return node(Op.GATHER, (x, *(broadcast_to(i, shape) for i in found)), tuple(places))
+    return _picked(x, [broadcast_to(i, shape) for i in found], tuple(places))
 
 
 def take_along_axis(x: Node, indices: Node, axis: int) -> Node:
@@ -181,7 +189,7 @@ def take_along_axis(x: Node, indices: Node, axis: int) -> Node:
         raise errors.ShapeError(f"take_along_axis: indices of shape {found.shape} do not fit shape {x.shape} along axis {a}")
     places = _own_positions(found.shape)
     places[a] = wrapped(found, x.shape[a])
-    return node(Op.GATHER, (x, *places), tuple(range(x.ndim)))
+    return _picked(x, places, tuple(range(x.ndim)))
 
 
 def _own_positions(shape: Shape) -> list[Node]:

@@ -125,3 +125,9 @@ def test_two_wrong_gathers_do_not_hide_good_values() -> None:
     x = wf.tensor(np.arange(4.0))
     good = x[wf.tensor([3, -4])]
     assert good.tolist() == [3.0, 0.0]
+
+
+def test_index_into_an_empty_axis_raises_where_it_is_built() -> None:
+    with pytest.raises(wf.errors.IndexError, match=r"axis 0 of extent 0"):
+        wf.zeros((0, 3))[wf.tensor([0])]
+    assert wf.zeros((0, 3))[wf.tensor(np.zeros(0, np.int64))].shape == (0, 3)
