@@ -263,7 +263,7 @@ class RowLowering:
 
 
 class Chunks:
-    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables."""
+    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
 
     def __init__(self, rows: int, row_work: float, minimum: int, multiple: int = 1) -> None:
         count, size = schedule.chunks(rows, row_work, minimum)
@@ -271,8 +271,9 @@ class Chunks:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)
         self.count, self.size, self.rows = count, size, rows
-        self.grid, self.row = Var("g", count), Var("row", size)
-        self.first = var(self.grid) * size if count > 1 else Index()
+        # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
+        self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
+        self.first = var(self.grid) * size
         self.position = self.first + var(self.row) if size > 1 else self.first
         self.total = Param("rows")
         self.params = (Param("chunks"), self.total)

@@ -96,11 +96,18 @@ def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
 
 
 def chunks(rows: int, row_work: float, minimum: int) -> tuple[int, int]:
-    """(number of chunks, rows a chunk), fixed by shape."""
-    count = min(rows, max(1, int(rows * row_work) // CHUNK_WORK), MAX_CHUNKS)
-    count = max(1, min(rows, max(count, minimum)))
-    size = -(-rows // count)
-    return -(-rows // size), size
+    """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there would be too many chunks."""
+    size = power_of_two(CHUNK_WORK / row_work)
+    while rows > MAX_CHUNKS * size:
+        size *= 2
+    if minimum > 1:
+        size = min(size, max(1, rows // minimum))
+    return max(1, -(-rows // size)), size
+
+
+def power_of_two(n: float) -> int:
+    """The greatest power of two that is at most n, and at least 1."""
+    return 1 << max(0, int(n).bit_length() - 1)
 
 
 def unroll(body_work: int, n: int, width: int) -> int:

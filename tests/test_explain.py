@@ -76,16 +76,16 @@ def test_loops_text_of_softmax_is_readable(tmp_path):
 
 SOFTMAX = """\
 phase 0
-  for g < chunks (at most 2) grid
-    for row < 32 serial while 32*g + row < rows
+  for g < chunks (at most 256) grid
+    for row < 16 serial while 16*g + row < rows
       alloc row0: float32 scratch[32]
       alloc max0: float32 reg[1] = -inf
       for c < 32 lanes x2
-        t0 = load in0[1024*g + 32*row + c] float32
+        t0 = load in0[512*g + 32*row + c] float32
         max0[0] max= t0
       alloc add1: float32 reg[1] = 0.0
       for c < 32 lanes x2
-        t1 = load in0[1024*g + 32*row + c] float32
+        t1 = load in0[512*g + 32*row + c] float32
         t2 = load max0[0] float32
         t3 = sub t1, t2 float32
         t4 = exp t3 float32
@@ -95,7 +95,7 @@ phase 0
         t5 = load row0[c] float32
         t6 = load add1[0] float32
         t7 = div t5, t6 float32
-        out0[1024*g + 32*row + c] = t7
+        out0[512*g + 32*row + c] = t7
 """
 
 
