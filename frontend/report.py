@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
@@ -39,7 +40,8 @@ class KernelReport:
         where = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in self.lines[:4])
         head = f"{self.name}  outer {list(self.outer)}  {_amount(self.bytes)}B  {_amount(self.flops)}op  "
         head += "threads" if self.parallel else "one thread"
-        out = [head, f"    computes  {' '.join(self.nodes)}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
+        computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(self.nodes).items())
+        out = [head, f"    computes  {computes}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
         out += [f"    schedule  {self.schedule}"]
         if where:
             out.append(f"    from      {where}")
