@@ -18,7 +18,7 @@ from __future__ import annotations
 from string import Template
 
 MAX_THREADS = 256
-SPIN = 4000  # pauses before a worker sleeps, about 50-100 us: longer than the gap between two kernels of a program
+SPIN = 12000  # pauses before a worker sleeps, about 150-300 us: longer than Python needs between two small programs
 JOIN_SPIN = 2000  # pauses before a caller that waits for the last chunk yields its processor
 
 PAUSE = {"x86_64": "call void @llvm.x86.sse2.pause()", "aarch64": "call void @llvm.aarch64.isb(i32 15)"}
