@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op
+from ..ir.graph import Node, Op, Site
 from . import state
 from .storage import VIEWED, Storage, cached, lookup, viewed
 
@@ -23,7 +23,7 @@ MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than th
 class Capture:
     """What a program must compute: `order` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("constants", "index", "inputs", "key", "order", "scalars", "slots", "views")
+    __slots__ = ("checked", "constants", "index", "inputs", "key", "order", "scalars", "slots", "views")
 
     def __init__(self) -> None:
         self.index: dict[Node, int] = {}  # the number of a Node or input in the key
@@ -34,6 +34,7 @@ class Capture:
         self.constants: list[tuple[float, DType]] = []  # one per use
         self.key: list[Any] = []
         self.scalars: list[Any] = []  # 0-d Tensors that a user holds and that lie inside
+        self.checked: list[tuple[int, Site | None]] = []  # of each checked Node: its place in `order`, its copy's line
 
     # ------------------------------------------------------------ the walk
 
@@ -178,6 +179,7 @@ class Capture:
             src = (n.arg.definition,) if n.op is Op.INPUT else n.src
             new = tuple([known[s] if s in known else _constant_node(s, uses) for s in src])
             known[n] = new[0] if n.op is Op.INPUT else graph.rebuild(n, new)
+        self.checked = [(i, known[n].site) for i, n in enumerate(self.order) if n.op is Op.GATHER or n.op is Op.SCATTER]
         return [known[r] if r in known else _constant_node(r, uses) for r in roots], leaves
 
 

@@ -29,7 +29,7 @@ from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
 from ..ir.sums import merge_sums
 from ..ir.units import collect
-from ..runtime import cache, native
+from ..runtime import cache, device, native
 from ..runtime.executable import Executable
 
 
@@ -88,8 +88,9 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
 
 
 def current_settings() -> Settings:
-    """Target and thresholds from the options."""
+    """Target and thresholds from the options. Raises DeviceError for a device that this build lacks."""
     o = options.current()
+    device.get(o.device)
     target = host() if o.target == "host" else named(o.target)
     return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold)
 

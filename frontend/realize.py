@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import errors, options
 from ..ir import graph
-from ..ir.graph import Node, Op, toposort
+from ..ir.graph import Node, Op, Site, toposort
 from ..ir.program import Value
 from . import indexing, state, storage
 from .capture import Capture, is_constant
@@ -39,6 +39,7 @@ class Program:
     leaves: list[Node]
     constants: bytes  # of the graph it was built from, eight bytes per use
     varying: tuple[int, ...]  # uses of constants that are inputs
+    checked: list[tuple[int, Site | None]]  # of each gather and scatter: its place in the capture, its line in this graph
 
 
 _programs: dict[tuple[Any, ...], Program] = {}
@@ -227,7 +228,7 @@ def _build(job: Job, constants: bytes, varying: tuple[int, ...]) -> Program:
     values += [Value(leaf.dtype, (), ()) for leaf in leaves[len(values) :]]
     executable = builder()(outputs, leaves, values, dict(job.donations))
     _show(executable)
-    return Program(executable, outputs, leaves, constants, varying)
+    return Program(executable, outputs, leaves, constants, varying, job.capture.checked)
 
 
 def _show(executable: Any) -> None:
@@ -273,13 +274,14 @@ def _run(job: Job, program: Program) -> None:
     inputs = inputs + storage.scalars([v for v, _ in constants], [d for _, d in constants])
     slots = [weakref.ref(n) for n in job.capture.slots]
     release = [_release(t) for t in tensors]
+    lines = {built: job.capture.order[place].site for place, built in program.checked}
     job.capture = job.roots = job.views = None  # type: ignore[assignment]
     try:
         outputs = _outputs(tensors, inputs, slots, donations, program)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        _restore(tensors, release, inputs, slots, program)
-        raise _explained(failure, program) from None
+        _restore(tensors, release, inputs, slots, program, lines)
+        raise _explained(failure, program, lines) from None
     for t, old, stored in zip(tensors, release, outputs, strict=True):
         _commit(t, old, stored)
 
@@ -355,15 +357,19 @@ def _watch_history(t: Tensor) -> None:
 # ---------------------------------------------------------------- when a run fails
 
 
+Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
+
+
 def _restore(
-    tensors: list[Tensor], release: list[Any], inputs: list[Storage], slots: list[Any], program: Program
+    tensors: list[Tensor], release: list[Any], inputs: list[Storage], slots: list[Any], program: Program, lines: Lines
 ) -> None:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
     known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(program.leaves, nodes, inputs, strict=True)}
     for n in toposort(program.outputs):
         if n not in known:
-            known[n] = graph.rebuild(n, tuple(known[s] for s in n.src))
+            with graph.provenance(lines.get(n.site, n.site)):
+                known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
     for t, old, root in zip(tensors, release, program.outputs, strict=True):
         if old is not None:
             t.node = old() or known[root]
@@ -383,7 +389,7 @@ def _revert(t: Tensor, version: weakref.ref[Node], stored: Storage) -> None:
         state.own(t)
 
 
-def _explained(failure: BaseException, program: Program) -> BaseException:
+def _explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
     """An IndexError in the user's terms, for a failed check."""
     from ..runtime.executable import CheckFailed
 
@@ -393,5 +399,6 @@ def _explained(failure: BaseException, program: Program) -> BaseException:
     gathers = [n for n in toposort(program.outputs) if n.op is Op.GATHER and n.site == site.site and site.axis in n.arg]
     wrapped = any(indexing.is_wrapped(n.src[1 + n.arg.index(site.axis)]) for n in gathers)
     index = indexing.unwrapped(failure.value, site.extent, wrapped)
-    where = f", in {site.site[0]}:{site.site[1]}" if site.site else ""
+    line = lines.get(site.site, site.site)
+    where = f", in {line[0]}:{line[1]}" if line else ""
     return errors.IndexError(f"{site.what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")

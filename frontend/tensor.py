@@ -300,6 +300,13 @@ class Tensor:
         other.name = self.name
         return other
 
+    def __copy__(self) -> Self:
+        return self.__deepcopy__(None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle keeps: the value, and of a leaf that it requires a gradient."""
+        return _unpickled, (type(self), self.numpy(), self._requires_grad and self.is_leaf, self.name)
+
     def assign(self, value: Any) -> Self:
         """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
 
@@ -471,6 +478,13 @@ class Tensor:
 where = general(ew.where)
 
 
+def _unpickled(kind: type[Tensor], array: np.ndarray[Any, Any], requires_grad: bool, name: str | None) -> Tensor:
+    t = object.__new__(kind)
+    Tensor.__init__(t, storage.leaf(storage.from_array(array, as_dtype(array.dtype), copy=True)), requires_grad)
+    t.name = name
+    return t
+
+
 def _index(key: Any) -> Any:
     """An index with Nodes for Tensors, arrays and lists."""
     if isinstance(key, tuple):
@@ -478,5 +492,5 @@ def _index(key: Any) -> Any:
     if isinstance(key, Tensor):
         return key.node
     if isinstance(key, (list, np.ndarray)):
-        return as_operand(np.asarray(key))
+        return as_operand(np.asarray(key, np.int64 if isinstance(key, list) and not key else None))
     return key

@@ -37,7 +37,7 @@ class DType:
         return f"weft.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return BY_NAME.__getitem__, (self.name,)
+        return by_name, (self.name,)
 
 
 bool_ = DType("bool", "b", 1)
@@ -55,6 +55,11 @@ float64 = DType("float64", "f", 64)
 ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
 SCALAR = {d: d.numpy.type for d in ALL}  # the NumPy type of one element
+
+
+def by_name(name: str) -> DType:
+    """The DType of this name, for pickle."""
+    return BY_NAME[name]
 
 
 def from_numpy(dtype: Any) -> DType | None:

@@ -17,14 +17,14 @@ import json, resource, sys, time
 import numpy as np
 import weft as wf
 import weft.frontend.compile  # imports recurse
-from weft.frontend.realize import graph_of
+from weft.frontend.realize import _programs, graph_of, statistics
 from weft.ir.graph import toposort
 sys.setrecursionlimit({RECURSION})
-start = time.perf_counter()
+start = time.perf_counter(), time.process_time()
 def report(nodes, **results):
-    seconds = time.perf_counter() - start
+    wall, seconds = time.perf_counter() - start[0], time.process_time() - start[1]  # others may use the cores, too
     megabytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps(dict(nodes=nodes, seconds=seconds, megabytes=megabytes, **results)))
+    print(json.dumps(dict(nodes=nodes, wall=wall, seconds=seconds, megabytes=megabytes, **results)))
 def size(*tensors):
     return len(toposort(graph_of(*tensors)[0]))
 """
@@ -55,41 +55,42 @@ report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.
 """
 
 MLP = """
-LAYERS, WIDTH, BATCH = 100, 16, 8
+LAYERS, WIDTH, BATCH = 133, 16, 8
 F = wf.nn.functional
 wf.manual_seed(0)
 class Layer(wf.nn.Module):
     def __init__(self):
         self.scale, self.shift = wf.nn.Parameter(wf.ones(WIDTH)), wf.nn.Parameter(wf.zeros(WIDTH))
-        self.wide, self.narrow = wf.nn.Linear(WIDTH, 2 * WIDTH), wf.nn.Linear(2 * WIDTH, WIDTH)
-        self.gain = wf.nn.Parameter(wf.ones(WIDTH))
+        self.linear = wf.nn.Linear(WIDTH, WIDTH)
     def forward(self, x):
-        h = F.layer_norm(x, (WIDTH,), self.scale, self.shift)
-        return x + self.narrow(self.wide(h).gelu()).sigmoid() * self.gain
+        return x + self.linear(F.layer_norm(x, (WIDTH,), self.scale, self.shift)).gelu() * 0.1
 model = wf.nn.Sequential(*(Layer() for _ in range(LAYERS)))
 parameters = list(model.parameters())
-optimizer = wf.nn.optim.SGD(parameters, lr=1e-3, momentum=0.9)
+optimizer = wf.nn.optim.Adam(parameters, lr=1e-3, weight_decay=0.01)
 x = wf.randn(BATCH, WIDTH)
 wf.realize(x, *parameters)
-loss = (model(x) ** 2).mean()
-loss.backward()
-nodes = size(loss, *(p.grad for p in parameters))
-optimizer.step()
-after = (model(x) ** 2).mean()
-report(nodes, value=after.item() < loss.item(), grad=0.0)
+losses, built = [], []
+for _ in range(3):
+    optimizer.zero_grad()
+    losses.append((model(x) ** 2).mean())
+    losses[-1].backward()
+    optimizer.step()
+    built.append(statistics["built"])
+(program,) = [p for p in _programs.values() if len(p.outputs) > len(parameters) * 3]
+assert built[0] == built[2]
+nodes = len(toposort(program.outputs))
+report(nodes, value=losses[2].item() < losses[0].item(), grad=0.0)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("form", [CHAIN, WIDE, MLP], ids=["chain", "wide", "mlp"])
+@pytest.mark.parametrize(
+    "form", [pytest.param(CHAIN, id="chain"), pytest.param(WIDE, id="wide"), pytest.param(MLP, id="mlp", marks=pytest.mark.slow)]
+)
 def test_20000_nodes_with_gradient(form: str) -> None:
     done = json.loads(run(PRELUDE + form))
-    assert done["nodes"] >= LEAST[form]
+    assert done["nodes"] >= 20_000
     assert done["seconds"] <= SECONDS and done["megabytes"] <= MEGABYTES, done
     assert done["value"] and done["grad"] < 1e-9, done
-
-
-LEAST = {CHAIN: 20_000, WIDE: 20_000, MLP: 10_000}
 
 
 def run(code: str) -> str:

@@ -103,6 +103,7 @@ def test_integer_array_indexing(key: tuple) -> None:
 
 def test_a_list_indexes_like_an_array() -> None:
     same(wf.tensor(X)[[0, 1, 0]], X[[0, 1, 0]])
+    same(wf.tensor(X)[[]], X[[]])
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1])
