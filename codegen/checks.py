@@ -23,12 +23,12 @@ class Checks:
 
 
 def find_checks(roots: Iterable[Node]) -> Checks:
-    """Every (index Node, extent) that could be out of range, once each."""
+    """Every (index Node, extent) that could be out of range, once each, named by the gather rather than its gradient."""
     order = toposort(roots)
     from_inputs = _made_of_inputs(order)
     found = Checks()
     early_sites, late_sites = [], []
-    for user, n, axis, extent in _indices(order):
+    for user, n, axis, extent in sorted(_indices(order), key=lambda found: found[0].op is Op.SCATTER):
         if n.size == 0 or _is_counter(n, extent) or (n, extent) in found.early or (n, extent) in found.late:
             continue
         site = CheckSite(user.op.value, axis, extent, user.site)

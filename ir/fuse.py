@@ -263,7 +263,7 @@ class Fusion:
 
     def absorb_maps(self) -> None:
         """Merges each map into the group of its only consumers: cannot make a cycle, so no search is needed."""
-        bases = {g: self._bases(g) for g in set(self.group.values())}
+        bases = {g: self._settled_bases(g) for g in set(self.group.values())}
         for u in reversed(self.units.order):
             if self.is_output(u) or u.node.op not in ELEMENTWISE or self.group[u].anchor is not None:
                 continue
@@ -271,7 +271,7 @@ class Fusion:
             if len(targets) == 1 and len(self.group[u].units) == 1 and self.group[u] not in targets:
                 (target,) = targets
                 extended = self._extend(u, target)
-                together = bases[target] - {u.node} | bases[self.group[u]]
+                together = bases[target] | bases[self.group[u]]
                 if extended is not None and len(together) <= max(MAX_BUFFERS, len(bases[target])):
                     bases[target] = together
                     target.units.append(u)
@@ -279,6 +279,11 @@ class Fusion:
                     self.group[u] = target
         for g in set(self.group.values()):
             g.units.sort(key=lambda u: u.position)
+
+    def _settled_bases(self, g: Group) -> set[Node]:
+        """What g reads from memory whatever is absorbed: not the maps that may still become part of it."""
+        maps = (n for n in self._bases(g) if n in self.units.of and n.op in ELEMENTWISE and not self.is_output(self.units.of[n]))
+        return self._bases(g) - set(maps)
 
     def _extend(self, u: Unit, target: Group) -> Outer | None:
         """The outer variables of a map that every consumer in the target group reads at the identity, if it is a plain map."""

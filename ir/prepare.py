@@ -14,7 +14,8 @@ from .fuse import MIN_PARALLEL
 from .graph import VIEWS, Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
-MAX_PARTIALS = 128
+MAX_PARTIALS = 4096
+LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
 MAX_RESHAPES = 6  # between computed values
 
 
@@ -52,9 +53,10 @@ def _split(n: Node) -> Node:
     if n.op is not Op.REDUCE:
         return n
     (x,), (kind, axes) = n.src, n.arg
-    if n.size >= MIN_PARALLEL or x.size < 2 * PARTIAL or x.size // max(1, n.size) < 2 * MIN_PARALLEL:
+    terms = x.size // max(1, n.size)
+    if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
-    wanted = max(2, min(MAX_PARTIALS, x.size // PARTIAL) // max(1, n.size))
+    wanted = max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * PARTIAL) // PARTIAL // max(1, n.size))))
     axis, parts = max(((a, _divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -ap[0]))
     if parts < max(2, wanted // 4):
         axis = max(axes, key=lambda a: x.shape[a])

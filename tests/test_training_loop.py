@@ -77,7 +77,7 @@ def test_a_thousand_steps_without_reading_hold_memory_flat_and_use_one_program(m
     gc.collect()
     assert memory.allocated_bytes <= allocated + 4096
     if sys.platform == "linux":
-        assert resident_bytes() <= resident + 4_000_000
+        assert resident_bytes() <= resident + 20_000_000, "a graph kept at every step would be about 50 MB"
     assert statistics["built"] == built
     assert loss.item() < 0.1 * first.item()
 
