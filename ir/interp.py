@@ -6,19 +6,16 @@ float32 are computed in float64 and rounded once, float32 reductions accumulate 
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import dtype as dt
+from .arith import ELEMENTWISE_VALUES, Array, Evaluator
 from .dtype import DType
 from .graph import Node, Op, toposort
-
-Array = np.ndarray[Any, Any]
-Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value
 
 
 def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
@@ -43,58 +40,6 @@ def _evaluate(n: Node, operands: list[Array], leaves: Mapping[Node, Any]) -> Arr
     if value.shape != n.shape or value.dtype != n.dtype.numpy:
         raise ValueError(f"{n!r} was given {value.dtype}{list(value.shape)}")
     return value
-
-
-def _plain(function: Callable[..., Any]) -> Evaluator:
-    """A NumPy function that takes the operands as they are."""
-    return lambda _, *operands: function(*operands)
-
-
-def _rounded(function: Callable[..., Any]) -> Evaluator:
-    """A function computed in float64 and rounded to the operands' dtype."""
-    return lambda n, *operands: np.asarray(function(*(a.astype(np.float64) for a in operands))).astype(n.dtype.numpy)
-
-
-_erf_of_each = np.frompyfunc(math.erf, 1, 1)
-_TURNS: tuple[Callable[[Array], Any], ...] = (np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x))
-
-
-def _erf(x: Array) -> Array:
-    return np.asarray(_erf_of_each(x), dtype=np.float64)
-
-
-def _sin(n: Node, x: Array) -> Any:
-    return _rounded(_TURNS[n.arg])(n, x)
-
-
-def _power(a: Array, b: Array) -> Array:
-    """As NumPy's `**`, which squares by a product."""
-    return np.where(b == 2, a * a, np.power(a, b))
-
-
-def _maximum(a: Array, b: Array) -> Array:
-    return np.where((a >= b) | (a != a), a, b)
-
-
-def _floor_divide(a: Array, b: Array) -> Array:
-    return np.where(b == 0, b, np.floor_divide(a, np.where(b == 0, np.ones_like(b), b)))
-
-
-def _remainder(n: Node, a: Array, b: Array) -> Any:
-    if n.dtype.is_float:
-        return np.remainder(a, b)
-    return np.where(b == 0, b, np.remainder(a, np.where(b == 0, np.ones_like(b), b)))
-
-
-def convert(x: Array, to: DType) -> Array:
-    """A cast: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything not 0 is True."""
-    if not (x.dtype.kind == "f" and to.is_int):
-        return x != 0 if to is dt.bool_ else x.astype(to.numpy)
-    lowest, highest = np.iinfo(to.numpy).min, np.iinfo(to.numpy).max
-    whole = np.trunc(x.astype(np.float64))
-    below, above = whole <= float(lowest), whole >= float(highest)
-    inside = np.where(below | above | np.isnan(whole), 0.0, whole).astype(to.numpy)
-    return np.where(below, to.numpy.type(lowest), np.where(above, to.numpy.type(highest), inside))
 
 
 def _wide(dtype: DType) -> np.dtype[Any]:
@@ -175,34 +120,9 @@ def _scatter(n: Node, values: Array, *indices: Array) -> Any:
 
 
 EVALUATORS: dict[Op, Evaluator] = {
+    **ELEMENTWISE_VALUES,
     Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
     Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
-    Op.NEG: _plain(np.negative),
-    Op.EXP: _rounded(np.exp),
-    Op.LOG: _rounded(np.log),
-    Op.SQRT: _plain(np.sqrt),
-    Op.SIN: _sin,
-    Op.TANH: _rounded(np.tanh),
-    Op.ERF: _rounded(_erf),
-    Op.FLOOR: _plain(np.floor),
-    Op.CAST: lambda n, x: convert(x, n.arg),
-    Op.BITCAST: lambda n, x: x.copy().view(n.arg.numpy),
-    Op.ADD: _plain(np.add),
-    Op.SUB: _plain(np.subtract),
-    Op.MUL: _plain(np.multiply),
-    Op.DIV: _plain(np.divide),
-    Op.POW: _rounded(_power),
-    Op.MAX: _plain(_maximum),
-    Op.IDIV: _plain(_floor_divide),
-    Op.MOD: _remainder,
-    Op.LT: _plain(np.less),
-    Op.EQ: _plain(np.equal),
-    Op.AND: _plain(np.bitwise_and),
-    Op.OR: _plain(np.bitwise_or),
-    Op.XOR: _plain(np.bitwise_xor),
-    Op.SHL: _plain(np.left_shift),
-    Op.SHR: _plain(np.right_shift),
-    Op.WHERE: _plain(np.where),
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),

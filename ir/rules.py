@@ -11,9 +11,9 @@ from math import frexp, isfinite
 
 from . import dtype as dt
 from . import view_rules as views
+from .arith import scalar
 from .dtype import DType
 from .graph import Node, Op, const, full, node
-from .interp import run
 from .rewrite import Rule, Trace, constant_of, is_zero, rewrite
 
 
@@ -33,9 +33,7 @@ def fold_constants(n: Node) -> Node | None:
     values = [constant_of(s) for s in n.src]
     if any(v is None for v in values):
         return None
-    scalars = [const(v, s.dtype) for v, s in zip(values, n.src, strict=True)]
-    (result,) = run([node(n.op, scalars, n.arg)], {})
-    return full(result.item(), n.dtype, n.shape)
+    return full(scalar(n, *values), n.dtype, n.shape)
 
 
 # ---------------------------------------------------------------- arithmetic

@@ -76,6 +76,17 @@ def test_dependencies_point_one_way() -> None:
     assert wrong == []
 
 
+def test_only_the_debug_option_reaches_the_interpreter() -> None:
+    imports = re.compile(r"^from \S+ import interp$|^from \S*\.interp import", re.M)
+    reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
+    assert reaching == ["frontend/interpret.py"]
+
+
+def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.ir.interp.run", None)
+    assert ((wf.ones(3) * 2).exp().sum() - 22.167168).abs().item() < 1e-4
+
+
 def test_inside_the_package_imports_are_relative() -> None:
     absolute = []
     for path in package_files():
