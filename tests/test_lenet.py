@@ -9,7 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import weft as wf
-from weft import nn
+from weft import nn, options
 from weft.nn import data
 
 EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "lenet.py"
@@ -83,6 +83,14 @@ def test_learns_the_embedded_digits(lenet: ModuleType, monkeypatch: pytest.Monke
     pytest.importorskip("sklearn")
     monkeypatch.setattr(lenet, "mnist", lambda path: data.digits())
     assert lenet.main(["--epochs", "12"]) >= 0.95
+
+
+def test_learns_mnist(lenet: ModuleType) -> None:
+    """One pass over 12,000 of the 60,000 training images, judged on test images."""
+    folder = options.current().data_dir
+    if folder is None or not (folder / "mnist").is_dir():
+        pytest.skip("no MNIST: WEFT_DATA_DIR names no folder with it")
+    assert lenet.main(["--epochs", "1", "--limit", "12000"]) >= 0.93
 
 
 def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> None:
