@@ -111,6 +111,8 @@ def _shaken(n: Node, value: Array, sources: list[Array], noise: np.random.Genera
     if n.op in SUMS and not (n.op is Op.REDUCE and n.arg[0] == "mul"):
         size = np.abs(EVALUATORS[n.op](n, np.abs(sources[0]), *sources[1:]))
     eps = float(np.finfo(n.dtype.numpy).eps)
+    if n.op is Op.REDUCE and n.arg[0] == "mul":  # a product rounds at every factor, and equal factors round alike
+        eps *= max(1, sources[0].size // max(1, value.size) // 4)
     return np.asarray(value + size * (2 * eps * noise.choice((-1, 1), value.shape)).astype(n.dtype.numpy), dtype=n.dtype.numpy)
 
 
