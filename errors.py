@@ -39,6 +39,3 @@ class OptionError(WeftError, ValueError):
 
 class CompileError(WeftError, RuntimeError):
     """Machine code could not be made or loaded: a fault of Weft or of its installation, never of the expression."""
-
-
-IndexError_ = IndexError  # for modules that need the builtin of the same name beside it

@@ -27,7 +27,7 @@ def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
 def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """One phase for each combination of tile sizes; tasks are tiles."""
     most_rows, most_columns = TILE[32 if target.registers >= 32 else 16]
-    rows, columns = extent(p.rows[-1]) if p.rows else 1, extent(p.lanes[-1])
+    rows, columns = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
     phases: list[For] = []
     params: list[Param] = []
     values: list[int] = []

@@ -297,30 +297,25 @@ class _Task:
         return For(z, self.sums.size, LANES, [Store(self.sums, var(z), const(0, self.sums.dtype))], 4)
 
     def _epilogue(self) -> list[Stmt]:
+        """Outputs of the block: its whole tiles, then in the last part the rows behind them."""
         s = self.s
-        row, line, lane = Var("row", self.block_rows), Var("line", s.lane_rows), Var("l", s.line)
-        at, position = self._block_lane(line, lane)
-        first = self.first_tile * s.tile_rows
-        by = self.batch | self._row_by(first + var(row)) | self._lane_by(at, var(lane))
-        done = load(self.sums, var(row) * s.block + position)
-        writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
-        inner = self._line_loops(line, lane, writes)
-        count = s.task_tiles * s.tile_rows
-        out: list[Stmt] = []
         whole = self.tiles * s.tile_rows
+        out: list[Stmt] = []
         if whole:
+            row, first = Var("row", s.task_tiles * s.tile_rows), self.first_tile * s.tile_rows
             cut = self.tiles % s.task_tiles != 0
-            out.append(For(row, count, SERIAL, inner, base=first if cut else Index(), total=whole if cut else None))
+            body = self._write_row(first + var(row), var(row))
+            out.append(For(row, row.extent, SERIAL, body, base=first if cut else Index(), total=whole if cut else None))
         if self.rest_rows:
-            out.append(self._in_last_part(self._rest_epilogue(whole)))
+            row = Var("row", self.rest_rows)
+            body = self._write_row(var(row) + whole, var(row) + self._rest_in_block())
+            out.append(self._in_last_part([For(row, self.rest_rows, SERIAL, body)]))
         return out
 
-    def _rest_epilogue(self, whole: int) -> list[Stmt]:
-        s = self.s
-        row, line, lane = Var("row", self.rest_rows), Var("line", s.lane_rows), Var("l", s.line)
+    def _write_row(self, row: Index, in_block: Index) -> list[Stmt]:
+        """The outputs of one row, given by its place in the problem and in the block."""
+        line, lane = Var("line", self.s.lane_rows), Var("l", self.s.line)
         at, position = self._block_lane(line, lane)
-        in_block = var(row) + self._rest_in_block()
-        by = self.batch | self._row_by(var(row) + whole) | self._lane_by(at, var(lane))
-        done = load(self.sums, in_block * s.block + position)
-        writes: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
-        return [For(row, self.rest_rows, SERIAL, self._line_loops(line, lane, writes))]
+        by = self.batch | self._row_by(row) | self._lane_by(at, var(lane))
+        done = load(self.sums, in_block * self.s.block + position)
+        return self._line_loops(line, lane, [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)])

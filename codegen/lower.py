@@ -14,7 +14,7 @@ from math import prod
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node
-from ..ir.index import Index, Var, unravel, var
+from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
@@ -44,14 +44,6 @@ class Tuning:
     """What tests may force: at least this many chunks."""
 
     min_chunks: int = 1
-
-
-def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    strides, step = [], 1
-    for d in reversed(shape):
-        strides.append(step)
-        step *= d
-    return tuple(reversed(strides))
 
 
 def place_values(
@@ -101,9 +93,7 @@ class RowLowering:
 
     def lower(self) -> Lowered:
         lane_group, score = self._best_outer()
-        if self.inner and (lane_group is None or self._inner_score() >= score):
-            return self._rows()
-        if lane_group is None:
+        if lane_group is None or (self.inner and self._inner_score() >= score):
             return self._rows()
         if self.inner:
             return self._columns(lane_group)
@@ -289,11 +279,8 @@ class Chunks:
 
 
 def lane_width(roots: Iterable[Node], target: Target) -> int:
-    """Lanes of the widest float (or else integer) among these expressions."""
-    nodes = postorder(roots)
-    floats = [n.dtype.bits for n in nodes if n.dtype.is_float]
-    bits = max(floats or [n.dtype.bits for n in nodes if n.op not in (Op.VAR, Op.CONST)] or [32])
-    return max(2, target.vector_bits // max(8, bits))
+    """The lanes that a loop over these expressions will have."""
+    return target.lanes_of(n.dtype for n in postorder(roots) if n.op not in (Op.VAR, Op.CONST))
 
 
 def _roots(s: Stage) -> list[Node]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from ..ir.graph import Node, const
-from ..ir.index import Index, Range, Var, row_major, unravel, var
+from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
 from .evaluate import Evaluator, Place, as_index, load
-from .lower import Chunks, Lowered, Tuning, place_values, row_major_strides
+from .lower import Chunks, Lowered, Tuning, place_values
 
 
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ..ir.dtype import DType
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -29,6 +32,12 @@ class Target:
     def lanes(self, bits: int) -> int:
         """Elements of this width in one vector, at least 2."""
         return max(2, self.vector_bits // bits)
+
+    def lanes_of(self, dtypes: Iterable[DType]) -> int:
+        """Lanes of a loop that computes these: the vector's bits over those of its widest float, or else integer."""
+        dtypes = list(dtypes)
+        floats = [d.bits for d in dtypes if d.is_float]
+        return self.lanes(max(floats or [max(8, d.bits) for d in dtypes] or [64]))
 
 
 @cache

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..ir import interp
 from ..ir.graph import Node, Op, toposort
+from ..ir.index import row_major_strides
 from ..ir.program import CheckSite, Value
 from ..runtime.buffer import Buffer
 from ..runtime.executable import CheckFailed
-from .storage import row_major_strides
 
 
 def build(outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> Interpreted:

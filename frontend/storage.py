@@ -19,6 +19,7 @@ import numpy as np
 from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape
+from ..ir.index import row_major_strides
 from ..runtime.buffer import Buffer
 
 _serials = count()
@@ -113,15 +114,6 @@ def forget(storage: Storage) -> None:
     if storage.node is not None:
         cached.pop(id(storage.node), None)
         storage.node = None
-
-
-def row_major_strides(shape: Shape) -> Shape:
-    """Strides in elements of the dense layout."""
-    strides, step = [], 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
 
 
 def is_row_major(shape: Shape, strides: Shape) -> bool:

@@ -14,6 +14,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape, const
+from ..ir.index import row_major_strides
 from . import activations as act
 from . import contract, indexing, movement, realize, reductions, state, storage
 from . import elementwise as ew
@@ -204,7 +205,7 @@ class Tensor:
     def strides(self) -> Shape:
         """In elements: of the memory if it is computed, of the row-major layout otherwise."""
         stored = self._stored()
-        return storage.row_major_strides(self.shape) if stored is None else stored.strides
+        return row_major_strides(self.shape) if stored is None else stored.strides
 
     @property
     def T(self) -> Tensor:

@@ -298,6 +298,15 @@ def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
     return out
 
 
+def row_major_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Strides in elements of the dense layout."""
+    strides, step = [], 1
+    for d in reversed(shape):
+        strides.append(step)
+        step *= d
+    return tuple(reversed(strides))
+
+
 def unravel(position: Index, shape: tuple[int, ...]) -> list[Index]:
     """The multi-dimensional index of a row-major position; size-1 axes are constant 0."""
     out: list[Index] = []

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .graph import Node, Op
+from .index import row_major_strides
 from .loop import Buf, Loops, Store
 from .loop_walk import postorder, roots, statements
 from .program import Call, CheckSite, Program, Ref, Value
@@ -50,20 +51,12 @@ def plan(steps: list[Step], p: Planner) -> Program:
     order = _order(steps, p.after)
     refs, arena_bytes = _place(order, p)
     calls = [Call(s.loops, tuple(refs[n, w] for n, w in _arguments(s)), s.params, s.parallel, s.is_check) for s in order]
-    outputs = tuple(Value(n.dtype, n.shape, _dense(n.shape)) for n in p.outputs)
+    outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
     return Program(calls, tuple(p.values), outputs, arena_bytes, donations, p.checks)
 
 
 def _arguments(s: Step) -> list[tuple[Node, bool]]:
     return [(n, False) for n in s.reads] + [(n, True) for n in s.writes]
-
-
-def _dense(shape: tuple[int, ...]) -> tuple[int, ...]:
-    out, step = [], 1
-    for d in reversed(shape):
-        out.append(step)
-        step *= d
-    return tuple(reversed(out))
 
 
 def _reaches(after: dict[Step, set[Step]], start: Step, goal: Step) -> bool:
@@ -88,7 +81,7 @@ def _donations(steps: list[Step], p: Planner) -> dict[int, int]:
         out, source = p.outputs[o], p.inputs[i]
         if out not in writer or source.shape != out.shape or source.dtype is not out.dtype:
             continue
-        if p.values[i].strides != _dense(source.shape) or i in allowed.values():
+        if p.values[i].strides != row_major_strides(source.shape) or i in allowed.values():
             continue
         step = writer[out]
         readers = [s for s in steps if source in s.reads and s is not step]

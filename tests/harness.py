@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from optable import assert_matches
 from weft import options
-from weft.codegen.lower import row_major_strides
 from weft.frontend.compile import Compiled, build
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
 from weft.ir.fuse import Fused, fuse
 from weft.ir.graph import Node, Op, toposort
+from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop_interp import run as run_loops
 from weft.ir.loop_text import verify

@@ -8,10 +8,10 @@ import pytest
 from harness import assert_same_bits, compiled, execute, inputs_of, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegen.lower import row_major_strides
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.graph import Node, Op, node
+from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop import Loops
 from weft.ir.plan import ALIGN, Planner, Step, plan

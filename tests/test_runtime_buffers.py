@@ -7,7 +7,7 @@ import time
 import numpy as np
 import pytest
 from weft import options
-from weft.errors import DeviceError, IndexError_, OptionError, WeftError
+from weft.errors import DeviceError, OptionError, WeftError
 from weft.runtime import device
 from weft.runtime.buffer import ALIGNMENT, Allocator, Buffer, memory, size_class
 
@@ -184,7 +184,6 @@ def test_errors_are_the_builtins_too():
         "CompileError": RuntimeError,
     }.items():
         assert issubclass(getattr(errors, name), (WeftError,)) and issubclass(getattr(errors, name), builtin)
-    assert errors.IndexError is IndexError_
 
 
 @pytest.fixture

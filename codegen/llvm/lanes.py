@@ -57,9 +57,6 @@ class Lanes:
     def index_varies(self, index: Index) -> bool:
         return self.var in index.vars() or any(self.varying(v) for v in index.values())
 
-    def mask_varies(self, mask: Mask) -> bool:
-        return any(self.index_varies(r.index) for r in mask)
-
     def stride(self, index: Index) -> int | None:
         """What the index grows by from lane to lane; None where that is not one number."""
         total = 0

@@ -48,8 +48,7 @@ def lane_width(loop: For, target: Target) -> int:
     """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer."""
     dtypes = [b.dtype for s in statements(loop.body) if isinstance(s, Store | Reduce | Alloc) for b in (s.buf,)]
     dtypes += [n.dtype for n in postorder(_value_roots(loop.body)) if n.op not in (Op.VAR, Op.CONST)]
-    floats = [d.bits for d in dtypes if d.is_float]
-    return target.lanes(max(floats or [max(8, d.bits) for d in dtypes] or [64]))
+    return target.lanes_of(dtypes)
 
 
 def _value_roots(body: list[Stmt]) -> list[Node]:
