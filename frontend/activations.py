@@ -8,7 +8,8 @@ from __future__ import annotations
 from math import pi, sqrt
 
 from ..ir.graph import Node, Op, node
-from .elementwise import add, as_float, div, erf, exp, gt, isnan, log1p, lt, mul, neg, tanh, where
+from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
+from .transcendental import erf, exp, log1p, tanh
 
 
 def relu(x: Node) -> Node:

@@ -67,19 +67,20 @@ def div(a: Operand, b: Operand) -> Node:
     return node(Op.DIV, (x, y))
 
 
-def _integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
+def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
+    """Two bools as int8; others stay."""
     return (to_dtype(x, dt.int8), to_dtype(y, dt.int8)) if x.dtype.kind == "b" else (x, y)
 
 
 def mod(a: Operand, b: Operand) -> Node:
     """a % b with the sign of b; x % 0 is 0 for integers."""
-    x, y = _integers_for_bool(*pair("remainder", a, b))
+    x, y = integers_for_bool(*pair("remainder", a, b))
     return node(Op.MOD, (x, y))
 
 
 def floordiv(a: Operand, b: Operand) -> Node:
     """a // b, rounded down; x // 0 is 0 for integers."""
-    x, y = _integers_for_bool(*pair("floor_divide", a, b))
+    x, y = integers_for_bool(*pair("floor_divide", a, b))
     if not x.dtype.is_float:
         return node(Op.IDIV, (x, y))
     # as NumPy: (a - a % b) / b is nearly whole; round it to the nearest
@@ -87,54 +88,6 @@ def floordiv(a: Operand, b: Operand) -> Node:
     down = node(Op.FLOOR, (quotient,))
     nearest = where(lt(0.5, sub(quotient, down)), add(down, 1.0), down)
     return where(eq(y, 0.0), div(x, y), nearest)
-
-
-def power(a: Operand, b: Operand) -> Node:
-    """a ** b. Small whole exponents are products, 0.5 is a square root; integers wrap.
-
-    Raises ValueError for an integer to a negative Python integer; a negative element of an integer exponent gives 0.
-    """
-    dtype = common_dtype("power", (a, b))
-    if isinstance(a, Node) and not isinstance(b, Node) and (dtype.is_float or isinstance(b, int)):
-        return _scalar_power(to_dtype(a, dt.int64 if dtype.kind == "b" else dtype), b)
-    x, y = together("power", (a, b), dtype)
-    return node(Op.POW, (x, y)) if dtype.is_float else _integer_power(*_integers_for_bool(x, y))
-
-
-def _scalar_power(x: Node, exponent: Scalar) -> Node:
-    if exponent in (0, 1, 2, 3, 4):
-        return _product_power(x, int(exponent))
-    if not x.dtype.is_float:
-        if exponent < 0:
-            raise ValueError(f"power: integers to the negative power {exponent} are not integers; convert to float first")
-        return _product_power(x, int(exponent))
-    if exponent == -1:
-        return div(1.0, x)
-    if exponent == 0.5:
-        return sqrt_(x)
-    return node(Op.POW, (x, full_like(x, exponent)))
-
-
-def _product_power(x: Node, exponent: int) -> Node:
-    """By repeated squaring."""
-    result: Node | None = None
-    while exponent:
-        if exponent & 1:
-            result = x if result is None else node(Op.MUL, (result, x))
-        exponent >>= 1
-        if exponent:
-            x = node(Op.MUL, (x, x))
-    return full_like(x, 1) if result is None else result
-
-
-def _integer_power(x: Node, exponent: Node) -> Node:
-    """Square and multiply over the bits of the exponent, modulo 2**bits."""
-    result = full_like(x, 1)
-    for bit in range(exponent.dtype.bits - (exponent.dtype.kind == "i")):
-        is_set = ne(bit_and(exponent, 1 << bit), 0)
-        result = where(is_set, mul(result, x), result)
-        x = mul(x, x)
-    return where(lt(exponent, 0), 0, result) if exponent.dtype.kind == "i" else result
 
 
 def neg(x: Node) -> Node:
@@ -307,7 +260,9 @@ def as_float(x: Node) -> Node:
     return x if x.dtype.is_float else to_dtype(x, default_float)
 
 
-def _float_op(op: Op, doc: str, arg: Any = None) -> Callable[[Node], Node]:
+def float_op(op: Op, doc: str, arg: Any = None) -> Callable[[Node], Node]:
+    """A function of one float: the op, after a cast of what is not a float."""
+
     def function(x: Node) -> Node:
         return node(op, (as_float(x),), arg)
 
@@ -316,18 +271,7 @@ def _float_op(op: Op, doc: str, arg: Any = None) -> Callable[[Node], Node]:
     return function
 
 
-exp = _float_op(Op.EXP, "e ** x")
-log = _float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below")
-sqrt_ = _float_op(Op.SQRT, "Square root: NaN below 0")
-sin = _float_op(Op.SIN, "Sine of radians", 0)
-cos = _float_op(Op.SIN, "Cosine of radians", 1)
-tanh = _float_op(Op.TANH, "Hyperbolic tangent")
-erf = _float_op(Op.ERF, "Error function")
-
-
-def tan(x: Node) -> Node:
-    """Tangent of radians."""
-    return div(sin(x), cos(x))
+sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
 
 
 def rsqrt(x: Node) -> Node:
@@ -343,38 +287,6 @@ def reciprocal(x: Node) -> Node:
 def square(x: Node) -> Node:
     """x * x."""
     return mul(x, x)
-
-
-def exp2(x: Node) -> Node:
-    """2 ** x."""
-    return power(2.0, as_float(x))
-
-
-def log2(x: Node) -> Node:
-    """Logarithm to the base 2."""
-    return mul(log(x), 1.4426950408889634)
-
-
-def log10(x: Node) -> Node:
-    """Logarithm to the base 10."""
-    return mul(log(x), 0.4342944819032518)
-
-
-def log1p(x: Node) -> Node:
-    """log(1 + x), accurate for small x: the rounding error of 1 + x is put back to first order."""
-    x = as_float(x)
-    u = add(1.0, x)
-    lost = div(sub(x, sub(u, 1.0)), u)
-    regular = node(Op.AND, (gt(u, 0.0), lt(u, inf)))
-    return add(log(u), detach(where(regular, lost, 0.0)))
-
-
-def expm1(x: Node) -> Node:
-    """exp(x) - 1, accurate for small x: there 2t / (1 - t) with t = tanh(x/2)."""
-    x = as_float(x)
-    small = node(Op.AND, (lt(x, 0.5), gt(x, -0.5)))
-    t = tanh(mul(where(small, x, 0.0), 0.5))
-    return where(small, div(mul(t, 2.0), sub(1.0, t)), sub(exp(x), 1.0))
 
 
 def absolute(x: Node) -> Node:

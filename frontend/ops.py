@@ -15,6 +15,7 @@ from ..ir.dtype import lowest
 from . import activations as act
 from . import contract, indexing, movement, reductions
 from . import elementwise as ew
+from . import transcendental as tr
 from .creation import (
     arange,
     eye,
@@ -58,15 +59,15 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
 
 add, subtract, multiply, divide = general(ew.add), general(ew.sub), general(ew.mul), general(ew.div)
-remainder, floor_divide, pow = general(ew.mod), general(ew.floordiv), general(ew.power)
+remainder, floor_divide, pow = general(ew.mod), general(ew.floordiv), general(tr.power)
 maximum, minimum, clip = general(ew.maximum), general(ew.minimum), general(ew.clip)
 logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
 equal, not_equal, less, less_equal, greater, greater_equal = (general(f) for f in (ew.eq, ew.ne, ew.lt, ew.le, ew.gt, ew.ge))
 
-exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
-tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (ew.tanh, ew.erf, act.sigmoid, act.relu, act.gelu, act.silu))
-softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (act.softplus, act.leaky_relu, ew.log1p, ew.expm1))
-exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
+exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
+tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
+softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
+exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
 abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
 round, trunc = _of_tensor(ew.round_), _of_tensor(ew.trunc)
 isnan, isinf, isfinite, logical_not = (_of_tensor(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))

@@ -15,6 +15,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Op, full, node, reshape
 from . import elementwise as ew
 from . import philox, storage
+from . import transcendental as tr
 from .broadcast import as_dtype, default_float, default_int
 from .creation import as_shape
 from .tensor import Tensor, wrap
@@ -87,7 +88,7 @@ def _normal(words: philox.Words, dtype: DType) -> Node:
     else:
         u = ew.mul(ew.add(_scaled(ew.shift_right(words[0], 1), dt.int32, dtype, 1.0), 1.0), 2.0**-31)
         v = _scaled(ew.shift_right(words[1], 8), dt.int32, dtype, 2.0**-24)
-    return ew.mul(ew.sqrt_(ew.mul(ew.log(u), -2.0)), ew.cos(ew.mul(v, 2.0 * pi)))
+    return ew.mul(ew.sqrt_(ew.mul(tr.log(u), -2.0)), tr.cos(ew.mul(v, 2.0 * pi)))
 
 
 def _float_dtype(name: str, dtype: Any) -> DType:

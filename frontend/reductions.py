@@ -15,7 +15,8 @@ from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node, reshape
 from .broadcast import as_dtype, spread, to_dtype
-from .elementwise import add, as_float, detach, div, eq, exp, invert, isfinite, isnan, log, mul, reversed_order, sqrt_, sub, where
+from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
+from .transcendental import exp, log
 
 Axes = int | Sequence[int] | None
 

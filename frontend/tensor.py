@@ -18,6 +18,7 @@ from ..ir.index import row_major_strides
 from . import activations as act
 from . import contract, indexing, movement, realize, reductions, state, storage
 from . import elementwise as ew
+from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .storage import Storage
 
@@ -424,7 +425,7 @@ class Tensor:
     __truediv__, __rtruediv__, __itruediv__ = binary(ew.div), reflected(ew.div), in_place(ew.div)
     __floordiv__, __rfloordiv__, __ifloordiv__ = binary(ew.floordiv), reflected(ew.floordiv), in_place(ew.floordiv)
     __mod__, __rmod__, __imod__ = binary(ew.mod), reflected(ew.mod), in_place(ew.mod)
-    __pow__, __rpow__, __ipow__ = binary(ew.power), reflected(ew.power), in_place(ew.power)
+    __pow__, __rpow__, __ipow__ = binary(tr.power), reflected(tr.power), in_place(tr.power)
     __and__, __rand__, __iand__ = binary(ew.bit_and), reflected(ew.bit_and), in_place(ew.bit_and)
     __or__, __ror__, __ior__ = binary(ew.bit_or), reflected(ew.bit_or), in_place(ew.bit_or)
     __xor__, __rxor__, __ixor__ = binary(ew.bit_xor), reflected(ew.bit_xor), in_place(ew.bit_xor)
@@ -447,14 +448,14 @@ class Tensor:
 
     # ------------------------------------------------------------ functions
 
-    exp, log, sqrt, rsqrt, sin, cos, tan = (unary(f) for f in (ew.exp, ew.log, ew.sqrt_, ew.rsqrt, ew.sin, ew.cos, ew.tan))
-    tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (ew.tanh, ew.erf, act.sigmoid, act.relu, act.gelu, act.silu))
-    softplus, leaky_relu, log1p, expm1 = (unary(f) for f in (act.softplus, act.leaky_relu, ew.log1p, ew.expm1))
-    exp2, log2, log10, reciprocal, square = (unary(f) for f in (ew.exp2, ew.log2, ew.log10, ew.reciprocal, ew.square))
+    exp, log, sqrt, rsqrt, sin, cos, tan = (unary(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
+    tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
+    softplus, leaky_relu, log1p, expm1 = (unary(f) for f in (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
+    exp2, log2, log10, reciprocal, square = (unary(f) for f in (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
     abs, neg, sign, floor, ceil = (unary(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
     round, trunc = unary(ew.round_), unary(ew.trunc)
     isnan, isinf, isfinite, logical_not = (unary(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
-    maximum, minimum, pow, clip = general(ew.maximum), general(ew.minimum), general(ew.power), general(ew.clip)
+    maximum, minimum, pow, clip = general(ew.maximum), general(ew.minimum), general(tr.power), general(ew.clip)
     logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
 
     def where(self, condition: Any, other: Any) -> Tensor:
