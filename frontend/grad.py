@@ -16,6 +16,7 @@ from . import creation, state, storage
 from .history import depends, reached, stale_owner
 from .realize import realize
 from .tensor import Tensor, wrap
+from .tracking import Tracked
 
 
 class _GradMode(ContextDecorator):
@@ -44,7 +45,7 @@ class enable_grad(_GradMode):
 # ---------------------------------------------------------------- backward
 
 
-def backward(loss: Tensor, gradient: Any, retain_graph: bool) -> None:
+def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
         raise errors.GradientError("backward: this Tensor does not depend on anything that requires a gradient")
@@ -62,7 +63,7 @@ def backward(loss: Tensor, gradient: Any, retain_graph: bool) -> None:
         _use_up(loss)
 
 
-def _require_history(loss: Tensor) -> None:
+def _require_history(loss: Tracked) -> None:
     if loss._note is not None:
         kind = errors.StaleError if "replaced" in loss._note else errors.GradientError
         raise kind(f"backward: {loss._note}, and its history went with it")
@@ -76,7 +77,7 @@ def _require_fresh(leaf: Node) -> None:
         )
 
 
-def _seed(name: str, loss: Tensor, gradient: Any) -> Node:
+def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
     if gradient is None:
         if loss.size != 1:
             raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")
@@ -100,7 +101,7 @@ def _deliver(t: Tensor, gradient: Tensor) -> None:
     t.grad = gradient if t.grad is None else t.grad + gradient
 
 
-def _use_up(loss: Tensor) -> None:
+def _use_up(loss: Tracked) -> None:
     why = "a backward() without retain_graph=True has used this value"
     if loss._stored() is not None and not loss.is_leaf:
         state.cut_history(loss, why)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import wraps
-from math import prod
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +12,13 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, const
-from ..ir.index import row_major_strides
+from ..ir.graph import Node, Op, const
 from . import activations as act
-from . import contract, indexing, movement, realize, reductions, state, storage
+from . import contract, indexing, movement, reductions, state, storage
 from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
-from .storage import Storage
+from .tracking import Tracked
 
 Unary = Callable[..., Node]
 DEVICES = ("cpu",)
@@ -155,137 +153,13 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
         state.hold_scalar(t)
 
 
-class Tensor:
+class Tensor(Tracked):
     """A lazy array of one dtype and a static shape. Make one with wf.tensor, wf.zeros, wf.rand, ... or an operator."""
 
-    __slots__ = ("__weakref__", "_hooks", "_note", "_requires_grad", "_storage", "grad", "name", "node")
-    __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
-    __hash__ = object.__hash__
-    node: Node
-    grad: Tensor | None
-    name: str | None
-    _storage: Storage | None
-    _requires_grad: bool
-    _note: str | None
-    _hooks: list[Callable[[Tensor], Tensor | None]] | None
+    __slots__ = ()
+    __hash__ = object.__hash__  # equal means equal elements
 
-    def __init__(self, node: Node, requires_grad: bool = False) -> None:
-        self.node = node
-        self._requires_grad = False
-        self._storage = self.grad = self.name = self._note = self._hooks = None
-        self.requires_grad = requires_grad
-
-    # ------------------------------------------------------------ what it is
-
-    @property
-    def shape(self) -> Shape:
-        """The extents, a tuple of ints."""
-        return self.node.shape
-
-    @property
-    def dtype(self) -> DType:
-        """The element type, such as wf.float32."""
-        return self.node.dtype
-
-    @property
-    def device(self) -> str:
-        """Where the value is computed."""
-        return "cpu"
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.node.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return prod(self.node.shape)
-
-    @property
-    def strides(self) -> Shape:
-        """In elements: of the memory if it is computed, of the row-major layout otherwise."""
-        stored = self._stored()
-        return row_major_strides(self.shape) if stored is None else stored.strides
-
-    @property
-    def T(self) -> Tensor:
-        """All axes reversed."""
-        return self.transpose()
-
-    @property
-    def mT(self) -> Tensor:
-        """The last two axes swapped."""
-        return self.swapaxes(-1, -2)
-
-    def is_contiguous(self) -> bool:
-        """Is the value in row-major order (a value not computed yet will be)."""
-        stored = self._stored()
-        return stored is None or stored.is_contiguous
-
-    def contiguous(self) -> Tensor:
-        """The same value in row-major order."""
-        return self if self.is_contiguous() else wrap(movement.contiguous(self.node), self._requires_grad)
-
-    def _stored(self) -> Storage | None:
-        if self._storage is None:
-            self._storage = storage.lookup(self.node)
-        return self._storage
-
-    # ------------------------------------------------------------ gradients
-
-    @property
-    def requires_grad(self) -> bool:
-        """Does backward() lead here."""
-        return self._requires_grad
-
-    @requires_grad.setter
-    def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
-
-    def requires_grad_(self, requires_grad: bool = True) -> Self:
-        """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless it is a float."""
-        if requires_grad and not self.dtype.is_float:
-            raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
-        if requires_grad and not self._requires_grad:
-            state.become_leaf(self)
-        elif not requires_grad and self._requires_grad:
-            if not self.is_leaf:
-                raise errors.GradientError("requires_grad can only be turned off on a leaf; use detach()")
-            self.node.arg.owner = None
-        self._requires_grad = requires_grad
-        return self
-
-    @property
-    def is_leaf(self) -> bool:
-        """True unless it was computed from Tensors that require a gradient."""
-        n = self.node
-        return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
-
-    def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
-        """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
-
-        gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
-        """
-        from . import grad
-
-        grad.backward(self, gradient, retain_graph)
-
-    def retain_grad(self) -> None:
-        """backward() fills .grad of this computed Tensor too."""
-        if not self.is_leaf:
-            self._hooks = self._hooks or []
-            state.observe(self)
-
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
-        """hook(gradient) runs during backward() and may return another gradient. Returns a function that removes it."""
-        if self._hooks is None:
-            self._hooks = []
-        if not self.is_leaf:
-            state.observe(self)
-        hooks = self._hooks
-        hooks.append(hook)
-        return lambda: hooks.remove(hook)
+    # ------------------------------------------------------------ other Tensors of the same value
 
     def detach(self) -> Tensor:
         """The same value without a history."""
@@ -326,68 +200,6 @@ class Tensor:
             n = broadcast_to(n, self.shape)
         state.assign(self, n)
         return self
-
-    # ------------------------------------------------------------ values
-
-    def realize(self) -> Self:
-        """Computes the value now; returns self. Raises IndexError for an index out of range."""
-        realize.realize(self)
-        return self
-
-    def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
-        """The value as a NumPy array: a read-only view of the memory, or a copy."""
-        array = realize.value(self).numpy()
-        return array.copy() if copy else array
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        array = self.numpy()
-        wanted = array.dtype if dtype is None else np.dtype(dtype)
-        return array.astype(wanted) if copy or wanted != array.dtype else array
-
-    def item(self) -> Any:
-        """The only element as a Python number. Raises ShapeError if there are more."""
-        if self.size != 1:
-            raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
-        return self.numpy().item()
-
-    def tolist(self) -> Any:
-        """The value as nested lists of Python numbers."""
-        return self.numpy().tolist()
-
-    def __bool__(self) -> bool:
-        return bool(self.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if not self.dtype.is_int:
-            raise errors.DTypeError(f"only an integer can be an index, this is {self.dtype.name}")
-        return int(self.item())
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise errors.DTypeError("a 0-d Tensor has no length")
-        return self.shape[0]
-
-    def __iter__(self) -> Iterator[Tensor]:
-        return (self[i] for i in range(len(self)))
-
-    def __repr__(self) -> str:
-        stored = self._stored()
-        if stored is None:
-            return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
-        values = np.array2string(stored.numpy().copy(), separator=", ", prefix="tensor(")
-        return f"tensor({values}, dtype={self.dtype.name})"
-
-    def __str__(self) -> str:
-        return repr(self.realize())
-
-    def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec else str(self.item() if not self.shape else self)
 
     # ------------------------------------------------------------ conversions
 
@@ -436,6 +248,9 @@ class Tensor:
     __eq__, __ne__ = binary(ew.eq), binary(ew.ne)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = unary(ew.neg), unary(ew.positive), unary(ew.absolute), unary(ew.invert)
 
+    def __iter__(self) -> Iterator[Tensor]:
+        return (self[i] for i in range(len(self)))
+
     def __getitem__(self, key: Any) -> Tensor:
         return wrap(indexing.getitem(self.node, _index(key)), self._requires_grad)
 
@@ -447,6 +262,20 @@ class Tensor:
         rebind(self, indexing.setitem(self.node, _index(key), plain), tracks[0])
 
     # ------------------------------------------------------------ functions
+
+    @property
+    def T(self) -> Tensor:
+        """All axes reversed."""
+        return self.transpose()
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes swapped."""
+        return self.swapaxes(-1, -2)
+
+    def contiguous(self) -> Tensor:
+        """The same value in row-major order."""
+        return self if self.is_contiguous() else wrap(movement.contiguous(self.node), self._requires_grad)
 
     exp, log, sqrt, rsqrt, sin, cos, tan = (unary(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
     tanh, erf, sigmoid, relu, gelu, silu = (unary(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))

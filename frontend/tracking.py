@@ -1,0 +1,80 @@
+"""What a Tensor knows of gradients: does it require one, who is told of it. In: a Tensor. Out: its .grad, hooks, leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from .. import errors
+from ..ir.graph import Node, Op
+from . import state
+from .values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tensor import Tensor
+
+
+class Tracked(Value):
+    """A Value that may be differentiated by, or that came out of such."""
+
+    __slots__ = ()
+
+    def __init__(self, node: Node, requires_grad: bool = False) -> None:
+        self.node = node
+        self._requires_grad = False
+        self._storage = self.grad = self.name = self._note = self._hooks = None
+        self.requires_grad = requires_grad
+
+    @property
+    def requires_grad(self) -> bool:
+        """Does backward() lead here."""
+        return self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless it is a float."""
+        if requires_grad and not self.dtype.is_float:
+            raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
+        if requires_grad and not self._requires_grad:
+            state.become_leaf(self)
+        elif not requires_grad and self._requires_grad:
+            if not self.is_leaf:
+                raise errors.GradientError("requires_grad can only be turned off on a leaf; use detach()")
+            self.node.arg.owner = None
+        self._requires_grad = requires_grad
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """True unless it was computed from Tensors that require a gradient."""
+        n = self.node
+        return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
+        """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
+
+        gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
+        """
+        from . import grad
+
+        grad.backward(self, gradient, retain_graph)
+
+    def retain_grad(self) -> None:
+        """backward() fills .grad of this computed Tensor too."""
+        if not self.is_leaf:
+            self._hooks = self._hooks or []
+            state.observe(self)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+        """hook(gradient) runs during backward() and may return another gradient. Returns a function that removes it."""
+        if self._hooks is None:
+            self._hooks = []
+        if not self.is_leaf:
+            state.observe(self)
+        hooks = self._hooks
+        hooks.append(hook)
+        return lambda: hooks.remove(hook)

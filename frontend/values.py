@@ -1,0 +1,139 @@
+"""What a Tensor is and what leaves it. In: its Node and its memory. Out: shapes, NumPy arrays, Python numbers, text.
+
+Reading a value computes it; describing a Tensor (shape, repr) never does.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from .. import errors
+from ..ir.dtype import DType
+from ..ir.graph import Node, Shape
+from ..ir.index import row_major_strides
+from . import realize, storage
+from .storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .tensor import Tensor
+
+
+class Value:
+    """The fields of a Tensor, and its methods that make no other Tensor."""
+
+    __slots__ = ("__weakref__", "_hooks", "_note", "_requires_grad", "_storage", "grad", "name", "node")
+    __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
+    node: Node
+    grad: Tensor | None
+    name: str | None
+    _storage: Storage | None
+    _requires_grad: bool
+    _note: str | None
+    _hooks: list[Callable[[Tensor], Tensor | None]] | None
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> Shape:
+        """The extents, a tuple of ints."""
+        return self.node.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type, such as wf.float32."""
+        return self.node.dtype
+
+    @property
+    def device(self) -> str:
+        """Where the value is computed."""
+        return "cpu"
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.node.shape)
+
+    @property
+    def strides(self) -> Shape:
+        """In elements: of the memory if it is computed, of the row-major layout otherwise."""
+        stored = self._stored()
+        return row_major_strides(self.shape) if stored is None else stored.strides
+
+    def is_contiguous(self) -> bool:
+        """Is the value in row-major order (a value not computed yet will be)."""
+        stored = self._stored()
+        return stored is None or stored.is_contiguous
+
+    def _stored(self) -> Storage | None:
+        if self._storage is None:
+            self._storage = storage.lookup(self.node)
+        return self._storage
+
+    # ------------------------------------------------------------ values
+
+    def realize(self) -> Self:
+        """Computes the value now; returns self. Raises IndexError for an index out of range."""
+        realize.realize(self)
+        return self
+
+    def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
+        """The value as a NumPy array: a read-only view of the memory, or a copy."""
+        array = realize.value(self).numpy()
+        return array.copy() if copy else array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        array = self.numpy()
+        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        return array.astype(wanted) if copy or wanted != array.dtype else array
+
+    def item(self) -> Any:
+        """The only element as a Python number. Raises ShapeError if there are more."""
+        if self.size != 1:
+            raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        """The value as nested lists of Python numbers."""
+        return self.numpy().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __index__(self) -> int:
+        if not self.dtype.is_int:
+            raise errors.DTypeError(f"only an integer can be an index, this is {self.dtype.name}")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise errors.DTypeError("a 0-d Tensor has no length")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        stored = self._stored()
+        if stored is None:
+            return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
+        values = np.array2string(stored.numpy().copy(), separator=", ", prefix="tensor(")
+        return f"tensor({values}, dtype={self.dtype.name})"
+
+    def __str__(self) -> str:
+        return repr(self.realize())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else str(self.item() if not self.shape else self)
