@@ -21,6 +21,18 @@ class IndexError(WeftError, builtins.IndexError):
     """An index outside of its axis, found while building an expression or while running it."""
 
 
+class AxisError(ShapeError, IndexError):
+    """An axis that the shape has not."""
+
+
+class OverflowError(WeftError, builtins.OverflowError):
+    """A Python number that the element type cannot hold."""
+
+
+class MemoryError(WeftError, builtins.MemoryError):
+    """A value that does not fit into the memory that is left."""
+
+
 class DeviceError(WeftError, RuntimeError):
     """A device that does not exist, or one that lacks a driver, a package or a compiler."""
 

@@ -85,7 +85,7 @@ def number(name: str, value: Scalar, dtype: DType) -> Node:
         low = -(1 << (dtype.bits - 1)) if dtype.kind == "i" else 0
         high = (1 << (dtype.bits - (dtype.kind == "i"))) - 1
         if not (isfinite(value) and low <= value <= high):
-            raise OverflowError(f"{name}: Python integer {value} out of bounds for {dtype.name}")
+            raise errors.OverflowError(f"{name}: Python integer {value} out of bounds for {dtype.name}")
     return const(value, dtype)
 
 

@@ -1,8 +1,8 @@
-"""New Tensors. In: data, shapes, ranges. Out: Tensors; only `tensor` and `from_numpy` touch memory, the rest is lazy."""
+"""New Tensors. In: data, shapes. Out: Tensors; only `tensor` and `from_numpy` touch memory, the rest is lazy."""
 
 from __future__ import annotations
 
-from math import ceil
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,11 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, full, node
-from . import elementwise as ew
+from ..ir.graph import Node, expand_to
 from . import movement, state, storage
-from .broadcast import as_dtype, default_float, default_int, spread, to_dtype
-from .tensor import Tensor, check_device, general, wrap
+from .arguments import as_shape
+from .broadcast import WEAK, as_dtype, default_float, number
+from .tensor import Tensor, check_device, wrap
 
 
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -27,9 +27,12 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         return _tracking(data.detach() if dtype is None else data.detach().astype(dtype), requires_grad)
     if _holds_tensors(data):
         return _tracking(_stacked(data, dtype), requires_grad)
-    array = _as_array(data)
+    array = _as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
-    t = wrap(storage.leaf(storage.from_array(array, target, copy=True)))
+    if target.is_int and array.dtype.kind == "f":
+        return wrap(storage.leaf(storage.from_array(array, dt.float64, copy=True))).astype(target)
+    with np.errstate(over="ignore"):
+        t = wrap(storage.leaf(storage.from_array(array, target, copy=True)))
     if requires_grad:
         _require_float(target)
         state.own(t)
@@ -37,11 +40,27 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     return t
 
 
-def _as_array(data: Any) -> np.ndarray[Any, Any]:
+def _as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
     try:
-        return np.asarray(data)
+        array = np.asarray(data)
+        if dtype is not None and as_dtype(dtype).is_int and array.dtype.kind in "iuO" and not hasattr(data, "dtype"):
+            array = np.asarray(data, as_dtype(dtype).numpy)  # refuses Python ints that do not fit
+    except OverflowError as error:
+        raise errors.OverflowError(f"tensor: {error}") from None
     except ValueError as error:
         raise errors.ShapeError(f"tensor: the nested lists are not of equal lengths ({error})") from None
+    if array.dtype.kind in "Of" and _is_plain_python(data) and array.size and all(type(i) in (int, bool) for i in _leaves(data)):
+        raise errors.OverflowError("tensor: there are integers that no one integer dtype can hold; pass dtype=")
+    return array
+
+
+def _leaves(data: Any) -> Iterator[Any]:
+    """The numbers in nested lists."""
+    if isinstance(data, (list, tuple)):
+        for item in data:
+            yield from _leaves(item)
+    else:
+        yield data
 
 
 def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
@@ -95,111 +114,64 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 # ---------------------------------------------------------------- constants
 
 
-def as_shape(name: str, shape: Any) -> tuple[int, ...]:
-    """A shape given as ints or as one sequence. Raises ShapeError for a negative extent."""
-    found = movement.flat_ints(name, shape)
-    if any(d < 0 for d in found):
-        raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
-    return found
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Every element is fill_value: a number or a 0-d Tensor. Its dtype unless given: bool, int64 or float32 for a Python number.
 
-
-def full_(shape: Any, fill_value: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Every element is fill_value; the dtype is that of a Tensor of it unless given."""
-    extents = as_shape("full", shape if isinstance(shape, (tuple, list)) else (shape,))
+    Raises OverflowError for an integer that the dtype cannot hold.
+    """
+    check_device(device)
+    extents = as_shape("full", (shape,))
+    if isinstance(fill_value, (np.ndarray, np.generic)):
+        fill_value = tensor(fill_value)
     if isinstance(fill_value, Tensor):
         out = fill_value if dtype is None else fill_value.astype(dtype)
         return _tracking(out.broadcast_to(extents), requires_grad)
+    if type(fill_value) not in WEAK:
+        raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {fill_value!r}")
     target = as_dtype(type(fill_value) if dtype is None else dtype)
     return _tracking(wrap(_constant(fill_value, target, extents)), requires_grad)
 
 
 def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:
-    c = ew.constant(value, dtype)
-    return node(Op.EXPAND, (c,), tuple(enumerate(shape))) if shape else c
+    return expand_to(number("full", value, dtype), shape)
 
 
-def zeros(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros, float32 unless dtype says otherwise: zeros(2, 3) or zeros((2, 3))."""
-    return full_(as_shape("zeros", shape), 0, dtype or default_float, requires_grad)
+def _filled(name: str, shape: tuple[Any, ...], value: int, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    target = default_float if dtype is None else dtype
+    return full(as_shape(name, shape), value, dtype=target, device=device, requires_grad=requires_grad)
 
 
-def ones(*shape: Any, dtype: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones, float32 unless dtype says otherwise."""
-    return full_(as_shape("ones", shape), 1, dtype or default_float, requires_grad)
+def zeros(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Zeros, float32 unless dtype says otherwise: zeros((2, 3)) or zeros(2, 3)."""
+    return _filled("zeros", (shape, *more), 0, dtype, device, requires_grad)
 
 
-def full_like(x: Tensor, fill_value: Any, dtype: Any = None) -> Tensor:
+def ones(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones, float32 unless dtype says otherwise: ones((2, 3)) or ones(2, 3)."""
+    return _filled("ones", (shape, *more), 1, dtype, device, requires_grad)
+
+
+def empty(shape: Any = (), *more: int, dtype: Any = None, device: Any = None) -> Tensor:
+    """A Tensor whose values do not matter: nothing is computed before it is read, and then they are zeros."""
+    return _filled("empty", (shape, *more), 0, dtype, device, False)
+
+
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
     """fill_value in x's shape, and its dtype unless given."""
-    return full_(x.shape, fill_value, dtype or x.dtype)
+    x = x if isinstance(x, Tensor) else tensor(x)
+    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
 
 
-def zeros_like(x: Tensor, dtype: Any = None) -> Tensor:
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Zeros in x's shape, and its dtype unless given."""
-    return full_like(x, 0, dtype)
+    return full_like(x, 0, dtype=dtype, device=device)
 
 
-def ones_like(x: Tensor, dtype: Any = None) -> Tensor:
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
     """Ones in x's shape, and its dtype unless given."""
-    return full_like(x, 1, dtype)
+    return full_like(x, 1, dtype=dtype, device=device)
 
 
-# ---------------------------------------------------------------- ranges
-
-
-def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any = None) -> Tensor:
-    """start, start + step, .. below stop; arange(n) is 0 .. n-1. int64 of Python ints, else float32."""
-    if stop is None:
-        start, stop = 0, start
-    if step == 0:
-        raise errors.ShapeError("arange: the step must not be 0")
-    whole = all(isinstance(v, int) for v in (start, stop, step))
-    target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
-    count = max(0, ceil((stop - start) / step))
-    position = node(Op.IOTA, (), count)
-    if whole:
-        out = ew.mul(position, step) if step != 1 else position
-        return wrap(to_dtype(ew.add(out, start) if start else out, target))
-    return wrap(to_dtype(ew.add(ew.mul(to_dtype(position, dt.float64), float(step)), float(start)), target))
-
-
-def linspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None) -> Tensor:
-    """num evenly spaced numbers from start to stop (included unless endpoint is False); float32 unless given."""
-    if num < 0:
-        raise errors.ShapeError(f"linspace: {num} is not a number of elements")
-    target = default_float if dtype is None else as_dtype(dtype)
-    position = node(Op.IOTA, (), num)
-    step = (stop - start) / max(num - 1 if endpoint else num, 1)
-    out = ew.add(ew.mul(to_dtype(position, dt.float64), float(step)), float(start))
-    if endpoint and num > 1:
-        out = ew.where(ew.eq(position, num - 1), float(stop), out)
-    return wrap(to_dtype(out, target))
-
-
-def eye(n: int, m: int | None = None, k: int = 0, dtype: Any = None) -> Tensor:
-    """n rows, m columns (n unless given), ones where column == row + k; float32 unless given."""
-    shape = as_shape("eye", (n, n if m is None else m))
-    rows = spread(node(Op.IOTA, (), shape[0]), [0], shape)
-    columns = spread(node(Op.IOTA, (), shape[1]), [1], shape)
-    return wrap(to_dtype(ew.eq(columns, ew.add(rows, k)), default_float if dtype is None else as_dtype(dtype)))
-
-
-def _triangle(x: Node, k: int, is_lower: bool) -> Node:
-    if x.ndim < 2:
-        raise errors.ShapeError(f"{'tril' if is_lower else 'triu'}: expected at least two axes, got shape {x.shape}")
-    rows = spread(node(Op.IOTA, (), x.shape[-2]), [x.ndim - 2], x.shape)
-    columns = spread(node(Op.IOTA, (), x.shape[-1]), [x.ndim - 1], x.shape)
-    distance = ew.sub(columns, rows)
-    return ew.where(ew.le(distance, k) if is_lower else ew.ge(distance, k), x, full(0, x.dtype, x.shape))
-
-
-def _tril(x: Node, k: int = 0) -> Node:
-    """x on and below the k-th diagonal of its last two axes, 0 above."""
-    return _triangle(x, k, True)
-
-
-def _triu(x: Node, k: int = 0) -> Node:
-    """x on and above the k-th diagonal of its last two axes, 0 below."""
-    return _triangle(x, k, False)
-
-
-tril, triu = general(_tril), general(_triu)
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Tensor:
+    """A Tensor of x's shape, and its dtype unless given, whose values do not matter."""
+    return full_like(x, 0, dtype=dtype, device=device)

@@ -14,10 +14,10 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, Shape, cast, node
+from .arguments import normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import add, lt, where
 from .movement import reordered
-from .reductions import normalise_axis
 
 
 @dataclass

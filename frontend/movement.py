@@ -10,20 +10,11 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, Shape, node
+from .arguments import Axes, flat_ints, normalise_axes, normalise_axis
 from .broadcast import Scalar, as_node, broadcast_shape, broadcast_to, common_dtype, promote, spread, to_dtype
 from .elementwise import lt, where
-from .reductions import Axes, normalise_axes, normalise_axis
 
 Widths = int | Sequence[int] | Sequence[Sequence[int]]
-
-
-def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
-    """Ints given one by one or as one sequence."""
-    given = args[0] if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
-    try:
-        return tuple(i.__index__() for i in given)
-    except AttributeError:
-        raise errors.DTypeError(f"{name}: expected ints, got {tuple(given)}") from None
 
 
 def reshape(x: Node, *shape: int | Sequence[int]) -> Node:

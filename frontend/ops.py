@@ -16,22 +16,10 @@ from . import activations as act
 from . import contract, indexing, movement, reductions
 from . import elementwise as ew
 from . import transcendental as tr
-from .creation import (
-    arange,
-    eye,
-    from_numpy,
-    full_like,
-    linspace,
-    ones,
-    ones_like,
-    tensor,
-    tril,
-    triu,
-    zeros,
-    zeros_like,
-)
-from .creation import full_ as full
+from .asarray import asarray
+from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .random import manual_seed, normal, rand, randint, randn, uniform
+from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
 from .tensor import Tensor, general, unary, where, wrap
 
@@ -41,7 +29,7 @@ def _of_tensor(function: Callable[..., Any]) -> Callable[..., Tensor]:
     method = unary(function)
 
     @wraps(function)
-    def call(x: Any, *args: Any, **kwargs: Any) -> Tensor:
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Tensor:
         return method(x if isinstance(x, Tensor) else tensor(x), *args, **kwargs)
 
     return call
@@ -52,7 +40,7 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Tensor]:
     method = general(function)
 
     @wraps(function)
-    def call(parts: Sequence[Any], *args: Any, **kwargs: Any) -> Tensor:
+    def call(parts: Sequence[Any], /, *args: Any, **kwargs: Any) -> Tensor:
         return method([p if isinstance(p, Tensor) else tensor(p) for p in parts], *args, **kwargs)
 
     return call
@@ -119,6 +107,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "asarray",
     "broadcast_to",
     "ceil",
     "clip",
@@ -126,6 +115,8 @@ __all__ = [
     "cos",
     "cumsum",
     "divide",
+    "empty",
+    "empty_like",
     "equal",
     "erf",
     "exp",
@@ -165,6 +156,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
     "moveaxis",

@@ -16,8 +16,8 @@ from ..ir.graph import Node, Op, full, node, reshape
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
+from .arguments import as_shape
 from .broadcast import as_dtype, default_float, default_int
-from .creation import as_shape
 from .tensor import Tensor, wrap
 
 MASK64 = (1 << 64) - 1

@@ -6,7 +6,6 @@ Negative axes count from the end. A wrong or repeated axis raises ShapeError.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
 from math import prod as product
 
 from .. import errors
@@ -14,33 +13,10 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node, reshape
+from .arguments import Axes, normalise_axes, normalise_axis
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
 from .transcendental import exp, log
-
-Axes = int | Sequence[int] | None
-
-
-def normalise_axis(name: str, axis: int, ndim: int) -> int:
-    """The axis counted from the front. Raises ShapeError."""
-    try:
-        place = axis.__index__()
-    except AttributeError:
-        raise errors.DTypeError(f"{name}: an axis is an int, not {axis!r}") from None
-    if not -ndim <= place < ndim:
-        raise errors.ShapeError(f"{name}: axis {place} is out of range for {ndim} axes")
-    return place % ndim
-
-
-def normalise_axes(name: str, axis: Axes, ndim: int) -> tuple[int, ...]:
-    """Several axes, ascending; None is all of them."""
-    if axis is None:
-        return tuple(range(ndim))
-    given = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = sorted(normalise_axis(name, a, ndim) for a in given)
-    if len(set(axes)) != len(axes):
-        raise errors.ShapeError(f"{name}: an axis is named twice in {tuple(given)}")
-    return tuple(axes)
 
 
 def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,0 +1,87 @@
+"""What users pass besides Tensors. In: axes, shapes, counts, numbers in any spelling. Out: plain ints and floats, checked.
+
+Every error names the function, the argument and what it does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import prod
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from ..ir.graph import Shape
+
+Axes = int | Sequence[int] | None
+MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
+
+
+def as_int(name: str, what: str, value: Any) -> int:
+    """An int from an int or anything with __index__ but a bool. Raises DTypeError."""
+    if type(value) is int:
+        return value
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        return index(value)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: {what} is an int, not {value!r}") from None
+
+
+def as_real(name: str, what: str, value: Any) -> int | float:
+    """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return value
+    raise errors.DTypeError(f"{name}: {what} is a real number, not {value!r}")
+
+
+def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
+    """Ints given one by one or as one sequence. Raises DTypeError."""
+    given: Iterable[Any] = args
+    if len(args) == 1 and isinstance(args[0], (tuple, list, range, np.ndarray)):
+        given = args[0]
+    return tuple(as_int(name, f"each of {args}", i) for i in given)
+
+
+def as_shape(name: str, shape: Any) -> Shape:
+    """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
+    found = flat_ints(name, shape)
+    if any(d < 0 for d in found):
+        raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
+    return sized(name, found)
+
+
+def sized(name: str, shape: Shape) -> Shape:
+    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse the others."""
+    if prod(d or 1 for d in shape) > MAX_ELEMENTS:
+        raise errors.ShapeError(f"{name}: shape {shape} has too many elements: 2**60 - 1 is the most that can be addressed")
+    return shape
+
+
+def normalise_axis(name: str, axis: Any, ndim: int) -> int:
+    """The axis counted from the front. Raises AxisError, DTypeError."""
+    place = as_int(name, "an axis", axis)
+    if not -ndim <= place < ndim:
+        raise errors.AxisError(f"{name}: axis {place} is out of range for {ndim} axes")
+    return place % ndim
+
+
+def axes_in_order(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """One or several axes, as listed. Raises AxisError, DTypeError, and ShapeError for an axis named twice."""
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(normalise_axis(name, a, ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise errors.ShapeError(f"{name}: an axis is named twice in {tuple(given)}")
+    return axes
+
+
+def normalise_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Several axes, ascending; None is all of them."""
+    return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(name, axis, ndim)))

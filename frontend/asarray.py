@@ -1,0 +1,54 @@
+"""asarray. In: anything that holds numbers. Out: a Tensor, of the same memory where that is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import errors
+from .broadcast import as_dtype
+from .creation import from_numpy, tensor
+from .tensor import Tensor, check_device
+
+
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor of a number, nested sequences of numbers or Tensors, a Tensor, an array, a buffer or a DLPack object.
+
+    Python numbers become bool, int64 or float32 unless dtype is given. copy: True for a value of its own; False to share
+    obj's memory, ShapeError where that is not possible; None shares a Tensor only.
+    """
+    check_device(device)
+    if isinstance(obj, Tensor):
+        return _of_tensor(obj, dtype, copy)
+    source = _foreign(obj)
+    if copy is False:
+        return _shared(source, dtype)
+    return tensor(source, dtype)
+
+
+def _of_tensor(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:
+    if dtype is None or as_dtype(dtype) is x.dtype:
+        return x.clone() if copy else x
+    if copy is False:
+        wanted = as_dtype(dtype).name
+        raise errors.ShapeError(f"asarray: {x.dtype.name} becomes {wanted} only as a copy, which copy=False forbids")
+    return x.astype(dtype)
+
+
+def _foreign(obj: Any) -> Any:
+    """Arrays of other libraries and buffers as NumPy arrays of the same memory."""
+    if isinstance(obj, (bytes, bytearray)):
+        return np.frombuffer(obj, np.uint8)
+    if isinstance(obj, (np.ndarray, np.generic)) or hasattr(obj, "__array__"):
+        return obj
+    return np.from_dlpack(obj) if hasattr(obj, "__dlpack__") else obj
+
+
+def _shared(source: Any, dtype: Any) -> Tensor:
+    try:
+        array = source if isinstance(source, np.ndarray) else np.asarray(memoryview(source))
+    except TypeError:
+        raise errors.ShapeError(f"asarray: {type(source).__name__} has no memory to share, which copy=False asks for") from None
+    out = from_numpy(array)
+    return _of_tensor(out, dtype, False)
