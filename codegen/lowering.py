@@ -13,6 +13,7 @@ from . import schedule
 from .checks import Checks, leaves_of
 from .contract import lower_contraction
 from .lower import Lowered, Tuning, lower_rows
+from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
 from .math import expand_loops
 from .target import Target
@@ -57,6 +58,8 @@ def lower_kernel(kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings:
             return lower_scan(kernel, strides, tuning)
         case "scatter":
             return lower_scatter(kernel, strides, tuning)
+        case "sort":
+            return lower_sort(kernel, strides, settings.target, tuning)
     return lower_rows(kernel, strides, settings.target, tuning)
 
 

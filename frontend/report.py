@@ -18,7 +18,7 @@ from .compile import Compiled, LoweredKernel
 class KernelReport:
     """One kernel of a program.
 
-    Attributes: `name`; `kind` (map, rows, contraction, scan, scatter, check); `nodes`, the operations it computes;
+    Attributes: `name`; `kind` (map, rows, contraction, scan, scatter, sort, check); `nodes`, the operations it computes;
     `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
     `flops`, operations weighed relative to an add; `schedule`, how it runs and why; `parallel`, whether threads share it;
     `lines`, the user's (file, line) pairs; `boundaries`, why it did not merge with its neighbours.

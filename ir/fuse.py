@@ -29,7 +29,7 @@ MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
-NO_MERGE = frozenset({Op.SCATTER, Op.SCAN})
+NO_MERGE = frozenset({Op.SCATTER, Op.SCAN, Op.ARGSORT})
 
 
 
@@ -42,7 +42,7 @@ class Group:
     anchor: Unit | None = None
     serial: int = 0
     neighbours: set[Group] = field(default_factory=set)
-    alone: bool = False  # a scan or scatter: loops of its own
+    alone: bool = False  # a scan, scatter or sort: loops of its own
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -100,7 +100,7 @@ class Fusion:
         if a.anchor is not None and b.anchor is not None:
             return Reason("one contraction", f"{a.anchor} and {b.anchor} would share a kernel")
         if a.alone or b.alone:
-            return Reason("own loops", "a scan or scatter keeps its own kernel")
+            return Reason("own loops", "a scan, scatter or sort keeps its own kernel")
         if b.anchor is not None and self._feeds_product(a, b):
             refused = self._prologue(a, b)
             if refused is None:

@@ -42,7 +42,7 @@ from .rewrite import constant_of
 # a rule takes (node, cotangent of the node) to the cotangent of one source
 Rule = Callable[[Node, Node], Node]
 
-NO_GRADIENT = LEAVES | COMPARE | BITWISE | {Op.IDIV, Op.BITCAST, Op.DETACH}
+NO_GRADIENT = LEAVES | COMPARE | BITWISE | {Op.IDIV, Op.BITCAST, Op.DETACH, Op.ARGSORT}
 SINGULAR = frozenset({Op.LOG, Op.SQRT, Op.DIV, Op.POW, Op.MOD})  # derivatives that are not finite at finite arguments
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
 

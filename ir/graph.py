@@ -55,6 +55,7 @@ class Op(Enum):
     WHERE = "where"
     REDUCE = "reduce"  # ("add" | "max" | "mul", axes ascending); drops the axes
     SCAN = "scan"  # axis; running sum
+    ARGSORT = "argsort"  # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to 0.0
     RESHAPE = "reshape"  # new shape
     PERMUTE = "permute"  # axis order
     FLIP = "flip"  # axes ascending
@@ -252,6 +253,9 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         case Op.SCAN:
             _require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
             return x.dtype, x.shape
+        case Op.ARGSORT:
+            _require(0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}")
+            return dt.int64, x.shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
             return x.dtype, src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)

@@ -59,6 +59,15 @@ def _scan(n: Node, x: Array) -> Any:
     return np.cumsum(x, axis=n.arg, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
 
 
+def _argsort(n: Node, x: Array) -> Any:
+    """NumPy's stable sort; a descending one is the ascending one of the reversed line, read from its end."""
+    axis, descending = n.arg
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - backwards, axis)
+
+
 def _pad(n: Node, x: Array) -> Array:
     out = np.zeros(n.shape, x.dtype)
     middle = tuple(
@@ -125,6 +134,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.ARGSORT: _argsort,
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),
     Op.PERMUTE: lambda n, x: x.transpose(n.arg),
     Op.FLIP: lambda n, x: np.flip(x, n.arg),

@@ -73,7 +73,7 @@ class Unit:
         """Recomputes the reads after an axis was split."""
         at = self.coordinates()
         self.reads = []
-        if self.node.op in ELEMENTWISE or self.node.op in (Op.REDUCE, Op.SCAN):
+        if self.node.op in ELEMENTWISE or self.node.op in (Op.REDUCE, Op.SCAN, Op.ARGSORT):
             for s in self.node.src:
                 self.reads.extend(reads_of(s, at))
         elif self.node.op is Op.SCATTER:
@@ -175,7 +175,7 @@ class Kernel:
     """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none)."""
 
     name: str
-    kind: str  # map | rows | contraction | scan | scatter | check
+    kind: str  # map | rows | contraction | scan | scatter | sort | check
     units: list[Unit]
     outer: dict[Unit, tuple[Var, ...]]
     extents: tuple[int, ...]
@@ -188,11 +188,11 @@ NAMED = (Op.REDUCE, Op.EXP, Op.LOG, Op.SIN, Op.TANH, Op.ERF, Op.POW, Op.SQRT, Op
 
 
 def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
-    """map, rows, contraction, scan or scatter."""
+    """map, rows, contraction, scan, scatter or sort."""
     if anchor is not None:
         return "contraction"
     ops = {u.node.op for u in units}
-    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.REDUCE, "rows")):
+    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
         if op in ops:
             return kind
     return "map"

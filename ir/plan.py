@@ -26,6 +26,11 @@ class Step:
     is_check: bool = False
     early: bool = False  # a check of inputs only
 
+    @property
+    def scratch(self) -> tuple[Buf, ...]:
+        """The buffers behind those of reads and writes: memory of this call alone."""
+        return self.loops.buffers[len(self.reads) + len(self.writes) :]
+
 
 @dataclass
 class Planner:
@@ -50,13 +55,16 @@ def plan(steps: list[Step], p: Planner) -> Program:
     donations = _donations(steps, p)
     order = _order(steps, p.after)
     refs, arena_bytes = _place(order, p)
-    calls = [Call(s.loops, tuple(refs[n, w] for n, w in _arguments(s)), s.params, s.parallel, s.is_check) for s in order]
+    calls = [Call(s.loops, tuple(refs[a] for a in _arguments(s)), s.params, s.parallel, s.is_check) for s in order]
     outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
     return Program(calls, tuple(p.values), outputs, arena_bytes, donations, p.checks)
 
 
-def _arguments(s: Step) -> list[tuple[Node, bool]]:
-    return [(n, False) for n in s.reads] + [(n, True) for n in s.writes]
+Argument = tuple[Node, bool] | Buf  # (Node, is written), or memory of one call
+
+
+def _arguments(s: Step) -> list[Argument]:
+    return [*((n, False) for n in s.reads), *((n, True) for n in s.writes), *s.scratch]
 
 
 def _reaches(after: dict[Step, set[Step]], start: Step, goal: Step) -> bool:
@@ -135,28 +143,30 @@ def _order(steps: list[Step], after: dict[Step, set[Step]]) -> list[Step]:
     return list(done)
 
 
-def _place(order: list[Step], p: Planner) -> tuple[dict[tuple[Node, bool], Ref], int]:
-    """A Ref for every (Node, is written); intermediates share the arena when their lifetimes do not meet."""
-    refs: dict[tuple[Node, bool], Ref] = {(n, False): Ref("input", i) for i, n in enumerate(p.inputs)}
+def _place(order: list[Step], p: Planner) -> tuple[dict[Argument, Ref], int]:
+    """A Ref for every argument; intermediates share the arena when their lifetimes do not meet."""
+    refs: dict[Argument, Ref] = {(n, False): Ref("input", i) for i, n in enumerate(p.inputs)}
     outputs = {n: Ref("output", i) for i, n in enumerate(p.outputs)}
     last = {n: t for t, s in enumerate(order) for n in s.reads}
-    free, top = _FreeList(), 0
+    free = _FreeList()
     ends: dict[int, list[tuple[int, int]]] = {}
     for t, s in enumerate(order):
         for n in s.writes:
             if n in outputs:
                 ref = outputs[n]
             else:
-                size = -(-n.size * n.dtype.itemsize // ALIGN) * ALIGN
-                offset = free.take(size)
+                offset, size = free.take_for(n.size * n.dtype.itemsize)
                 ref = Ref("arena", offset)
-                top = max(top, free.top)
                 ends.setdefault(last.get(n, t), []).append((offset, size))
             refs[n, True] = ref
             refs.setdefault((n, False), ref)
+        for buf in s.scratch:
+            offset, size = free.take_for(buf.size * buf.dtype.itemsize)
+            refs[buf] = Ref("arena", offset)
+            ends.setdefault(t, []).append((offset, size))
         for offset, size in ends.pop(t, []):
             free.give(offset, size)
-    return refs, top
+    return refs, free.top
 
 
 class _FreeList:
@@ -165,6 +175,11 @@ class _FreeList:
     def __init__(self) -> None:
         self.top = 0
         self.gaps: list[tuple[int, int]] = []  # (offset, size), ascending, never adjacent
+
+    def take_for(self, nbytes: int) -> tuple[int, int]:
+        """(offset, size) of aligned memory for so many bytes."""
+        size = -(-nbytes // ALIGN) * ALIGN
+        return self.take(size), size
 
     def take(self, size: int) -> int:
         for at, (offset, room) in enumerate(self.gaps):

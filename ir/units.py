@@ -31,7 +31,7 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
     stored, copies = _stored([*roots, *kept], order)
     units: list[Unit] = []
     for n in order:
-        is_value = n.op in ELEMENTWISE or n.op in (Op.REDUCE, Op.SCAN, Op.SCATTER)
+        is_value = n.op in ELEMENTWISE or n.op in (Op.REDUCE, Op.SCAN, Op.SCATTER, Op.ARGSORT)
         if n.size and ((is_value and (n not in inline or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
     found = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)

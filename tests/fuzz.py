@@ -23,7 +23,7 @@ from weft.ir.grad import vjp
 from weft.ir.graph import LOOP_ONLY, Node, Op, toposort
 from weft.ir.interp import EVALUATORS
 
-SCHEDULES = ("rows", "columns", "flat", "lines", "packed", "dot", "scan", "scatter", "checks")
+SCHEDULES = ("rows", "columns", "flat", "lines", "packed", "dot", "scan", "scatter", "sort", "checks")
 REASONS = (
     "one contraction",
     "own loops",

@@ -356,6 +356,11 @@ def scan(b: Builder) -> Built:
     return b.apply(Op.SCAN, x, arg=b.choose(x.node.ndim))
 
 
+def sort(b: Builder) -> Built | None:
+    x = b.any(1)
+    return b.apply(Op.ARGSORT, x, arg=(b.choose(x.node.ndim), b.choose(2) == 0)) if x.exact else None
+
+
 def gather(b: Builder) -> Built | None:
     x = b.any(1)
     axis = b.choose(x.node.ndim)
@@ -447,7 +452,7 @@ def convolution(b: Builder) -> Built:
 
 EXACT = [
     arithmetic, arithmetic, arithmetic, division, root, negate, compare, choice, choice,
-    reshape, permute, flip, cut, pad, expand, window, unskew,
+    reshape, permute, flip, cut, pad, expand, window, unskew, sort,
 ]  # fmt: skip
 MOVES = [
     *EXACT, arithmetic, transcendental, transcendental, stepwise, maximum, convert, convert, whole, whole, whole, logic, hint,

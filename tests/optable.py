@@ -189,6 +189,25 @@ def _reduce_rows(d: DType) -> list[Row]:
     return rows
 
 
+def _sort_rows(d: DType) -> list[Row]:
+    rows = []
+    for shape, axis in ((0,), 0), ((1,), 0), ((9,), 0), ((3, 40), 0), ((3, 40), 1), ((2, 140), 1), ((5, 0), 0), ((5, 130), 1):
+        for descending in (False, True):
+            name = f"argsort-{'x'.join(map(str, shape))}-{axis}-{'down' if descending else 'up'}-{d.name}"
+            rows.append(Row(name, _op(Op.ARGSORT, (axis, descending)), _stable(axis, descending), (Spec(shape, d),)))
+    return rows
+
+
+def _stable(axis: int, descending: bool) -> Callable[[Array], Any]:
+    """By Python's sort of (is NaN, value) pairs, which is stable in both directions."""
+
+    def line(x: Array) -> Array:
+        keys = [(bool(v != v), 0 if v != v else v) for v in x.tolist()]
+        return np.array(sorted(range(len(keys)), key=keys.__getitem__, reverse=descending), np.int64)
+
+    return lambda x: np.apply_along_axis(line, axis, x) if x.size else np.zeros(x.shape, np.int64)
+
+
 def numpy_skew(x: Array, n: int, k: int, d: int) -> Array:
     """out[o, k] = x[o + k*d, k], element by element."""
     shape = list(x.shape)
@@ -320,6 +339,8 @@ def rows() -> list[Row]:
         table += _binary_rows(d)
     table += [*_reduce_rows(dt.int64), *_reduce_rows(dt.uint8), *_indexed_rows(dt.int64)]
     table += [Row(f"neg-{d.name}", _op(Op.NEG), np.negative, (Spec(_ODD, d),)) for d in INTS]
+    for d in dt.ALL:
+        table += _sort_rows(d)
     table.append(Row("any-bool", _op(Op.REDUCE, ("max", (1,))), lambda x: x.any(1), (Spec(_ODD, dt.bool_),)))
     return table
 

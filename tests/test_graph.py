@@ -97,6 +97,7 @@ def test_toposort_puts_sources_first_and_each_node_once() -> None:
         (Op.REDUCE, (X,), ("add", (1, 0))),
         (Op.REDUCE, (X,), ("min", (0,))),
         (Op.SCAN, (X,), 2),
+        (Op.ARGSORT, (X,), (2, False)),
         (Op.RESHAPE, (X,), (5,)),
         (Op.PERMUTE, (X,), (0, 0)),
         (Op.FLIP, (X,), (2,)),

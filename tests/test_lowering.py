@@ -52,6 +52,18 @@ def scatter() -> list[Node]:
     return [node(Op.SCATTER, (leaf(12, 5), leaf(12, dtype=dt.int64)), ((0,), (6, 5)))]
 
 
+def sort_short() -> list[Node]:
+    return [node(Op.ARGSORT, (leaf(4, 9),), (0, False)), node(Op.ARGSORT, (leaf(7, 20, dtype=dt.int64),), (1, True))]
+
+
+def sort_long() -> list[Node]:
+    return [node(Op.ARGSORT, (leaf(5, 140),), (1, False)), node(Op.ARGSORT, (leaf(131, 3, dtype=dt.float64),), (0, True))]
+
+
+def sort_blocks() -> list[Node]:
+    return [node(Op.ARGSORT, (leaf(2, 140),), (1, True)), node(Op.ARGSORT, (leaf(150, dtype=dt.int64),), (0, False))]
+
+
 def gather() -> list[Node]:
     return [node(Op.GATHER, (g.exp(leaf(6, 5)), leaf(9, dtype=dt.int64)), (0,))]
 
@@ -90,6 +102,9 @@ CASES: list[Graph] = [
     row_of_axes,
     scan,
     scatter,
+    sort_short,
+    sort_long,
+    sort_blocks,
     gather,
     packed,
     packed_rows,
@@ -119,6 +134,8 @@ def test_loops_interpreted_equal_the_oracle(case: Graph, target: str, monkeypatc
         (columns, "columns"),
         (scan, "scan"),
         (scatter, "scatter"),
+        (sort_short, "sort"),
+        (sort_blocks, "sort"),
         (packed, "packed"),
         (dot, "dot"),
     ],
@@ -131,7 +148,10 @@ def test_each_schedule_is_chosen(case: Graph, kind: str) -> None:
 # ---------------------------------------------------------------- determinism
 
 
-@pytest.mark.parametrize("case", [rows, columns, packed, dot, convolution], ids=lambda c: c.__name__)
+SHAPED = [rows, columns, packed, dot, convolution, sort_short, sort_long, sort_blocks]
+
+
+@pytest.mark.parametrize("case", SHAPED, ids=lambda c: c.__name__)
 def test_loops_and_chunks_do_not_depend_on_threads(case: Graph) -> None:
     outputs = case()
     a, b = (compiled(outputs, num_threads=t).program for t in (1, 16))
