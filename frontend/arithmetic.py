@@ -1,0 +1,120 @@
+"""Arithmetic. In: Nodes and Python numbers. Out: a Node of the operands' common dtype.
+
+Every function follows NumPy on NaN, infinities and signed zeros; derivatives come out of the composites, so a form is
+chosen whose derivative is finite wherever the function is smooth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir.graph import Node, Op, node
+from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
+from .comparison import eq, lt, where
+
+
+def no_bool(name: str, x: Node) -> None:
+    """Raises DTypeError for a bool."""
+    if x.dtype.kind == "b":
+        raise errors.DTypeError(f"{name}: not defined for bool; convert with .int() or use logical_not, & or |")
+
+
+def add(a: Operand, b: Operand) -> Node:
+    """a + b; of bools: or."""
+    x, y = pair("add", a, b)
+    return node(Op.OR if x.dtype is dt.bool_ else Op.ADD, (x, y))
+
+
+def sub(a: Operand, b: Operand) -> Node:
+    """a - b. Raises DTypeError for bools."""
+    x, y = pair("subtract", a, b)
+    no_bool("subtract", x)
+    return node(Op.SUB, (x, y))
+
+
+def mul(a: Operand, b: Operand) -> Node:
+    """a * b; of bools: and."""
+    x, y = pair("multiply", a, b)
+    return node(Op.AND if x.dtype is dt.bool_ else Op.MUL, (x, y))
+
+
+def _floats(name: str, a: Operand, b: Operand) -> list[Node]:
+    dtype = common_dtype(name, (a, b))
+    return together(name, (a, b), dtype if dtype.is_float else default_float)
+
+
+def div(a: Operand, b: Operand) -> Node:
+    """a / b, a float; float32 for integers."""
+    x, y = _floats("divide", a, b)
+    return node(Op.DIV, (x, y))
+
+
+def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
+    """Two bools as int8; others stay."""
+    return (to_dtype(x, dt.int8), to_dtype(y, dt.int8)) if x.dtype.kind == "b" else (x, y)
+
+
+def mod(a: Operand, b: Operand) -> Node:
+    """a % b with the sign of b; x % 0 is 0 for integers."""
+    x, y = integers_for_bool(*pair("remainder", a, b))
+    return node(Op.MOD, (x, y))
+
+
+def floordiv(a: Operand, b: Operand) -> Node:
+    """a // b, rounded down; x // 0 is 0 for integers."""
+    x, y = integers_for_bool(*pair("floor_divide", a, b))
+    if not x.dtype.is_float:
+        return node(Op.IDIV, (x, y))
+    # as NumPy: (a - a % b) / b is nearly whole; round it to the nearest
+    quotient = div(sub(x, mod(x, y)), y)
+    down = node(Op.FLOOR, (quotient,))
+    nearest = where(lt(0.5, sub(quotient, down)), add(down, 1.0), down)
+    return where(eq(y, 0.0), div(x, y), nearest)
+
+
+def neg(x: Node) -> Node:
+    """-x. Raises DTypeError for bool."""
+    no_bool("negative", x)
+    return node(Op.NEG, (x,))
+
+
+def positive(x: Node) -> Node:
+    """x itself."""
+    return x
+
+
+def as_float(x: Node) -> Node:
+    """x, as float32 if it is not a float."""
+    return x if x.dtype.is_float else to_dtype(x, default_float)
+
+
+def float_op(op: Op, doc: str, arg: Any = None) -> Callable[[Node], Node]:
+    """A function of one float: the op, after a cast of what is not a float."""
+
+    def function(x: Node) -> Node:
+        return node(op, (as_float(x),), arg)
+
+    function.__name__ = op.value
+    function.__doc__ = f"{doc}; float32 for integers."
+    return function
+
+
+sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
+
+
+def rsqrt(x: Node) -> Node:
+    """1 / sqrt(x)."""
+    return div(1.0, sqrt_(x))
+
+
+def reciprocal(x: Node) -> Node:
+    """1 / x, a float."""
+    return div(1.0, x)
+
+
+def square(x: Node) -> Node:
+    """x * x."""
+    return mul(x, x)
