@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir import dtype as dt
@@ -67,11 +67,15 @@ class Val:
 
 
 def _lift(x: Val | float, dtype: DType) -> Val:
-    return x if isinstance(x, Val) else Val(const(x, dtype))
+    return x if isinstance(x, Val) else number(x, dtype)
 
 
 def _binary(op: Op, a: Val, b: Val | float) -> Val:
     return Val(node(op, (a.node, _lift(b, a.dtype).node)))
+
+
+def number(value: float, dtype: DType) -> Val:
+    return Val(const(value, dtype))
 
 
 def equal(a: Val, b: Val | float) -> Val:
@@ -112,7 +116,7 @@ def sqrt(x: Val) -> Val:
 
 
 def cast(x: Val, dtype: DType) -> Val:
-    return Val(node(Op.CAST, (x.node,), dtype))
+    return x if x.dtype is dtype else Val(node(Op.CAST, (x.node,), dtype))
 
 
 _INT = {dt.float32: dt.int32, dt.float64: dt.int64}
@@ -190,3 +194,17 @@ def two_product(a: Val, b: Val | float) -> tuple[Val, Val]:
     """a * b as a rounded product and its exact error."""
     product = a * b
     return product, fma(a, b, -product)
+
+
+def in_double(function: Callable[..., Val], *operands: Val) -> Val:
+    """function(operands in float64, dtype), rounded to `dtype`, that of the operands; its error may be 2**-4 ULP of `dtype`.
+
+    For float32 this is the whole error budget: no intermediate value overflows, is subnormal or needs care.
+    """
+    to = operands[0].dtype
+    return cast(function(*(cast(x, dt.float64) for x in operands), to), to)
+
+
+def keep_tiny(x: Val, below: float, y: Val) -> Val:
+    """y, but x itself where |x| is so small that they round alike: keeps subnormals and the sign of zeros."""
+    return where(absolute(x) < below, x, y)

@@ -1,10 +1,11 @@
-"""exp and tanh. In: a float32 or float64 Val. Out: the same function in basic ops."""
+"""exp, expm1 and tanh. In: a float32 or float64 Val. Out: the same function in basic ops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ..ir import dtype as dt
+from ..ir.dtype import DType
 from .math_build import (
     MAGIC_BITS,
     MANTISSA,
@@ -16,6 +17,7 @@ from .math_build import (
     fma,
     from_bits,
     horner,
+    keep_tiny,
     ldexp,
     round_scaled,
     sign_bit,
@@ -60,12 +62,27 @@ _EXP = {
     ),
 }  # fmt: skip
 
-# (exp(r)-1-r)/r**2, minimax relative to expm1(r), error 2**-61.
-_EXPM1_Q = (
-    2.0875365076254436e-09, 2.5109024752239483e-08, 2.755740265209879e-07, 2.7557244253284672e-06,
-    2.48015871723857e-05, 0.0001984126988607441, 0.0013888888888962518, 0.008333333333321653,
-    0.04166666666666651, 0.16666666666666677, 0.5,
-)  # fmt: skip
+# (exp(r)-1-r)/r**2, minimax relative to expm1(r): error 2**-32 with coefficients in float32, 2**-61.
+_EXPM1_Q = {
+    dt.float32: (0.000198866124, 0.00139416114, 0.00833331328, 0.0416663475, 0.166666672, 0.5),
+    dt.float64: (
+        2.0875365076254436e-09, 2.5109024752239483e-08, 2.755740265209879e-07, 2.7557244253284672e-06,
+        2.48015871723857e-05, 0.0001984126988607441, 0.0013888888888962518, 0.008333333333321653,
+        0.04166666666666651, 0.16666666666666677, 0.5,
+    ),
+}  # fmt: skip
+# (2**r - 1)/r for |r| <= 1/2, minimax relative to 2**r: error 2**-29 (float32), 2**-58.
+EXP2_P = {
+    dt.float32: (0.000154764028, 0.0013400279, 0.00961800385, 0.055503279, 0.240226507, 0.693147182),
+    dt.float64: (
+        4.434780584522546e-10, 7.073791173046296e-09, 1.0178199565676449e-07, 1.3215435238663931e-06,
+        1.5252733493012387e-05, 0.0001540353045719412, 0.001333355814677486, 0.00961812910759406,
+        0.055504108664820084, 0.2402265069591013, 0.6931471805599453,
+    ),
+}  # fmt: skip
+_EXP2_RANGE = {dt.float32: (-151.0, 129.0), dt.float64: (-1076.0, 1025.0)}  # as `lowest` and `highest`
+# expm1 is -1 below, overflows above, and is x up to `tiny`
+_EXPM1_RANGE = {dt.float32: (-32.0, 89.0, 2.0**-25), dt.float64: (-64.0, 710.0, 2.0**-54)}
 
 
 def _reduced(x: Val) -> tuple[Val, Val]:
@@ -75,10 +92,10 @@ def _reduced(x: Val) -> tuple[Val, Val]:
     return fma(n, -c.ln2_lo, fma(n, -c.ln2_hi, x)), shifted
 
 
-def power_of_two(shifted: Val) -> Val:
-    """2**n for the n in the low bits of `shifted`; within the exponent range only."""
+def power_of_two(shifted: Val, offset: int = 0) -> Val:
+    """2**(n + offset) for the n in the low bits of `shifted`; within the exponent range only."""
     mantissa = MANTISSA[shifted.dtype]
-    return from_bits((bits(shifted) << mantissa) + bits_of_one(shifted))
+    return from_bits((bits(shifted) << mantissa) + (bits_of_one(shifted) + offset * (1 << mantissa)))
 
 
 def bits_of_one(x: Val) -> int:
@@ -92,10 +109,42 @@ def exp_parts(x: Val) -> tuple[Val, Val]:
     return fma(r * r, q, r) + 1.0, shifted
 
 
-def exp(x: Val) -> Val:
+def exp(x: Val, base: int | None = None) -> Val:
+    """base**x; the base is e or 2."""
+    p, shifted = _exp2_parts(x) if base == 2 else exp_parts(_clamped(x))
+    return ldexp(p, whole_part(shifted))
+
+
+def _clamped(x: Val) -> Val:
     c = _EXP[x.dtype]
-    p, shifted = exp_parts(at_least(at_most(x, c.highest), c.lowest))
-    return ldexp(p, bits(shifted) - MAGIC_BITS[x.dtype])
+    return at_least(at_most(x, c.highest), c.lowest)
+
+
+def _exp2_parts(x: Val) -> tuple[Val, Val]:
+    """2**x = p * 2**n; p = 1 + r*P(r), r = x - n is exact."""
+    lowest, highest = _EXP2_RANGE[x.dtype]
+    x = at_least(at_most(x, highest), lowest)
+    n, shifted = round_scaled(x, 1.0)
+    r = x - n
+    return fma(r, horner(r, EXP2_P[x.dtype]), 1.0), shifted
+
+
+def whole_part(shifted: Val) -> Val:
+    """The n in the low bits of `shifted`."""
+    return bits(shifted) - MAGIC_BITS[shifted.dtype]
+
+
+def expm1(x: Val) -> Val:
+    lowest, highest, tiny = _EXPM1_RANGE[x.dtype]
+    clamped = at_least(at_most(x, highest), lowest)
+    return keep_tiny(x, tiny, scaled_expm1(clamped, 1, x.dtype) * 2.0)
+
+
+def scaled_expm1(x: Val, halvings: int, to: DType) -> Val:
+    """expm1(x) / 2**halvings as accurate as `to` needs: h*(r + r*r*q(r)) + (h - 2**-halvings), h = 2**(n - halvings)."""
+    r, shifted = _reduced(x)
+    h = power_of_two(shifted, -halvings)
+    return fma(fma(r * r, horner(r, _EXPM1_Q[to]), r), h, h - 2.0**-halvings)
 
 
 def tanh(x: Val) -> Val:
@@ -115,11 +164,9 @@ def _tanh32(a: Val) -> Val:
 
 
 def _tanh64(a: Val) -> Val:
-    """t / (t + 2), t = expm1(2a) = 2**n * (r + r*r*q(r)) + (2**n - 1); 1 from 19.1."""
+    """t / (t + 2), t = expm1(2a); 1 from 19.1."""
     clamped = at_most(a, 20.0)
-    r, shifted = _reduced(clamped + clamped)
-    scale = power_of_two(shifted)
-    t = fma(fma(r * r, horner(r, _EXPM1_Q), r), scale, scale - 1.0)
+    t = scaled_expm1(clamped + clamped, 0, dt.float64)
     return t / (t + 2.0)
 
 

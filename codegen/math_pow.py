@@ -8,12 +8,10 @@ from math import inf, nan
 from ..ir import dtype as dt
 from ..ir.graph import Op, const
 from .math_build import (
-    MAGIC_BITS,
     Val,
     absolute,
     at_least,
     at_most,
-    bits,
     cast,
     choose,
     equal,
@@ -30,7 +28,7 @@ from .math_build import (
     where,
     with_sign,
 )
-from .math_exp import power_of_two
+from .math_exp import EXP2_P, power_of_two, whole_part
 from .math_log import BIAS64, normal64, split64
 
 # Rounded once, or twice with an error below 1.5 ULP; their special cases are those of pow.
@@ -87,7 +85,7 @@ def _pow64(a: Val, y: Val) -> Val:
     power_lo = where(equal(power, product), fma(log2_lo, y, product_lo), Val(const(0.0, y.dtype)))
     n, shifted = round_scaled(power, 1.0)
     r = (power - n) + power_lo
-    return ldexp(fma(r, horner(r, _EXP2_64), 1.0), bits(shifted) - MAGIC_BITS[dt.float64])
+    return ldexp(fma(r, horner(r, EXP2_P[dt.float64]), 1.0), whole_part(shifted))
 
 
 def _finite(y: Val, limit: float) -> Val:
@@ -126,16 +124,11 @@ _EXP2_32 = (
     0.00015353335234659444, 0.0013398900040344766, 0.009618437629614464, 0.055503324101520896, 0.24022647910071185,
     0.6931472028806506, 1.0,
 )  # fmt: skip
-# C0 = 2/ln 2 and C1 = C0/3 as sums of two floats; the tail fits to 2**-73 of log2(m); (2**r - 1)/r, error 2**-58.
+# C0 = 2/ln 2 and C1 = C0/3 as sums of two floats; the tail fits to 2**-73 of log2(m).
 _C0, _C0_LO = 2.8853900817779268, 4.0710547481862066e-17
 _C1, _C1_LO = 0.9617966939259756, 5.0577616648125907e-17
 _TAIL = (
     0.17296484675695595, 0.1684320343951096, 0.1924023896798494, 0.22195223905076453, 0.26230819918528514,
     0.32059889790772533, 0.41219858311137103, 0.5770780163555851,
-)  # fmt: skip
-_EXP2_64 = (
-    4.434780584522546e-10, 7.073791173046296e-09, 1.0178199565676449e-07, 1.3215435238663931e-06,
-    1.5252733493012387e-05, 0.0001540353045719412, 0.001333355814677486, 0.00961812910759406,
-    0.055504108664820084, 0.2402265069591013, 0.6931471805599453,
 )  # fmt: skip
 _POW = {dt.float32: _pow32, dt.float64: _pow64}

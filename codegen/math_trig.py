@@ -1,4 +1,4 @@
-"""sin and cos of any finite argument. In: a float32 or float64 Val, quarter turns. Out: sin(x + turns*pi/2) in basic ops.
+"""sin, cos and tan of any finite argument. In: a float32 or float64 Val. Out: sin(x + turns*pi/2) and tan(x) in basic ops.
 
 |x| = n*pi/2 + r with |r| <= pi/4; n mod 4 chooses sin or cos of r, and its sign. Up to a limit n*pi/2 is subtracted
 in three parts (Cody and Waite), beyond it the needed bits of 2/pi are multiplied (Payne and Hanek, 1983), rarely.
@@ -7,6 +7,7 @@ in three parts (Cody and Waite), beyond it the needed bits of 2/pi are multiplie
 from __future__ import annotations
 
 from ..ir import dtype as dt
+from ..ir.dtype import DType
 from ..ir.graph import const
 from .math_build import (
     Val,
@@ -29,8 +30,6 @@ from .math_build import (
 
 PI_2 = 1.5707963267948966
 PI_2_LO = 6.123233995736766e-17
-# pi/2 * 2**-62 as a sum of two float32.
-_QUARTER, _QUARTER_LO = 1.5707963705062866 * 2.0**-62, -4.371138828673793e-08 * 2.0**-62
 
 # Up to here the three parts of pi/2 leave r an error far below its last place.
 _LIMIT = {dt.float32: 1e5, dt.float64: 2.0**30}
@@ -54,6 +53,19 @@ _COS = {
     ),
 }  # fmt: skip
 
+# (tan(r) - r)/r**3 over r*r up to (pi/4)**2: minimax fits, error 2**-29 and 2**-60 of tan(r).
+_TAN = {
+    dt.float32: (
+        0.0044138152465719544, 1.000580995147571e-05, 0.010901652125883447, 0.021255395470017986, 0.054065423039041376,
+        0.13332611386694726, 0.3333335138150401,
+    ),
+    dt.float64: (
+        9.79714978959607e-06, -2.427568673911321e-05, 4.8661468072443435e-05, -2.5692349070495854e-05, 6.729175711450246e-05,
+        8.350673398062518e-05, 0.00024377729718280097, 0.0005888554389086615, 0.0014560477786192255, 0.003592100505680379,
+        0.008863237964573155, 0.021869488396311077, 0.05396825397302741, 0.1333333333332509, 0.3333333333333338,
+    ),
+}  # fmt: skip
+
 # 2/pi in binary, 1,192 bits behind the point.
 TWO_OVER_PI_BITS = 1192
 TWO_OVER_PI = int(
@@ -66,9 +78,25 @@ TWO_OVER_PI = int(
 
 def sin(x: Val, turns: int) -> Val:
     a = absolute(x)
-    usual, unusual = (_from_quadrant(*reduced, turns) for reduced in (_moderate(a), _HUGE[x.dtype](a)))
+    r, n = _HUGE[x.dtype](a)
+    usual, unusual = (_from_quadrant(*reduced, turns) for reduced in (_moderate(a), (cast(r, x.dtype), n)))
     value = rarely(a > _LIMIT[x.dtype], unusual, usual)
     return with_sign(value, sign_bit(x)) if turns % 2 == 0 else value
+
+
+def tan(x: Val) -> Val:
+    """tan(r), or -1/tan(r) for odd n; float32 is reduced and evaluated in float64."""
+    a = absolute(x)
+    r, n = _HUGE[x.dtype](a)
+    usual = _tan_of_rest(*_moderate(cast(a, dt.float64)), x.dtype)
+    value = rarely(a > _LIMIT[x.dtype], _tan_of_rest(r, n, x.dtype), usual)
+    return with_sign(cast(value, x.dtype), sign_bit(x))
+
+
+def _tan_of_rest(r: Val, n: Val, to: DType) -> Val:
+    z = r * r
+    t = fma(r * z, horner(z, _TAN[to]), r)
+    return where(equal(n & 1, 0), t, -1.0 / t)
 
 
 def _moderate(a: Val) -> tuple[Val, Val]:
@@ -110,16 +138,17 @@ def _constant_word(i: int, padding: int) -> Val:
 
 
 def _huge32(a: Val) -> tuple[Val, Val]:
-    """_moderate for 2**16 <= a, in integers: a = m * 2**e; m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 behind."""
+    """_moderate for 2**16 <= a, with r in float64.
+
+    In integers: a = m * 2**e, and m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 behind.
+    """
     exponent = cast(bits(a) >> 23, dt.int64)
     m = cast((bits(a) & 0x7FFFFF) | 0x800000, dt.uint64)
     high, low = _window(exponent - (127 + 16), 2, 9, (1,))
     turns = m * high + ((m * (low >> 32)) >> 32)
     fraction = cast(turns << 2, dt.int64) >> 2
-    upper, middle, lower = (cast(part, dt.float32) for part in (fraction >> 40, (fraction >> 20) & 0xFFFFF, fraction & 0xFFFFF))
-    top, rest = fast_two_sum(upper * 2.0**40, middle * 2.0**20)
-    r = fma(top, _QUARTER, fma(top, _QUARTER_LO, (rest + lower) * _QUARTER))
-    return r + (a - a), cast((turns >> 62) + ((turns >> 61) & 1), dt.int32)
+    r = cast(fraction, dt.float64) * (PI_2 * 2.0**-62)
+    return r + cast(a - a, dt.float64), cast((turns >> 62) + ((turns >> 61) & 1), dt.int32)
 
 
 def _huge64(a: Val) -> tuple[Val, Val]:

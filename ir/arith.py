@@ -36,6 +36,8 @@ def _rounded(function: Callable[..., Any]) -> Evaluator:
     return lambda n, *operands: np.asarray(function(*(a.astype(np.float64) for a in operands))).astype(n.dtype.numpy)
 
 
+_EXPONENTIALS = {None: np.exp, 2: np.exp2}
+_LOGARITHMS = {None: np.log, 2: np.log2, 10: np.log10}
 _erf_of_each = np.frompyfunc(math.erf, 1, 1)
 _TURNS: tuple[Callable[[Array], Any], ...] = (np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x))
 
@@ -80,11 +82,22 @@ def convert(x: Array, to: DType) -> Array:
 
 ELEMENTWISE_VALUES: dict[Op, Evaluator] = {
     Op.NEG: _plain(np.negative),
-    Op.EXP: _rounded(np.exp),
-    Op.LOG: _rounded(np.log),
+    Op.EXP: lambda n, x: _rounded(_EXPONENTIALS[n.arg])(n, x),
+    Op.EXPM1: _rounded(np.expm1),
+    Op.LOG: lambda n, x: _rounded(_LOGARITHMS[n.arg])(n, x),
+    Op.LOG1P: _rounded(np.log1p),
     Op.SQRT: _plain(np.sqrt),
     Op.SIN: _sin,
+    Op.TAN: _rounded(np.tan),
+    Op.ASIN: _rounded(np.arcsin),
+    Op.ACOS: _rounded(np.arccos),
+    Op.ATAN: _rounded(np.arctan),
+    Op.SINH: _rounded(np.sinh),
+    Op.COSH: _rounded(np.cosh),
     Op.TANH: _rounded(np.tanh),
+    Op.ASINH: _rounded(np.arcsinh),
+    Op.ACOSH: _rounded(np.arccosh),
+    Op.ATANH: _rounded(np.arctanh),
     Op.ERF: _rounded(_erf),
     Op.FLOOR: _plain(np.floor),
     Op.CAST: lambda n, x: convert(x, n.arg),
@@ -94,6 +107,8 @@ ELEMENTWISE_VALUES: dict[Op, Evaluator] = {
     Op.MUL: _plain(np.multiply),
     Op.DIV: _plain(np.divide),
     Op.POW: _rounded(_power),
+    Op.ATAN2: _rounded(np.arctan2),
+    Op.HYPOT: _rounded(np.hypot),
     Op.MAX: _plain(_maximum),
     Op.IDIV: _plain(_floor_divide),
     Op.MOD: _remainder,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import pi, prod, sqrt
+from math import e, log, pi, prod, sqrt
 
 from . import dtype as dt
 from .graph import (
@@ -43,7 +43,9 @@ from .rewrite import constant_of
 Rule = Callable[[Node, Node], Node]
 
 NO_GRADIENT = LEAVES | COMPARE | BITWISE | {Op.IDIV, Op.BITCAST, Op.DETACH, Op.ARGSORT}
-SINGULAR = frozenset({Op.LOG, Op.SQRT, Op.DIV, Op.POW, Op.MOD})  # derivatives that are not finite at finite arguments
+SINGULAR = frozenset(
+    {Op.LOG, Op.LOG1P, Op.SQRT, Op.DIV, Op.POW, Op.MOD, Op.ASIN, Op.ACOS, Op.ACOSH, Op.ATANH, Op.ATAN2, Op.HYPOT}
+)  # derivatives that are not finite at finite arguments
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
 
 
@@ -130,7 +132,7 @@ def _is_singular(n: Node) -> bool:
     if n.op not in SINGULAR:
         return False
     known = constant_of(n.src[-1])
-    return known is None or (n.op is Op.DIV and known == 0) or (n.op is Op.POW and known < 1)
+    return known is None or (n.op in (Op.DIV, Op.ATAN2, Op.HYPOT) and known == 0) or (n.op is Op.POW and known < 1)
 
 
 def _guarded(g: Node, product: Node) -> Node:
@@ -169,6 +171,10 @@ def _neg(a: Node) -> Node:
 
 def _exp(a: Node) -> Node:
     return node(Op.EXP, (a,))
+
+
+def _sqrt(a: Node) -> Node:
+    return node(Op.SQRT, (a,))
 
 
 def _where(c: Node, a: Node, b: Node) -> Node:
@@ -223,6 +229,26 @@ def _pow_exponent(n: Node, g: Node) -> Node:
     a, b = n.src
     flat = node(Op.AND, (_eq(a, zeros_like(a)), _not(_lt(b, zeros_like(b)))))
     return _mul(g, _mul(n, node(Op.LOG, (_where(flat, _like(1, a), a),))))
+
+
+def _scaled(x: Node, factor: float) -> Node:
+    return x if factor == 1 else _mul(x, _like(factor, x))
+
+
+def _one_minus_square(x: Node) -> Node:
+    """1 - x^2, accurate near 1."""
+    return _mul(_sub(_like(1, x), x), _add(_like(1, x), x))
+
+
+def _other_leg(x: Node) -> Node:
+    """sqrt(1 - x^2)."""
+    return _sqrt(_one_minus_square(x))
+
+
+def _polar(n: Node, i: int) -> Node:
+    """Source i over the squared distance from the origin, without overflow."""
+    distance = node(Op.HYPOT, n.src)
+    return _div(_div(n.src[i], distance), distance)
 
 
 def _max_share(n: Node, g: Node) -> Node:
@@ -309,10 +335,21 @@ def _permute_rule(n: Node, g: Node) -> Node:
 
 RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.NEG: (lambda n, g: _neg(g),),
-    Op.EXP: (lambda n, g: _mul(g, n),),
-    Op.LOG: (lambda n, g: _div(g, n.src[0]),),
+    Op.EXP: (lambda n, g: _mul(g, _scaled(n, log(n.arg or e))),),
+    Op.EXPM1: (lambda n, g: _mul(g, _exp(n.src[0])),),
+    Op.LOG: (lambda n, g: _div(g, _scaled(n.src[0], log(n.arg or e))),),
+    Op.LOG1P: (lambda n, g: _div(g, _add(_like(1, g), n.src[0])),),
     Op.SQRT: (lambda n, g: _div(_mul(g, _like(0.5, g)), n),),
     Op.SIN: (lambda n, g: _mul(g, node(Op.SIN, n.src, (n.arg + 1) % 4)),),
+    Op.TAN: (lambda n, g: _mul(g, _add(_like(1, g), _mul(n, n))),),
+    Op.ASIN: (lambda n, g: _div(g, _other_leg(n.src[0])),),
+    Op.ACOS: (lambda n, g: _neg(_div(g, _other_leg(n.src[0]))),),
+    Op.ATAN: (lambda n, g: _div(g, _add(_like(1, g), _mul(n.src[0], n.src[0]))),),
+    Op.SINH: (lambda n, g: _mul(g, node(Op.COSH, n.src)),),
+    Op.COSH: (lambda n, g: _mul(g, node(Op.SINH, n.src)),),
+    Op.ASINH: (lambda n, g: _div(g, node(Op.HYPOT, (n.src[0], _like(1, g)))),),
+    Op.ACOSH: (lambda n, g: _div(g, _mul(*(_sqrt(_add(n.src[0], _like(one, g))) for one in (-1, 1)))),),
+    Op.ATANH: (lambda n, g: _div(g, _one_minus_square(n.src[0])),),
     Op.TANH: (lambda n, g: _mul(g, _sub(_like(1, g), _mul(n, n))),),
     Op.ERF: (lambda n, g: _mul(g, _mul(_like(2 / sqrt(pi), g), _exp(_neg(_mul(n.src[0], n.src[0]))))),),
     Op.FLOOR: (lambda n, g: zeros_like(g),),
@@ -322,6 +359,8 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.MUL: (lambda n, g: _mul(g, n.src[1]), lambda n, g: _mul(g, n.src[0])),
     Op.DIV: (lambda n, g: _div(g, n.src[1]), lambda n, g: _neg(_div(_mul(g, n), n.src[1]))),
     Op.POW: (_pow_base, _pow_exponent),
+    Op.ATAN2: (lambda n, g: _mul(g, _polar(n, 1)), lambda n, g: _neg(_mul(g, _polar(n, 0)))),
+    Op.HYPOT: (lambda n, g: _mul(g, _div(n.src[0], n)), lambda n, g: _mul(g, _div(n.src[1], n))),
     Op.MAX: (_max_share, _max_share),
     Op.MOD: (_same, lambda n, g: _neg(_mul(g, node(Op.FLOOR, (_div(*n.src),))))),
     Op.WHERE: (None, _same, _same),

@@ -28,11 +28,22 @@ class Op(Enum):
     CONST = "const"  # a Python bool, int or float; shape ()
     IOTA = "iota"  # n: 0, 1 .. n-1 as int64
     NEG = "neg"
-    EXP = "exp"
-    LOG = "log"
+    EXP = "exp"  # base: None for e, or 2
+    EXPM1 = "expm1"
+    LOG = "log"  # base: None for e, 2 or 10
+    LOG1P = "log1p"
     SQRT = "sqrt"
     SIN = "sin"  # quarter turns k in 0..3: sin(x + k pi/2), so 1 is cos
+    TAN = "tan"
+    ASIN = "asin"
+    ACOS = "acos"
+    ATAN = "atan"
+    SINH = "sinh"
+    COSH = "cosh"
     TANH = "tanh"
+    ASINH = "asinh"
+    ACOSH = "acosh"
+    ATANH = "atanh"
     ERF = "erf"
     FLOOR = "floor"
     CAST = "cast"  # target DType; float to int truncates and saturates, NaN gives 0
@@ -42,6 +53,8 @@ class Op(Enum):
     MUL = "mul"
     DIV = "div"  # floats only
     POW = "pow"  # floats only
+    ATAN2 = "atan2"  # floats only: the angle of (x, y) = (src[1], src[0])
+    HYPOT = "hypot"  # floats only
     MAX = "max"  # NaN if either is NaN
     IDIV = "idiv"  # integers, floors; x // 0 is 0
     MOD = "mod"  # integers and floats, sign of the divisor; integer x % 0 is 0
@@ -80,8 +93,14 @@ class Op(Enum):
 
 
 LEAVES = frozenset({Op.INPUT, Op.CONST, Op.IOTA})
-UNARY = frozenset({Op.NEG, Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.CAST, Op.BITCAST})
-ARITHMETIC = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW, Op.MAX, Op.IDIV, Op.MOD})
+TRANSCENDENTAL_UNARY = frozenset(
+    {Op.EXP, Op.EXPM1, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.ERF}
+    | {Op.SINH, Op.COSH, Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH}
+)
+TRANSCENDENTAL_BINARY = frozenset({Op.POW, Op.ATAN2, Op.HYPOT})
+TRANSCENDENTAL = TRANSCENDENTAL_UNARY | TRANSCENDENTAL_BINARY  # expanded by codegen/math.py
+UNARY = TRANSCENDENTAL_UNARY | {Op.NEG, Op.SQRT, Op.FLOOR, Op.CAST, Op.BITCAST}
+ARITHMETIC = TRANSCENDENTAL_BINARY | {Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MAX, Op.IDIV, Op.MOD}
 BITWISE = frozenset({Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR})
 COMPARE = frozenset({Op.LT, Op.EQ})
 BINARY = ARITHMETIC | BITWISE | COMPARE
@@ -297,7 +316,7 @@ def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
 
 
 # the kinds of dtype that each op takes, all operands alike
-_KINDS = dict.fromkeys((Op.EXP, Op.LOG, Op.SQRT, Op.SIN, Op.TANH, Op.ERF, Op.FLOOR, Op.DIV, Op.POW), "f")
+_KINDS = dict.fromkeys(TRANSCENDENTAL | {Op.SQRT, Op.FLOOR, Op.DIV}, "f")
 _KINDS |= dict.fromkeys((Op.IDIV, Op.SHL, Op.SHR), "iu") | dict.fromkeys((Op.AND, Op.OR, Op.XOR), "biu")
 _KINDS |= dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX), "iuf") | dict.fromkeys(COMPARE, "biuf")
 

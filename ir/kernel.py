@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from .graph import ELEMENTWISE, VIEWS, Node, Op, Shape
+from .graph import ELEMENTWISE, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .views import push
 
 COST = {  # rough operations an element, relative to an add
-    Op.EXP: 12, Op.LOG: 14, Op.SIN: 20, Op.TANH: 18, Op.ERF: 22, Op.POW: 60, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
+    Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
+    Op.SINH: 40, Op.COSH: 35, Op.TANH: 18, Op.ASINH: 60, Op.ACOSH: 60, Op.ATANH: 45, Op.ERF: 22, Op.POW: 60, Op.ATAN2: 45,
+    Op.HYPOT: 20, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
     Op.CAST: 1, Op.BITCAST: 0, Op.NEG: 1,
 }  # fmt: skip
 
@@ -184,7 +186,7 @@ class Kernel:
     anchor: Unit | None = None
 
 
-NAMED = (Op.REDUCE, Op.EXP, Op.LOG, Op.SIN, Op.TANH, Op.ERF, Op.POW, Op.SQRT, Op.DIV)  # what a kernel's name mentions
+NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
 
 
 def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:

@@ -6,7 +6,6 @@ statement is computed whether its mask holds or not: a LOAD that may lie outside
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -14,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from . import dtype as dt
+from .arith import ELEMENTWISE_VALUES
 from .dtype import DType
-from .graph import Node, Op
+from .graph import TRANSCENDENTAL, Node, Op
 from .index import Div, Index, Mask, Mod, Value, Var
 from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Reduce, Stmt, Store
 from .loop_walk import postorder
@@ -129,8 +129,8 @@ class _Machine:
                 return cast(src[0], n.dtype)
             case Op.BITCAST:
                 return np.asarray(src[0]).view(n.dtype.numpy)[()]
-            case Op.SIN:
-                return scalar(_sine(float(src[0]), n.arg))
+            case op if op in TRANSCENDENTAL:
+                return scalar(ELEMENTWISE_VALUES[op](n, *map(np.asarray, src)))
         return scalar(OPS[n.op](*src))
 
 
@@ -141,12 +141,6 @@ def cast(x: Any, to: DType) -> Any:
         low, high = int(np.iinfo(scalar).min), int(np.iinfo(scalar).max)
         return scalar(0 if np.isnan(x) else low if x < low else high if x > high else min(int(x), high))
     return np.asarray(x).astype(to.numpy)[()]
-
-
-def _sine(x: float, quarter_turns: int) -> float:
-    if not math.isfinite(x):
-        return math.nan
-    return (math.sin(x), math.cos(x), -math.sin(x), -math.cos(x))[quarter_turns]
 
 
 def _maximum(a: Any, b: Any) -> Any:
@@ -183,14 +177,6 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
     return float(exact) if exact else a * b + c
 
 
-def _erf(x: Any) -> float:
-    return math.erf(float(x))
-
-
-def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda *x: f(*map(np.float64, x))
-
-
 def _add(a: Any, b: Any) -> Any:
     return a | b if a.dtype == dt.bool_.numpy else a + b
 
@@ -203,17 +189,12 @@ _REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {"add": _add, "mul": _multip
 
 OPS: dict[Op, Callable[..., Any]] = {
     Op.NEG: np.negative,
-    Op.EXP: _in_double(np.exp),
-    Op.LOG: _in_double(np.log),
     Op.SQRT: np.sqrt,
-    Op.TANH: _in_double(np.tanh),
-    Op.ERF: _erf,
     Op.FLOOR: np.floor,
     Op.ADD: np.add,
     Op.SUB: np.subtract,
     Op.MUL: np.multiply,
     Op.DIV: np.divide,
-    Op.POW: _in_double(np.power),
     Op.MAX: _maximum,
     Op.IDIV: _floor_divide,
     Op.MOD: _remainder,

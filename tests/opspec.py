@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Spec:
-    """One input. Domains: any, positive, unit (-1, 1), small (-4, 4), away (from 0), spread (distinct), zeros (some 0),
+    """One input. Domains: any, positive, unit (-1, 1), inside (away from +-1), above (1), small (-4, 4), away (from 0), spread (distinct), zeros (some 0),
     bool, whole (any integer), shift (0 .. bits + 2), index (below `extent`)."""
 
     shape: tuple[int, ...]
@@ -65,6 +65,10 @@ def draw(spec: Spec, rng: np.random.Generator, specials: bool) -> Array:
             x = np.exp(x)
         case "unit":
             x = np.tanh(x)
+        case "inside":
+            x = np.tanh(x) * 0.9
+        case "above":
+            x = np.exp(x) + 1.1
         case "small":
             x = np.tanh(x) * 4
         case "away":

@@ -62,10 +62,24 @@ def _unary_rows(d: DType) -> list[Row]:
     return [
         row("neg", Op.NEG, np.negative, "any", ulp=0),
         row("exp", Op.EXP, _in_double(np.exp)),
+        row("exp2", Op.EXP, _in_double(np.exp2), arg=2),
+        row("expm1", Op.EXPM1, _in_double(np.expm1)),
         row("log", Op.LOG, _in_double(np.log), "positive"),
+        row("log2", Op.LOG, _in_double(np.log2), "above", arg=2),
+        row("log10", Op.LOG, _in_double(np.log10), "above", arg=10),
+        row("log1p", Op.LOG1P, _in_double(np.log1p), "positive"),
         row("sqrt", Op.SQRT, np.sqrt, "positive", ulp=0),
         *(row(f"sin{k}", Op.SIN, _in_double(f), arg=k) for k, f in enumerate(turns)),
+        row("tan", Op.TAN, _in_double(np.tan), "unit"),
+        row("asin", Op.ASIN, _in_double(np.arcsin), "inside"),
+        row("acos", Op.ACOS, _in_double(np.arccos), "inside"),
+        row("atan", Op.ATAN, _in_double(np.arctan)),
+        row("sinh", Op.SINH, _in_double(np.sinh)),
+        row("cosh", Op.COSH, _in_double(np.cosh)),
         row("tanh", Op.TANH, _in_double(np.tanh)),
+        row("asinh", Op.ASINH, _in_double(np.arcsinh)),
+        row("acosh", Op.ACOSH, _in_double(np.arccosh), "above"),
+        row("atanh", Op.ATANH, _in_double(np.arctanh), "inside"),
         row("erf", Op.ERF, _in_double(erf)),
         row("floor", Op.FLOOR, np.floor, "any", ulp=0),
     ]
@@ -89,6 +103,8 @@ def _binary_rows(d: DType) -> list[Row]:
         rows += [
             row("div", Op.DIV, np.divide, "any", "away", differentiable=True),
             row("pow", Op.POW, _in_double(np.power), "positive", "small", differentiable=True, ulp=ulp),
+            row("atan2", Op.ATAN2, _in_double(np.arctan2), "away", "away", differentiable=True, ulp=ulp),
+            row("hypot", Op.HYPOT, _in_double(np.hypot), "away", "away", differentiable=True, ulp=ulp),
             row("mod", Op.MOD, np.remainder, "away", "away", differentiable=True),
         ]
     else:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
-from weft.codegen.math import TRANSCENDENTAL, expand, expand_all, expand_loops
+from weft.codegen.math import expand, expand_all, expand_loops
 from weft.codegen.target import Target, named, supported
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Node, Op
+from weft.ir.graph import TRANSCENDENTAL, Node, Op
 from weft.ir.index import Index, Range, Value, Var, var
 from weft.ir.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
 from weft.ir.loop_walk import all_roots, postorder
@@ -22,13 +22,29 @@ from weft.runtime.native import load_object
 
 FUNCTIONS = {
     "exp": (Op.EXP, None, np.exp),
+    "exp2": (Op.EXP, 2, np.exp2),
+    "expm1": (Op.EXPM1, None, np.expm1),
     "log": (Op.LOG, None, np.log),
+    "log2": (Op.LOG, 2, np.log2),
+    "log10": (Op.LOG, 10, np.log10),
+    "log1p": (Op.LOG1P, None, np.log1p),
     "sin": (Op.SIN, 0, np.sin),
     "cos": (Op.SIN, 1, np.cos),
     "-sin": (Op.SIN, 2, lambda x: -np.sin(x)),
+    "tan": (Op.TAN, None, np.tan),
+    "asin": (Op.ASIN, None, np.arcsin),
+    "acos": (Op.ACOS, None, np.arccos),
+    "atan": (Op.ATAN, None, np.arctan),
+    "sinh": (Op.SINH, None, np.sinh),
+    "cosh": (Op.COSH, None, np.cosh),
     "tanh": (Op.TANH, None, np.tanh),
+    "asinh": (Op.ASINH, None, np.arcsinh),
+    "acosh": (Op.ACOSH, None, np.arccosh),
+    "atanh": (Op.ATANH, None, np.arctanh),
     "erf": (Op.ERF, None, lambda x: np.frompyfunc(lambda v: math.erf(float(v)), 1, 1)(x).astype(np.float64)),
 }
+EDGES = {"exp": 750.0, "exp2": 1080.0, "expm1": 750.0, "sinh": 720.0, "cosh": 720.0, "tanh": 22.0, "erf": 6.1}
+EDGES |= dict.fromkeys(("log", "log2", "log10", "log1p"), 4.0) | dict.fromkeys(("asin", "acos", "atan", "atanh", "asinh"), 1.3)
 BUDGET = {np.float32: 2.0, np.float64: 4.0}
 DTYPES = {np.float32: dt.float32, np.float64: dt.float64}
 WIDER = {np.float32: np.float64, np.float64: np.longdouble}
@@ -156,7 +172,7 @@ def arguments(name: str, t: type) -> np.ndarray:
         patterns = np.arange(0, 2**32, 42_943, dtype=np.uint64).astype(np.uint32).view(t)
     else:
         patterns = rng.integers(0, 2**64, 10_000, dtype=np.uint64).view(t)
-    edge = {"exp": 750.0, "log": 4.0, "tanh": 22.0, "erf": 6.1}.get(name, 50.0)
+    edge = EDGES.get(name, 50.0)
     dense = rng.uniform(-edge, edge, 5_000).astype(t)
     graded = (np.exp(rng.uniform(-60, 23, 5_000)) * rng.choice([-1, 1], 5_000)).astype(t)
     multiples = (np.floor(np.exp(rng.uniform(0, 30, 2_000))) * (np.pi / 2)).astype(t)
@@ -212,7 +228,7 @@ def compiled(op: Op, arg: int | None, target: Target, *operands: np.ndarray) -> 
     return arrays[-2]
 
 
-TARGETS = [t for t in ("host", "avx2") if supported(named(t))]
+TARGETS = [t for t in ("host", "avx2", "sse2") if supported(named(t))]
 
 
 # ---------------------------------------------------------------- tests
@@ -288,6 +304,47 @@ def test_exact_values(t):
     assert at(Op.POW, 1.0, np.nan) == at(Op.POW, np.nan, 0.0) == at(Op.POW, -1.0, np.inf) == 1
     assert at(Op.POW, -0.0, -3.0) == -np.inf and at(Op.POW, -np.inf, -2.0) == 0 and math.isnan(at(Op.POW, -2.0, 0.5))
     assert at(Op.POW, 10.0, 2.0) == 100 and at(Op.POW, -2.0, 3.0) == -8
+
+
+def points(t: type) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of every size and ratio, and all pairs of special values."""
+    rng, n, top = np.random.default_rng(5), 6_000, np.finfo(t).maxexp
+    with np.errstate(all="ignore"):
+        wide = (np.exp2(rng.uniform(-top - 20, top, (2, n))) * rng.choice([-1, 1], (2, n))).astype(t)
+        near = (wide[0] * np.exp2(rng.uniform(-3, 3, n)) * rng.choice([-1, 1], n)).astype(t)
+    grid = (a.ravel() for a in np.meshgrid(special_values(t), special_values(t)))
+    y, x = (np.concatenate(p) for p in zip(wide, (wide[0], near), grid, rng.normal(size=(2, n)).astype(t), strict=True))
+    return y, x
+
+
+PAIRS = {"atan2": (Op.ATAN2, np.arctan2), "hypot": (Op.HYPOT, np.hypot)}
+
+
+@pytest.mark.parametrize("t", DTYPES)
+@pytest.mark.parametrize("name", PAIRS)
+def test_error_of_functions_of_points(name, t):
+    op, reference = PAIRS[name]
+    y, x = points(t)
+    with np.errstate(all="ignore"):
+        want = reference(y.astype(WIDER[t]), x.astype(WIDER[t]))
+    assert_close(run(op, None, y, x), want, BUDGET[t], y, x)
+    for target in TARGETS:
+        assert_close(compiled(op, None, named(target), y, x), want, BUDGET[t], y, x)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("t", DTYPES)
+def test_logarithms_of_powers_are_whole(t, target):
+    info = np.finfo(t)
+    twos = np.arange(info.minexp - info.nmant, info.maxexp)
+    np.testing.assert_array_equal(compiled(Op.LOG, 2, named(target), np.ldexp(t(1), twos)), twos.astype(t))
+    np.testing.assert_array_equal(compiled(Op.EXP, 2, named(target), twos.astype(t)), np.ldexp(t(1), twos))
+    tens = np.arange(-37 if t is np.float32 else -307, 39 if t is np.float32 else 309)
+    powers = np.array([f"1e{k}" for k in tens]).astype(np.float64).astype(t)
+    with np.errstate(all="ignore"):
+        want = np.log10(powers.astype(WIDER[t])).astype(t)
+    np.testing.assert_array_equal(compiled(Op.LOG, 10, named(target), powers), want)
+    assert (want[tens >= 0][:11] == tens[tens >= 0][:11]).all()
 
 
 @pytest.mark.parametrize("t", DTYPES)
