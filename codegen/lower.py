@@ -3,11 +3,12 @@
 rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
 columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
 flat          for chunk: write lanes
+tiny          for row: for element: combine; for element: write     one chunk, no lanes: the least code
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,7 +16,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
-from ..ir.kernel import Kernel
+from ..ir.kernel import Kernel, work
 from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from . import schedule
@@ -41,9 +42,10 @@ class Lowered:
 
 @dataclass
 class Tuning:
-    """What tests may force: at least this many chunks."""
+    """At least this many chunks, which tests may force; whether the kernel is tiny."""
 
     min_chunks: int = 1
+    tiny: bool = False
 
 
 def place_values(
@@ -73,15 +75,21 @@ class RowLowering:
         self.inputs, self.outputs, self.buffers = place_values(kernel, strides)
         self.outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
         self.inner: dict[tuple[int, ...], list[Var]] = {}
-        trial = self._stages(Frame([var(v) for v in self.outer], self._trial_inner))
+        scratch = target.l1 // 2 if tuning.tiny else 0
+        trial = self._stages(Frame([var(v) for v in self.outer], self._trial_inner, scratch_bytes=scratch))
         self.trial = trial
+        if not tuning.tiny:
+            self._weigh(trial)
+
+    def _weigh(self, trial: list[Stage]) -> None:
+        """What the choice of a schedule looks at."""
         self.roots = [n for s in trial for n in _roots(s)]
         nodes = postorder(self.roots)
         self.accesses = schedule.loads(nodes) + [Access(w.index, w.buf.dtype.itemsize, True) for s in trial for w in _writes(s)]
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = schedule.collapse(self.outer, self.indices)
         self.inner_groups = {s: schedule.collapse(vs, self.indices) for s, vs in self.inner.items()}
-        self.width = lane_width(self.roots, target)
+        self.width = lane_width(self.roots, self.target)
         self.body = schedule.work(nodes)
 
     def _stages(self, frame: Frame) -> list[Stage]:
@@ -92,6 +100,8 @@ class RowLowering:
         return axes, [var(v) for v in axes]
 
     def lower(self) -> Lowered:
+        if self.tuning.tiny:
+            return self._tiny()
         lane_group, score = self._best_outer()
         if lane_group is None or (self.inner and self._inner_score() >= score):
             return self._rows()
@@ -166,9 +176,19 @@ class RowLowering:
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
 
+    def _tiny(self) -> Lowered:
+        """A loop for every axis, as in the trial."""
+        body: list[Stmt] = [Alloc(buf) for buf in _scratch(self.trial)]
+        for s in self.trial:
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            body += [_serial(loop.axes, *_row_statements(loop)) for loop in s.loops]
+            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        if self.outer:
+            body = [_serial(self.outer, *body)]
+        return one_chunk(self.kernel, self.buffers, body, "tiny: one lane, one chunk")
+
     def _nest(self, loop: RowLoop) -> Stmt:
-        body: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
-        body += [Store(w.buf, w.index, w.value) for w in loop.writes]
+        body = _row_statements(loop)
         lane = loop.axes[-1]
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
         stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
@@ -299,10 +319,17 @@ def _scratch(stages: list[Stage]) -> list[Buf]:
     return [w.buf for s in stages for w in _writes(s) if w.buf.space == SCRATCH]
 
 
-def _serial(axes: list[Var], body: Stmt) -> Stmt:
+def _row_statements(loop: RowLoop) -> list[Stmt]:
+    reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
+    return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
+
+
+def _serial(axes: Sequence[Var], *body: Stmt) -> Stmt:
+    inner = list(body)
     for axis in reversed(axes):
-        body = For(axis, axis.extent, SERIAL, [body])
-    return body
+        inner = [For(axis, axis.extent, SERIAL, inner)]
+    (nest,) = inner
+    return nest
 
 
 def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
@@ -312,6 +339,12 @@ def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
     while len(values) > 1:
         values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
     return Reduce(r.acc, var(lane), r.kind, values[0])
+
+
+def one_chunk(kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str) -> Lowered:
+    """A tiny kernel: all of it in one chunk."""
+    phase = For(Var("g", 1), 1, GRID, body)
+    return Lowered(Loops(kernel.name, buffers, (), [phase], tiny=True), (), [work(u.node for u in kernel.units)], text)
 
 
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:

@@ -12,6 +12,10 @@ from .evaluate import Evaluator, Place, as_index, load
 from .lower import Chunks, Lowered, Tuning, place_values
 
 
+def _lane_loop(lane: Var, statement: Stmt, tuning: Tuning) -> Stmt:
+    return For(lane, lane.extent, SERIAL if tuning.tiny or lane.extent == 1 else LANES, [statement])
+
+
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
     """A running sum: lines are independent, each is serial."""
     inputs, outputs, buffers = place_values(kernel, strides)
@@ -30,7 +34,7 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tun
         Alloc(acc, 0),
         For(step, step.extent, SERIAL, [Reduce(acc, Index(), "add", value), Store(out.buf, out.at(at), load(acc, Index()))]),
     ]
-    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)])
+    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)], tuning.tiny)
     return Lowered(loops, chunk.values, [4 * n.size], f"scan: serial along axis {axis}, {chunk.describe()}")
 
 
@@ -54,30 +58,30 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     spots = iter(inner)
     dest = [chosen[a] if a in chosen else next(spots) for a in range(len(shape))]
     add = Reduce(out.buf, out.at(dest), "add", ev.value(updates, [*where, *inner]))
-    body: list[Stmt] = [For(lane, row, LANES, [add])] if row > 1 else [add]
+    body: list[Stmt] = [_lane_loop(lane, add, tuning)] if row > 1 else [add]
     mine = Range(chosen[axes[0]] - chunk.first, 0, chunk.size)
-    clear = _clear(n, axes[0], chunk, out)
+    clear = _clear(n, axes[0], chunk, out, tuning)
     walk = For(position, position.extent, SERIAL, [If((mine,), body)])
-    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase([*clear, walk], wrap=False)])
+    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase([*clear, walk], wrap=False)], tuning.tiny)
     work = prod(at_shape) * (row + chunk.count) + prod(shape)
     return Lowered(
         loops, chunk.values, [work], f"scatter: each chunk owns {chunk.size} of {owners} destinations and walks all indices"
     )
 
 
-def _clear(n: Node, axis: int, chunk: Chunks, out: Place) -> list[Stmt]:
+def _clear(n: Node, axis: int, chunk: Chunks, out: Place, tuning: Tuning) -> list[Stmt]:
     """Zeros in the destinations that this chunk owns."""
     others = tuple(d for a, d in enumerate(n.shape) if a != axis)
     lane = Var("l", max(1, prod(others)))
     at = unravel(var(lane) if lane.extent > 1 else Index(), others)
     at.insert(axis, chunk.position)
     store = Store(out.buf, out.at(at), const(0, n.dtype))
-    inner: Stmt = For(lane, lane.extent, LANES if lane.extent > 1 else SERIAL, [store])
+    inner = _lane_loop(lane, store, tuning)
     return [For(chunk.row, chunk.size, SERIAL, [inner], base=chunk.first, total=chunk.total)] if chunk.size > 1 else [inner]
 
 
 def lower_checks(
-    checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
+    checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int, tuning: Tuning
 ) -> Lowered:
     """One serial phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
     stored = {
@@ -90,7 +94,7 @@ def lower_checks(
         lane = Var("l", n.size)
         at = unravel(var(lane) if n.size > 1 else Index(), n.shape)
         check = Check(ev.value(n, at), extent, site, row_major(at, n.shape))
-        body: list[Stmt] = [For(lane, n.size, LANES if n.size > 1 else SERIAL, [check])]
-        phases.append(For(Var("g", 1), 1, GRID, body))
+        phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, check, tuning)]))
     buffers = tuple(p.buf for p in stored.values())
-    return Lowered(Loops("check_indices", buffers, (), phases), (), [0 for _ in checks], "checks: serial, the first failure wins")
+    loops = Loops("check_indices", buffers, (), phases, tuning.tiny)
+    return Lowered(loops, (), [0 for _ in checks], "checks: serial, the first failure wins")

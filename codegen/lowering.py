@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..ir.fuse import Fused
 from ..ir.graph import Node
-from ..ir.kernel import Kernel
+from ..ir.kernel import Kernel, work
 from ..ir.plan import Step
 from ..ir.program import CheckSite
 from . import schedule
@@ -48,9 +48,14 @@ class LoweredProgram:
         return [k.step for k in self.kernels]
 
 
+def _is_tiny(operations: int, settings: Settings) -> bool:
+    """Whether compiling fast code would never pay. Who forces threads or chunks wants the schedules that have them."""
+    return settings.min_chunks == 1 and operations < min(schedule.TINY_WORK, settings.serial_work)
+
+
 def lower_kernel(kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings) -> Lowered:
     """Loops of one kernel."""
-    tuning = Tuning(settings.min_chunks)
+    tuning = Tuning(settings.min_chunks, _is_tiny(work(u.node for u in kernel.units), settings))
     match kernel.kind:
         case "contraction":
             return lower_contraction(kernel, strides, settings.target, tuning)
@@ -68,16 +73,22 @@ def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]]
     out = LoweredProgram(sites=tuple(checks.sites))
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
-        out.kernels.append(_check("check_inputs", lower_checks(checks.early, strides, places, 0), places, early=True))
+        lowered = lower_checks(checks.early, strides, places, 0, _check_tuning(checks.early, settings))
+        out.kernels.append(_check("check_inputs", lowered, places, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
-        out.kernels.append(_check(f"check_{n.op.value}{i}", lower_checks([(n, extent)], strides, [n], site), [n], early=False))
+        lowered = lower_checks([(n, extent)], strides, [n], site, _check_tuning([(n, extent)], settings))
+        out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], early=False))
     for kernel in fused.kernels:
         lowered = lower_kernel(kernel, strides, settings)
         parallel = tuple(w >= settings.serial_work for w in lowered.work)
         step = Step(expand_loops(lowered.loops), lowered.params, parallel, kernel.inputs, kernel.outputs)
         out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
+
+
+def _check_tuning(checks: list[tuple[Node, int]], settings: Settings) -> Tuning:
+    return Tuning(tiny=_is_tiny(work(n for n, _ in checks), settings))
 
 
 def _check(name: str, lowered: Lowered, places: list[Node], early: bool) -> LoweredKernel:

@@ -12,6 +12,7 @@ from ..ir.kernel import cost
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
+TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
 SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
 
 

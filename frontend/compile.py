@@ -59,7 +59,7 @@ class Compiled:
         """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
         text = emit(replace(k.step.loops, name=k.name), self.target)
         kept = {"loops": show(replace(k.lowered.loops, name=k.name)), "ll": text}
-        compile_text(text, self.target, kept)
+        compile_text(text, self.target, kept, k.step.loops.tiny)
         return kept
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
@@ -145,7 +145,7 @@ def load_kernel(loops: Loops, target: Target) -> list[int]:
         if key not in _libraries:
             data = cache.default().get(key)
             if data is None:
-                data = compile_text(emit(replace(loops, name=symbol(key)), target), target)
+                data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
                 cache.default().put(key, data)
             _libraries[key] = native.load_object(data, names)
         return [_libraries[key][name] for name in names]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 
 from ..ir.graph import Node, Site, print_graph
-from ..ir.kernel import Boundary, cost, domain
+from ..ir.kernel import Boundary, work
 from ..ir.program import Call, Program
 from .compile import Compiled, LoweredKernel
 
@@ -85,7 +84,7 @@ def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelR
     if k.kernel is None:
         return KernelReport(k.name, "check", (), (), (), moved, 0, k.lowered.schedule, any(call.parallel), _lines(reads), reasons)
     units = k.kernel.units
-    flops = sum(cost(u.node) * prod(domain(u.node)) for u in units)
+    flops = work(u.node for u in units)
     outputs = tuple(f"{n.dtype.name}{list(n.shape)}" for n in writes)
     nodes = tuple(u.node.op.value for u in units)
     parallel = any(call.parallel)

@@ -6,7 +6,9 @@ indices of its Reads. A Kernel is a set of Units that share outer (parallel) axe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 from .graph import ELEMENTWISE, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
@@ -28,6 +30,11 @@ def cost(n: Node) -> int:
 def domain(n: Node) -> Shape:
     """The shape of the loops that compute a Node."""
     return n.src[0].shape if n.op is Op.REDUCE else n.shape
+
+
+def work(nodes: Iterable[Node]) -> int:
+    """Operations to compute these Nodes, each once."""
+    return sum(cost(n) * prod(domain(n)) for n in nodes)
 
 
 def kept_axes(n: Node) -> tuple[int, ...]:

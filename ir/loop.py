@@ -117,3 +117,4 @@ class Loops:
     buffers: tuple[Buf, ...]  # GLOBAL, in argument order
     params: tuple[Param, ...]
     phases: list[For]
+    tiny: bool = False  # so little work that its code is made fast rather than fast code

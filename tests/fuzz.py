@@ -160,11 +160,11 @@ class Hits:
         return sorted({w for w in wanted if not self.counts[w]})
 
 
-def compare_case(case: Case, hits: Hits, exact: bool = False) -> None:
+def compare_case(case: Case, hits: Hits, exact: bool = False, **opts: Any) -> None:
     """Oracle == compiled on one thread == compiled on two and three threads, the latter bit for bit."""
     want = evaluate(case.outputs, case.env)
     allowed = [0.0] * len(want) if exact else tolerances(case, want)
-    program = compiled(case.outputs, case.env, case.donations, target=case.target)
+    program = compiled(case.outputs, case.env, case.donations, target=case.target, **opts)
     hits.count(case, program)
     got = execute(program, case.outputs, case.env)
     for i, (a, b) in enumerate(zip(got, want, strict=True)):

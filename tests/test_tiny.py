@@ -1,0 +1,65 @@
+"""Tiny kernels: one lane and fast compilation change no value, and only small work gets them."""
+
+from __future__ import annotations
+
+import zlib
+
+import graphs as g
+import numpy as np
+import pytest
+from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
+from harness import compiled, execute, inputs_of, leaf, schedules
+from optable import ROWS, Row, assert_matches, leaves, values
+from weft.codegen.schedule import TINY_WORK
+from weft.ir.graph import Op, toposort
+from weft.ir.loop import LANES, For
+from weft.ir.loop_walk import statements
+
+DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks, so never tiny
+TARGETS = ("avx512", "avx2", "sse2")
+
+
+def is_map(row: Row) -> bool:
+    outputs = [row.build(*leaves(row))]
+    return not any(n.op in (Op.REDUCE, Op.SCAN, Op.SCATTER) for n in toposort(outputs))
+
+
+@pytest.mark.parametrize("row", [r for r in ROWS if is_map(r)], ids=lambda r: r.name)
+def test_one_lane_gives_the_bits_of_many(row: Row) -> None:
+    rng = np.random.default_rng(zlib.crc32(row.name.encode()))
+    arguments = leaves(row)
+    outputs = [row.build(*arguments)]
+    for target in TARGETS:
+        programs = [compiled(outputs, target=target, **options) for options in ({}, DEFAULTS)]
+        for specials in (False, True):
+            env = dict(zip(arguments, values(row, rng, specials), strict=True))
+            wide, narrow = (execute(program, outputs, env) for program in programs)
+            assert_matches(narrow[0], wide[0])
+
+
+@pytest.mark.parametrize("first", range(0, 120, 40))
+def test_random_graphs_agree(first: int) -> None:
+    hits = Hits()
+    for seed in range(first, first + 40):
+        try:
+            compare_case(random_case(seeded(seed), exact=seed % 5 == 0), hits, exact=seed % 5 == 0, **DEFAULTS)
+        except Unsuitable:
+            continue
+    assert hits.counts["schedule tiny"]
+
+
+def test_only_small_work_is_tiny() -> None:
+    for extents, kind in (((TINY_WORK - 1,), "tiny"), ((TINY_WORK,), "flat"), ((8, TINY_WORK // 8 - 1), "tiny")):
+        x = leaf(*extents)
+        assert schedules(compiled([g.add(x, x)], **DEFAULTS)) == [kind]
+    assert schedules(compiled([g.add(leaf(4), leaf(4))])) == ["flat"]  # where threads are forced
+
+
+def test_tiny_kernels_have_no_lanes() -> None:
+    x, index = leaf(4, 5), leaf(6, dtype=g.dt.int64)
+    outputs = [g.softmax(x), g.node(Op.GATHER, (x, index), (0,)), g.node(Op.SCAN, (x,), 1)]
+    outputs.append(g.node(Op.SCATTER, (leaf(6, 5), index), ((0,), (4, 5))))
+    program = compiled(outputs, **DEFAULTS)
+    assert inputs_of(outputs) and all(call.loops.tiny for call in program.program.calls)
+    loops = [s for call in program.program.calls for s in statements(call.loops.phases) if isinstance(s, For)]
+    assert LANES not in {s.kind for s in loops}
