@@ -142,25 +142,25 @@ def test_site_is_the_users_line_and_rebuilding_keeps_it() -> None:
 
 def test_print_graph_golden() -> None:
     with graph.provenance(("/home/user/model.py", 3)):
-        x = graph.leaf(908, dt.float32, (11, 8))
-        labels = graph.leaf(909, dt.int64, (11,))
+        x = graph.leaf(908, dt.float32, (1103, 8))
+        labels = graph.leaf(909, dt.int64, (1103,))
         y = g.where(node(Op.LT, (g.like(0.375, x), x)), node(Op.SIN, (x,), 1), graph.cast(graph.cast(x, dt.int32), dt.float32))
         out = g.pick(graph.reduce("add", graph.expand(y, ((1, 2),)), (1,)), labels)
     assert graph.print_graph([out, y], "forward") == (
         "forward\n"
         "  %0 = const(0.375)  float32[]  # model.py:3\n"
-        "  %1 = expand(%0, ((0, 11), (1, 8)))  float32[11,8]  # model.py:3\n"
-        "  %2 = input(908)  float32[11,8]  # model.py:3\n"
-        "  %3 = lt(%1, %2)  bool[11,8]  # model.py:3\n"
-        "  %4 = sin(%2, 1)  float32[11,8]  # model.py:3\n"
-        "  %5 = cast(%2, int32)  int32[11,8]  # model.py:3\n"
-        "  %6 = cast(%5, float32)  float32[11,8]  # model.py:3\n"
-        "  %7 = where(%3, %4, %6)  float32[11,8]  # model.py:3\n"
-        "  %8 = expand(%7, ((1, 2),))  float32[11,2,8]  # model.py:3\n"
-        "  %9 = reduce(%8, ('add', (1,)))  float32[11,8]  # model.py:3\n"
-        "  %10 = iota(11)  int64[11]  # model.py:3\n"
-        "  %11 = input(909)  int64[11]  # model.py:3\n"
-        "  %12 = gather(%9, %10, %11, (0, 1))  float32[11]  # model.py:3\n"
+        "  %1 = expand(%0, ((0, 1103), (1, 8)))  float32[1103,8]  # model.py:3\n"
+        "  %2 = input(908)  float32[1103,8]  # model.py:3\n"
+        "  %3 = lt(%1, %2)  bool[1103,8]  # model.py:3\n"
+        "  %4 = sin(%2, 1)  float32[1103,8]  # model.py:3\n"
+        "  %5 = cast(%2, int32)  int32[1103,8]  # model.py:3\n"
+        "  %6 = cast(%5, float32)  float32[1103,8]  # model.py:3\n"
+        "  %7 = where(%3, %4, %6)  float32[1103,8]  # model.py:3\n"
+        "  %8 = expand(%7, ((1, 2),))  float32[1103,2,8]  # model.py:3\n"
+        "  %9 = reduce(%8, ('add', (1,)))  float32[1103,8]  # model.py:3\n"
+        "  %10 = iota(1103)  int64[1103]  # model.py:3\n"
+        "  %11 = input(909)  int64[1103]  # model.py:3\n"
+        "  %12 = gather(%9, %10, %11, (0, 1))  float32[1103]  # model.py:3\n"
         "  return %12, %7\n"
     )
 
