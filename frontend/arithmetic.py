@@ -41,14 +41,15 @@ def mul(a: Operand, b: Operand) -> Node:
     return node(Op.AND if x.dtype is dt.bool_ else Op.MUL, (x, y))
 
 
-def _floats(name: str, a: Operand, b: Operand) -> list[Node]:
+def float_pair(name: str, a: Operand, b: Operand) -> list[Node]:
+    """Two operands of one float dtype and one shape; integers become float32."""
     dtype = common_dtype(name, (a, b))
     return together(name, (a, b), dtype if dtype.is_float else default_float)
 
 
 def div(a: Operand, b: Operand) -> Node:
     """a / b, a float; float32 for integers."""
-    x, y = _floats("divide", a, b)
+    x, y = float_pair("divide", a, b)
     return node(Op.DIV, (x, y))
 
 
@@ -91,13 +92,13 @@ def as_float(x: Node) -> Node:
     return x if x.dtype.is_float else to_dtype(x, default_float)
 
 
-def float_op(op: Op, doc: str, arg: Any = None) -> Callable[[Node], Node]:
+def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Node], Node]:
     """A function of one float: the op, after a cast of what is not a float."""
 
     def function(x: Node) -> Node:
         return node(op, (as_float(x),), arg)
 
-    function.__name__ = op.value
+    function.__name__ = name or op.value
     function.__doc__ = f"{doc}; float32 for integers."
     return function
 

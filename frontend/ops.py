@@ -55,6 +55,9 @@ equal, not_equal, less, less_equal, greater, greater_equal = (general(f) for f i
 exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
 tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
 softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
+asin, acos, atan, asinh, acosh, atanh = (_of_tensor(f) for f in (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
+sinh, cosh = _of_tensor(tr.sinh), _of_tensor(tr.cosh)
+atan2, hypot, logaddexp = general(tr.atan2), general(tr.hypot), general(tr.logaddexp)
 exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
 abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
 round, trunc = _of_tensor(ew.round_), _of_tensor(ew.trunc)
@@ -100,6 +103,8 @@ def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal
 __all__ = [
     "Tensor",
     "abs",
+    "acos",
+    "acosh",
     "add",
     "all",
     "allclose",
@@ -108,11 +113,17 @@ __all__ = [
     "argmax",
     "argmin",
     "asarray",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "broadcast_to",
     "ceil",
     "clip",
     "concat",
     "cos",
+    "cosh",
     "cumsum",
     "divide",
     "empty",
@@ -134,6 +145,7 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "hypot",
     "isfinite",
     "isinf",
     "isnan",
@@ -146,6 +158,7 @@ __all__ = [
     "log2",
     "log10",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -186,6 +199,7 @@ __all__ = [
     "sign",
     "silu",
     "sin",
+    "sinh",
     "softmax",
     "softplus",
     "split",

@@ -5,84 +5,74 @@ Values and special cases are those of the Array API standard; the ops' derivativ
 
 from __future__ import annotations
 
-from math import inf
-
 from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
+from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
+from .bits import bit_and
 from .broadcast import Operand, Scalar, common_dtype, full_like, to_dtype, together
-from .elementwise import (
-    add,
-    as_float,
-    bit_and,
-    detach,
-    div,
-    float_op,
-    gt,
-    integers_for_bool,
-    lt,
-    mul,
-    ne,
-    sqrt_,
-    sub,
-    where,
-)
+from .comparison import eq, isinf, lt, ne, where
 
 exp = float_op(Op.EXP, "e ** x")
+exp2 = float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2")
+expm1 = float_op(Op.EXPM1, "exp(x) - 1, accurate for small x")
 log = float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below")
-sin = float_op(Op.SIN, "Sine of radians", 0)
-cos = float_op(Op.SIN, "Cosine of radians", 1)
+log2 = float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2")
+log10 = float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10")
+log1p = float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below")
+sin = float_op(Op.SIN, "Sine of radians: NaN for infinities", 0)
+cos = float_op(Op.SIN, "Cosine of radians: NaN for infinities", 1, "cos")
+tan = float_op(Op.TAN, "Tangent of radians: NaN for infinities")
+asin = float_op(Op.ASIN, "Inverse sine in [-pi/2, pi/2]: NaN outside [-1, 1]")
+acos = float_op(Op.ACOS, "Inverse cosine in [0, pi]: NaN outside [-1, 1]")
+atan = float_op(Op.ATAN, "Inverse tangent in [-pi/2, pi/2]")
+sinh = float_op(Op.SINH, "Hyperbolic sine")
+cosh = float_op(Op.COSH, "Hyperbolic cosine")
 tanh = float_op(Op.TANH, "Hyperbolic tangent")
+asinh = float_op(Op.ASINH, "Inverse hyperbolic sine")
+acosh = float_op(Op.ACOSH, "Inverse hyperbolic cosine: NaN below 1")
+atanh = float_op(Op.ATANH, "Inverse hyperbolic tangent: infinite at -1 and 1, NaN outside")
 erf = float_op(Op.ERF, "Error function")
 
 
-def tan(x: Node) -> Node:
-    """Tangent of radians."""
-    return div(sin(x), cos(x))
+# ---------------------------------------------------------------- of two operands
 
 
-def exp2(x: Node) -> Node:
-    """2 ** x."""
-    return power(2.0, as_float(x))
+def atan2(y: Operand, x: Operand) -> Node:
+    """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and infinities. float32 for integers."""
+    return node(Op.ATAN2, float_pair("atan2", y, x))
 
 
-def log2(x: Node) -> Node:
-    """Logarithm to the base 2."""
-    return mul(log(x), 1.4426950408889634)
+def hypot(a: Operand, b: Operand) -> Node:
+    """sqrt(a * a + b * b) without overflow; inf if one of them is infinite, even if the other is NaN. float32 for integers."""
+    return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
-def log10(x: Node) -> Node:
-    """Logarithm to the base 10."""
-    return mul(log(x), 0.4342944819032518)
+def logaddexp(a: Operand, b: Operand) -> Node:
+    """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). float32 for integers.
 
-
-def log1p(x: Node) -> Node:
-    """log(1 + x), accurate for small x: the rounding error of 1 + x is put back to first order."""
-    x = as_float(x)
-    u = add(1.0, x)
-    lost = div(sub(x, sub(u, 1.0)), u)
-    regular = node(Op.AND, (gt(u, 0.0), lt(u, inf)))
-    return add(log(u), detach(where(regular, lost, 0.0)))
-
-
-def expm1(x: Node) -> Node:
-    """exp(x) - 1, accurate for small x: there 2t / (1 - t) with t = tanh(x/2)."""
-    x = as_float(x)
-    small = node(Op.AND, (lt(x, 0.5), gt(x, -0.5)))
-    t = tanh(mul(where(small, x, 0.0), 0.5))
-    return where(small, div(mul(t, 2.0), sub(1.0, t)), sub(exp(x), 1.0))
+    Like every sum it loses relative accuracy where the two parts cancel.
+    """
+    x, y = float_pair("logaddexp", a, b)
+    y_greater = lt(x, y)
+    greater = where(y_greater, y, x)  # one branch for ties, in both, so that derivatives of any order are right there
+    gap = where(y_greater, sub(x, y), sub(y, x))
+    same_infinity = node(Op.AND, (eq(x, y), isinf(x)))
+    return add(greater, log1p(exp(where(same_infinity, 0.0, gap))))
 
 
 # ---------------------------------------------------------------- powers
 
 
 def power(a: Operand, b: Operand) -> Node:
-    """a ** b. Small whole exponents are products, 0.5 is a square root; integers wrap.
+    """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is exp2; integers wrap.
 
     Raises ValueError for an integer to a negative Python integer; a negative element of an integer exponent gives 0.
     """
     dtype = common_dtype("power", (a, b))
     if isinstance(a, Node) and not isinstance(b, Node) and (dtype.is_float or isinstance(b, int)):
         return _scalar_power(to_dtype(a, dt.int64 if dtype.kind == "b" else dtype), b)
+    if isinstance(b, Node) and not isinstance(a, Node) and a == 2 and dtype.is_float:
+        return exp2(to_dtype(b, dtype))
     x, y = together("power", (a, b), dtype)
     return node(Op.POW, (x, y)) if dtype.is_float else _integer_power(*integers_for_bool(x, y))
 
@@ -96,8 +86,6 @@ def _scalar_power(x: Node, exponent: Scalar) -> Node:
         return _product_power(x, int(exponent))
     if exponent == -1:
         return div(1.0, x)
-    if exponent == 0.5:
-        return sqrt_(x)
     return node(Op.POW, (x, full_like(x, exponent)))
 
 

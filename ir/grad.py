@@ -218,6 +218,8 @@ def _pow_base(n: Node, g: Node) -> Node:
             return g
         case 2.0:
             return _mul(g, _add(a, a))
+        case 0.5:
+            return _div(_mul(g, _like(0.5, g)), n)
     slope = _mul(b, _pow(a, _sub(b, _like(1, b))))
     if constant_of(b) is None:
         slope = _where(_eq(b, zeros_like(b)), zeros_like(b), slope)

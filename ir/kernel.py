@@ -12,6 +12,7 @@ from math import prod
 
 from .graph import ELEMENTWISE, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
+from .rewrite import constant_of
 from .views import push
 
 COST = {  # rough operations an element, relative to an add
@@ -22,8 +23,13 @@ COST = {  # rough operations an element, relative to an add
 }  # fmt: skip
 
 
+CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
+
+
 def cost(n: Node) -> int:
     """Operations an element of this Node takes, relative to an add."""
+    if n.op is Op.POW and constant_of(n.src[1]) in CHEAP_EXPONENTS:
+        return COST[Op.SQRT] + COST[Op.DIV]
     return COST.get(n.op, 1)
 
 

@@ -211,7 +211,7 @@ def choice(b: Builder) -> Built:
 
 def transcendental(b: Builder) -> Built:
     x = b.float()
-    match b.choose(9):
+    match b.choose(11):
         case 0:
             half = b.apply(Op.MUL, x, b.constant(0.5, x))
             return b.apply(Op.EXP, half, arg=b.one_of((None, 2)))
@@ -226,6 +226,11 @@ def transcendental(b: Builder) -> Built:
         case 6:
             return b.apply(Op.LOG1P, b.positive(x))
         case 7:
+            inside = b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x))
+            return b.apply(b.one_of((Op.ASIN, Op.ACOS, Op.ATANH, Op.TAN)), inside)
+        case 8:
+            return b.apply(Op.ACOSH, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
+        case 9:
             return b.apply(b.one_of((Op.ATAN2, Op.HYPOT)), x, b.positive(b.partner(x)))
     return b.apply(Op.POW, b.positive(x), b.constant(b.one_of((2, 0.5, -1.5)), x))
 

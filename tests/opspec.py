@@ -16,8 +16,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Spec:
-    """One input. Domains: any, positive, unit (-1, 1), inside (away from +-1), above (1), small (-4, 4), away (from 0), spread (distinct), zeros (some 0),
-    bool, whole (any integer), shift (0 .. bits + 2), index (below `extent`)."""
+    """One input. Domains: any, positive, unit (-1, 1), inside (away from +-1), above (1), small (-4, 4), away (from 0),
+    spread (distinct), zeros (some 0), bool, whole (any integer), shift (0 .. bits + 2), index (below `extent`)."""
 
     shape: tuple[int, ...]
     dtype: DType
