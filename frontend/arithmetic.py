@@ -13,7 +13,6 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
-from .comparison import eq, lt, where
 
 
 def no_bool(name: str, x: Node) -> None:
@@ -56,24 +55,6 @@ def div(a: Operand, b: Operand) -> Node:
 def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
     """Two bools as int8; others stay."""
     return (to_dtype(x, dt.int8), to_dtype(y, dt.int8)) if x.dtype.kind == "b" else (x, y)
-
-
-def mod(a: Operand, b: Operand) -> Node:
-    """a % b with the sign of b; x % 0 is 0 for integers."""
-    x, y = integers_for_bool(*pair("remainder", a, b))
-    return node(Op.MOD, (x, y))
-
-
-def floordiv(a: Operand, b: Operand) -> Node:
-    """a // b, rounded down; x // 0 is 0 for integers."""
-    x, y = integers_for_bool(*pair("floor_divide", a, b))
-    if not x.dtype.is_float:
-        return node(Op.IDIV, (x, y))
-    # as NumPy: (a - a % b) / b is nearly whole; round it to the nearest
-    quotient = div(sub(x, mod(x, y)), y)
-    down = node(Op.FLOOR, (quotient,))
-    nearest = where(lt(0.5, sub(quotient, down)), add(down, 1.0), down)
-    return where(eq(y, 0.0), div(x, y), nearest)
 
 
 def neg(x: Node) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import errors
+from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .broadcast import Operand, full_like, pair
 
@@ -47,3 +48,18 @@ def invert(x: Node) -> Node:
     if x.dtype.is_float:
         raise errors.DTypeError(f"invert: defined for bool and integers, not for {x.dtype.name}")
     return node(Op.XOR, (x, full_like(x, True if x.dtype.kind == "b" else (1 << x.dtype.bits) - 1)))
+
+
+# ---------------------------------------------------------------- floats as integers
+
+
+def as_bits(x: Node) -> Node:
+    """The bits of a float, as a signed integer of its width: negative where the sign bit is set."""
+    return node(Op.BITCAST, (x,), dt.BY_NAME[f"int{x.dtype.bits}"])
+
+
+def signbit(x: Node) -> Node:
+    """Is the sign bit set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
+    if x.dtype.is_float:
+        x = as_bits(x)
+    return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))

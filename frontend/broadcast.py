@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -71,6 +70,9 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
         if isinstance(x, Node):
             found = x.dtype if found is None else promote(found, x.dtype)
     weak = [x for x in operands if not isinstance(x, Node)]
+    for x in weak:
+        if type(x) not in WEAK:
+            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {x!r:.40}")
     if found is None:
         kinds = {type(x) for x in weak}
         return default_float if float in kinds else default_int if int in kinds else dt.bool_
@@ -79,14 +81,26 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     return found
 
 
+def bounds(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest integer of an integer dtype."""
+    below = 1 << (dtype.bits - 1)
+    return (-below, below - 1) if dtype.kind == "i" else (0, 2 * below - 1)
+
+
 def number(name: str, value: Scalar, dtype: DType) -> Node:
-    """A constant of this dtype. Raises OverflowError where an integer does not fit, as NumPy does."""
+    """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as NumPy does."""
     if dtype.is_int:
-        low = -(1 << (dtype.bits - 1)) if dtype.kind == "i" else 0
-        high = (1 << (dtype.bits - (dtype.kind == "i"))) - 1
-        if not (isfinite(value) and low <= value <= high):
-            raise errors.OverflowError(f"{name}: Python integer {value} out of bounds for {dtype.name}")
-    return const(value, dtype)
+        low, high = bounds(dtype)
+        if not low <= value <= high:
+            raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}")
+    try:
+        return const(value, dtype)
+    except OverflowError:
+        raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}") from None
+
+
+def _shown(value: Scalar) -> str:
+    return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
 
 
 def as_node(name: str, x: Operand, dtype: DType) -> Node:
@@ -160,12 +174,15 @@ def together(name: str, operands: Sequence[Operand], dtype: DType | None = None)
     return [n if n.shape == shape else broadcast_to(n, shape) for n in nodes]
 
 
+_EXACT = 1 << 53
+
+
 def pair(name: str, a: Operand, b: Operand) -> list[Node]:
     """Two operands of one dtype and one shape; the usual cases first, because every binary operator comes by here."""
     if isinstance(a, Node):
         if isinstance(b, Node):
             if a.dtype is b.dtype and a.shape == b.shape:
                 return [a, b]
-        elif a.dtype.is_float:
+        elif a.dtype.is_float and (type(b) is float or (type(b) is int and -_EXACT <= b <= _EXACT)):
             return [a, full_like(a, b)]
     return together(name, (a, b))

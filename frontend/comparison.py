@@ -7,26 +7,107 @@ from __future__ import annotations
 
 from math import inf
 
+import numpy as np
+
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, node
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, const, node
 from .bits import invert
-from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, full_like, pair, to_dtype, together
+from .broadcast import (
+    Operand,
+    Scalar,
+    as_node,
+    bounds,
+    broadcast_shape,
+    broadcast_to,
+    common_dtype,
+    full_like,
+    pair,
+    promote,
+    to_dtype,
+    together,
+)
+
+# ---------------------------------------------------------------- order
+
+
+def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
+    """Two operands of one shape, and of dtypes in which their order is that of their values.
+
+    A signed integer and a uint64 stay what they are; a wide integer and a float meet in float64, as in NumPy; a Python
+    integer that a dtype cannot hold becomes an infinity.
+    """
+    if isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype and a.shape == b.shape:
+        return [a, b]
+    if not isinstance(a, Node) or not isinstance(b, Node):
+        a, b = _of_number(name, a, b)
+    elif {a.dtype.kind, b.dtype.kind} != {"i", "u"} or dt.uint64 not in (a.dtype, b.dtype):
+        dtype = _meeting(a.dtype, b.dtype)
+        a, b = to_dtype(a, dtype), to_dtype(b, dtype)
+    shape = broadcast_shape(name, [a.shape, b.shape])
+    return [broadcast_to(a, shape), broadcast_to(b, shape)]
+
+
+def _meeting(a: DType, b: DType) -> DType:
+    whole, found = a if a.is_int else b, promote(a, b)
+    return dt.float64 if found.is_float and whole.is_int and whole.bits > 16 else found
+
+
+def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
+    """Nodes of two operands, not both Nodes."""
+    dtype = common_dtype(name, (a, b))
+    for x, value in ((a, b), (b, a)):
+        if isinstance(x, Node) and isinstance(value, float):
+            dtype = _meeting(x.dtype, dtype)
+        elif isinstance(x, Node) and isinstance(value, int) and not _holds(dtype, value):
+            dtype, beyond = (dtype if dtype.is_float else dt.float32), inf if value > 0 else -inf
+            return (to_dtype(x, dtype), const(beyond, dtype)) if x is a else (const(beyond, dtype), to_dtype(x, dtype))
+    return as_node(name, a, dtype), as_node(name, b, dtype)
+
+
+def _holds(dtype: DType, value: int) -> bool:
+    """Is a Python integer within the range of a dtype?"""
+    low, high = (-(1 << 1023), 1 << 1023) if dtype.is_float else bounds(dtype)
+    return low <= value <= high
+
+
+def _less(x: Node, y: Node) -> Node:
+    if x.dtype is y.dtype:
+        return node(Op.LT, (x, y))
+    if x.dtype.kind == "i":  # y is a uint64
+        return node(Op.OR, (_is_negative(x), node(Op.LT, (to_dtype(x, dt.uint64), y))))
+    return node(Op.AND, (logical_not(_is_negative(y)), node(Op.LT, (x, to_dtype(y, dt.uint64)))))
+
+
+def _less_equal(x: Node, y: Node) -> Node:
+    if x.dtype.is_float:
+        return node(Op.OR, (node(Op.LT, (x, y)), node(Op.EQ, (x, y))))
+    return logical_not(_less(y, x))
+
+
+def _is_negative(x: Node) -> Node:
+    return node(Op.LT, (x, full_like(x, 0)))
 
 
 def lt(a: Operand, b: Operand) -> Node:
     """a < b."""
-    return node(Op.LT, pair("less", a, b))
+    return _less(*_comparable("less", a, b))
 
 
 def gt(a: Operand, b: Operand) -> Node:
     """a > b."""
-    x, y = pair("greater", a, b)
-    return node(Op.LT, (y, x))
+    x, y = _comparable("greater", a, b)
+    return _less(y, x)
 
 
 def eq(a: Operand, b: Operand) -> Node:
     """a == b."""
-    return node(Op.EQ, pair("equal", a, b))
+    x, y = _comparable("equal", a, b)
+    if x.dtype is y.dtype:
+        return node(Op.EQ, (x, y))
+    signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
+    same_bits = node(Op.EQ, (to_dtype(signed, dt.uint64), unsigned))
+    return node(Op.AND, (logical_not(_is_negative(signed)), same_bits))
 
 
 def ne(a: Operand, b: Operand) -> Node:
@@ -36,16 +117,16 @@ def ne(a: Operand, b: Operand) -> Node:
 
 def le(a: Operand, b: Operand) -> Node:
     """a <= b."""
-    x, y = pair("less_equal", a, b)
-    if x.dtype.is_float:
-        return node(Op.OR, (node(Op.LT, (x, y)), node(Op.EQ, (x, y))))
-    return logical_not(node(Op.LT, (y, x)))
+    return _less_equal(*_comparable("less_equal", a, b))
 
 
 def ge(a: Operand, b: Operand) -> Node:
     """a >= b."""
-    x, y = pair("greater_equal", a, b)
-    return le(y, x)
+    x, y = _comparable("greater_equal", a, b)
+    return _less_equal(y, x)
+
+
+# ---------------------------------------------------------------- logic
 
 
 def logical_not(x: Node) -> Node:
@@ -61,6 +142,11 @@ def logical_and(a: Operand, b: Operand) -> Node:
 def logical_or(a: Operand, b: Operand) -> Node:
     """Is one of them not 0."""
     return node(Op.OR, together("logical_or", [_truth(a), _truth(b)]))
+
+
+def logical_xor(a: Operand, b: Operand) -> Node:
+    """Is exactly one of them not 0."""
+    return node(Op.XOR, together("logical_xor", [_truth(a), _truth(b)]))
 
 
 def _truth(x: Operand) -> Operand:
@@ -84,6 +170,9 @@ def isfinite(x: Node) -> Node:
     if not x.dtype.is_float:
         return eq(x, x)
     return node(Op.AND, (lt(x, inf), gt(x, -inf)))
+
+
+# ---------------------------------------------------------------- choice and limits
 
 
 def where(condition: Operand, a: Operand, b: Operand) -> Node:
@@ -114,8 +203,59 @@ def reversed_order(x: Node) -> Node:
     return node(Op.NEG, (x,)) if x.dtype.is_float else invert(x)
 
 
-def clip(x: Node, min: Operand | None = None, max: Operand | None = None) -> Node:
-    """x limited to [min, max]; the gradient is 1 on the bounds."""
-    if min is not None:
-        x = where(lt(x, min), min, x)
-    return x if max is None else where(gt(x, max), max, x)
+def fmax(a: Operand, b: Operand) -> Node:
+    """The greater one, the other one where one is NaN."""
+    x, y = pair("fmax", a, b)
+    return where(isnan(y), x, where(isnan(x), y, maximum(x, y)))
+
+
+def fmin(a: Operand, b: Operand) -> Node:
+    """The smaller one, the other one where one is NaN."""
+    x, y = pair("fmin", a, b)
+    return where(isnan(y), x, where(isnan(x), y, minimum(x, y)))
+
+
+def clip(x: Node, /, min: Operand | None = None, max: Operand | None = None) -> Node:
+    """x limited to [min, max], max where they cross; NaN where one is NaN; the gradient is 1 on the bounds.
+
+    The dtype is x's (a float if x is an integer and a bound a float). A Python integer beyond all values of an integer x
+    limits nothing, or raises OverflowError where it would be the result.
+    """
+    given = [bound for bound in (min, max) if bound is not None]
+    if not x.dtype.is_float:
+        dtype = common_dtype("clip", (x, *given))
+        x = to_dtype(x, dtype) if dtype.is_float else x
+    if min is not None and not _is_idle(x.dtype, min, 0):
+        x = where(_passes(lt(x, min), min), _bound(x, min), x)
+    if max is not None and not _is_idle(x.dtype, max, 1):
+        x = where(_passes(gt(x, max), max), _bound(x, max), x)
+    return x
+
+
+def _is_idle(dtype: DType, bound: Operand, side: int) -> bool:
+    """Is a Python integer beyond all values of an integer dtype, so that it limits nothing?"""
+    if not dtype.is_int or isinstance(bound, Node):
+        return False
+    extreme = bounds(dtype)[side]
+    return bound <= extreme if side == 0 else bound >= extreme
+
+
+def _passes(beyond: Node, bound: Operand) -> Node:
+    """`beyond`, and also where the bound is NaN."""
+    if isinstance(bound, Node):
+        return logical_or(beyond, isnan(bound)) if bound.dtype.is_float else beyond
+    return logical_or(beyond, True) if bound != bound else beyond
+
+
+def _bound(x: Node, bound: Operand) -> Node:
+    return as_node("clip", bound, x.dtype)
+
+
+def nan_to_num(x: Node, /, nan: Scalar = 0.0, posinf: Scalar | None = None, neginf: Scalar | None = None) -> Node:
+    """x with other numbers for NaN and the infinities: unless given, the greatest and the least finite number of its dtype."""
+    if not x.dtype.is_float:
+        return x
+    most = float(np.finfo(x.dtype.numpy).max)
+    x = where(eq(x, inf), most if posinf is None else posinf, x)
+    x = where(eq(x, -inf), -most if neginf is None else neginf, x)
+    return where(isnan(x), nan, x)

@@ -1,4 +1,4 @@
-"""The elementwise functions under one name, by theme: arithmetic, comparison, bits, rounding, signs; and values as they are.
+"""The elementwise functions under one name, by theme; and values as they are.
 
 In: Nodes and Python numbers. Out: a Node. Every function is a composite of the closed op set.
 """
@@ -13,9 +13,7 @@ from .arithmetic import (
     as_float,
     div,
     float_op,
-    floordiv,
     integers_for_bool,
-    mod,
     mul,
     neg,
     positive,
@@ -25,11 +23,14 @@ from .arithmetic import (
     square,
     sub,
 )
-from .bits import bit_and, bit_or, bit_xor, invert, shift_left, shift_right
+from .bits import bit_and, bit_or, bit_xor, invert, shift_left, shift_right, signbit
 from .broadcast import Scalar, number, to_dtype
+from .closeness import isclose
 from .comparison import (
     clip,
     eq,
+    fmax,
+    fmin,
     ge,
     gt,
     isfinite,
@@ -39,15 +40,18 @@ from .comparison import (
     logical_and,
     logical_not,
     logical_or,
+    logical_xor,
     lt,
     maximum,
     minimum,
+    nan_to_num,
     ne,
     reversed_order,
     where,
 )
+from .division import floordiv, fmod, mod
 from .rounding import ceil, floor, round_, trunc
-from .signs import absolute, sign
+from .signs import absolute, conj, copysign, imag, nextafter, real, sign
 
 
 def detach(x: Node) -> Node:

@@ -21,7 +21,7 @@ from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
-from .tensor import Tensor, general, unary, where, wrap
+from .tensor import Tensor, general, unary, wrap
 
 
 def _of_tensor(function: Callable[..., Any]) -> Callable[..., Tensor]:
@@ -46,11 +46,30 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
-add, subtract, multiply, divide = general(ew.add), general(ew.sub), general(ew.mul), general(ew.div)
-remainder, floor_divide, pow = general(ew.mod), general(ew.floordiv), general(tr.power)
-maximum, minimum, clip = general(ew.maximum), general(ew.minimum), general(ew.clip)
-logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
-equal, not_equal, less, less_equal, greater, greater_equal = (general(f) for f in (ew.eq, ew.ne, ew.lt, ew.le, ew.gt, ew.ge))
+def _without_lists(x: Any) -> Any:
+    return tensor(x) if isinstance(x, (list, tuple)) else x
+
+
+def _of_operands(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function any of whose arguments may be a Tensor, an array, a number or a (nested) list of numbers."""
+    method = general(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        return method(*map(_without_lists, args), **{k: _without_lists(v) for k, v in kwargs.items()})
+
+    return call
+
+
+add, subtract, multiply, divide = (_of_operands(f) for f in (ew.add, ew.sub, ew.mul, ew.div))
+remainder, floor_divide, fmod, pow = (_of_operands(f) for f in (ew.mod, ew.floordiv, ew.fmod, tr.power))
+maximum, minimum, fmax, fmin = (_of_operands(f) for f in (ew.maximum, ew.minimum, ew.fmax, ew.fmin))
+copysign, nextafter, clip, isclose = (_of_operands(f) for f in (ew.copysign, ew.nextafter, ew.clip, ew.isclose))
+logical_and, logical_or, logical_xor = (_of_operands(f) for f in (ew.logical_and, ew.logical_or, ew.logical_xor))
+bitwise_and, bitwise_or, bitwise_xor = (_of_operands(f) for f in (ew.bit_and, ew.bit_or, ew.bit_xor))
+bitwise_left_shift, bitwise_right_shift, where = (_of_operands(f) for f in (ew.shift_left, ew.shift_right, ew.where))
+equal, not_equal, less, less_equal = (_of_operands(f) for f in (ew.eq, ew.ne, ew.lt, ew.le))
+greater, greater_equal, matmul = _of_operands(ew.gt), _of_operands(ew.ge), _of_operands(contract.matmul)
 
 exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
 tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
@@ -60,6 +79,8 @@ sinh, cosh = _of_tensor(tr.sinh), _of_tensor(tr.cosh)
 atan2, hypot, logaddexp = general(tr.atan2), general(tr.hypot), general(tr.logaddexp)
 exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
 abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
+absolute, negative, positive, bitwise_invert = abs, neg, _of_tensor(ew.positive), _of_tensor(ew.invert)
+signbit, nan_to_num, real, imag, conj = (_of_tensor(f) for f in (ew.signbit, ew.nan_to_num, ew.real, ew.imag, ew.conj))
 round, trunc = _of_tensor(ew.round_), _of_tensor(ew.trunc)
 isnan, isinf, isfinite, logical_not = (_of_tensor(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
 
@@ -103,6 +124,7 @@ def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal
 __all__ = [
     "Tensor",
     "abs",
+    "absolute",
     "acos",
     "acosh",
     "add",
@@ -118,10 +140,18 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "broadcast_to",
     "ceil",
     "clip",
     "concat",
+    "conj",
+    "copysign",
     "cos",
     "cosh",
     "cumsum",
@@ -138,6 +168,9 @@ __all__ = [
     "flip",
     "floor",
     "floor_divide",
+    "fmax",
+    "fmin",
+    "fmod",
     "from_numpy",
     "full",
     "full_like",
@@ -146,6 +179,8 @@ __all__ = [
     "greater",
     "greater_equal",
     "hypot",
+    "imag",
+    "isclose",
     "isfinite",
     "isinf",
     "isnan",
@@ -162,6 +197,7 @@ __all__ = [
     "logical_and",
     "logical_not",
     "logical_or",
+    "logical_xor",
     "logsumexp",
     "lowest",
     "manual_seed",
@@ -174,18 +210,23 @@ __all__ = [
     "minimum",
     "moveaxis",
     "multiply",
+    "nan_to_num",
     "neg",
+    "negative",
+    "nextafter",
     "normal",
     "not_equal",
     "ones",
     "ones_like",
     "pad",
     "permute",
+    "positive",
     "pow",
     "prod",
     "rand",
     "randint",
     "randn",
+    "real",
     "realize",
     "reciprocal",
     "relu",
@@ -197,6 +238,7 @@ __all__ = [
     "scatter_add",
     "sigmoid",
     "sign",
+    "signbit",
     "silu",
     "sin",
     "sinh",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..ir.graph import Node, Op, node
-from .arithmetic import add, mul, neg, sub
-from .comparison import eq, gt, lt, ne, where
+from .arguments import as_int
+from .arithmetic import add, div, mul, neg, sub
+from .broadcast import bounds, full_like
+from .comparison import eq, gt, isfinite, lt, ne, where
 
 
 def floor(x: Node) -> Node:
@@ -22,13 +26,39 @@ def trunc(x: Node) -> Node:
     return where(lt(x, 0.0), ceil(x), floor(x)) if x.dtype.is_float else x
 
 
-def round_(x: Node) -> Node:
-    """The nearest whole number, halves to even; integers stay."""
+def round_(x: Node, /, decimals: int = 0) -> Node:
+    """The nearest number with so many decimals (tens, hundreds, .. if negative), halves to even; as NumPy, by scaling."""
+    decimals = as_int("round", "decimals", decimals)
     if not x.dtype.is_float:
-        return x
+        return _whole_tens(x, -decimals) if decimals < 0 and x.dtype.is_int else x
+    if not decimals:
+        return _nearest(x)
+    most = float(np.finfo(x.dtype.numpy).max)
+    scale = 10 ** abs(decimals)
+    if scale > most:  # x has fewer decimals than that, or none of its digits is left
+        return x if decimals > 0 else where(isfinite(x), mul(x, 0.0), x)
+    if decimals < 0:
+        return mul(_nearest(div(x, float(scale))), float(scale))
+    scaled = mul(x, float(scale))
+    return where(isfinite(scaled), div(_nearest(scaled), float(scale)), x)
+
+
+def _nearest(x: Node) -> Node:
+    """The nearest whole number, halves to even."""
     down = floor(x)
     rest = sub(x, down)
     is_odd = ne(mul(floor(mul(down, 0.5)), 2.0), down)
     up = node(Op.OR, (gt(rest, 0.5), node(Op.AND, (eq(rest, 0.5), is_odd))))
     nearest = where(up, add(down, 1.0), down)
     return where(eq(nearest, 0.0), mul(x, 0.0), nearest)  # x * 0 keeps the sign of a zero
+
+
+def _whole_tens(x: Node, zeros: int) -> Node:
+    """The nearest multiple of 10**zeros, halves to even; 0 if the dtype has not even that power of ten."""
+    unit = 10**zeros
+    if unit > bounds(x.dtype)[1]:
+        return full_like(x, 0)
+    down, rest = node(Op.IDIV, (x, full_like(x, unit))), node(Op.MOD, (x, full_like(x, unit)))
+    is_odd = ne(node(Op.AND, (down, full_like(x, 1))), 0)
+    up = node(Op.OR, (gt(rest, unit // 2), node(Op.AND, (eq(rest, unit // 2), is_odd))))
+    return mul(where(up, add(down, 1), down), unit)

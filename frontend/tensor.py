@@ -22,6 +22,7 @@ from .tracking import Tracked
 
 Unary = Callable[..., Node]
 DEVICES = ("cpu",)
+KINDS = "buif"  # each takes the values of those before it in place
 
 
 def check_device(device: Any) -> None:
@@ -40,6 +41,8 @@ def as_operand(x: Any) -> Any:
         return const(x.item(), as_dtype(x.dtype))
     if isinstance(x, np.ndarray):
         return storage.leaf(storage.from_array(x, as_dtype(x.dtype), copy=True))
+    if isinstance(x, (int, float)):  # an enumeration's member, say
+        return int(x) if isinstance(x, int) else float(x)
     return NotImplemented
 
 
@@ -68,6 +71,19 @@ def binary(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
     return method
 
 
+def equality(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+    """== or !=, which leaves what has no dtype here to Python: such a thing is not equal."""
+    method = binary(function)
+
+    @wraps(function)
+    def compare(self: Tensor, other: Any) -> Tensor:
+        if isinstance(other, (np.ndarray, np.generic)) and dt.from_numpy(other.dtype) is None:
+            return NotImplemented
+        return method(self, other)
+
+    return compare
+
+
 def reflected(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
     """The operator with its operands the other way round."""
     return binary(wraps(function)(lambda a, b: function(b, a)))
@@ -84,14 +100,20 @@ def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
 
 
 def in_place(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
-    """An operator that gives this Tensor a new value; expressions made from the old one keep it."""
+    """An operator that gives this Tensor a new value; expressions made from the old one keep it.
+
+    Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError for one of another shape.
+    """
 
     @wraps(function)
     def method(self: Tensor, other: Any) -> Tensor:
         operand = as_operand(other)
         if operand is NotImplemented:
             return NotImplemented
-        rebind(self, function(self.node, operand), isinstance(other, Tensor) and other._requires_grad)
+        n = function(self.node, operand)
+        if KINDS.index(n.dtype.kind) > KINDS.index(self.dtype.kind):
+            raise errors.DTypeError(f"an in-place operation gives {n.dtype.name}, which does not fit {self.dtype.name}")
+        rebind(self, n, isinstance(other, Tensor) and other._requires_grad)
         return self
 
     return method
@@ -119,7 +141,7 @@ def _unwrapped(x: Any, tracks: list[bool]) -> Any:
         return x.node
     if isinstance(x, (list, tuple)) and any(isinstance(i, (Tensor, np.ndarray, list, tuple)) for i in x):
         return tuple(_unwrapped(i, tracks) for i in x)
-    return as_operand(x) if isinstance(x, (np.ndarray, np.generic)) else x
+    return as_operand(x) if isinstance(x, (np.ndarray, np.generic, int, float)) else x
 
 
 def wrap(n: Node, requires_grad: bool = False) -> Tensor:
@@ -243,9 +265,9 @@ class Tensor(Tracked):
     __xor__, __rxor__, __ixor__ = binary(ew.bit_xor), reflected(ew.bit_xor), in_place(ew.bit_xor)
     __lshift__, __rlshift__, __ilshift__ = binary(ew.shift_left), reflected(ew.shift_left), in_place(ew.shift_left)
     __rshift__, __rrshift__, __irshift__ = binary(ew.shift_right), reflected(ew.shift_right), in_place(ew.shift_right)
-    __matmul__, __rmatmul__ = binary(contract.matmul), reflected(contract.matmul)
+    __matmul__, __rmatmul__, __imatmul__ = binary(contract.matmul), reflected(contract.matmul), in_place(contract.matmul)
     __lt__, __le__, __gt__, __ge__ = binary(ew.lt), binary(ew.le), binary(ew.gt), binary(ew.ge)
-    __eq__, __ne__ = binary(ew.eq), binary(ew.ne)  # type: ignore[assignment]
+    __eq__, __ne__ = equality(ew.eq), equality(ew.ne)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = unary(ew.neg), unary(ew.positive), unary(ew.absolute), unary(ew.invert)
 
     def __iter__(self) -> Iterator[Tensor]:
@@ -287,6 +309,10 @@ class Tensor(Tracked):
     abs, neg, sign, floor, ceil = (unary(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
     round, trunc = unary(ew.round_), unary(ew.trunc)
     isnan, isinf, isfinite, logical_not = (unary(f) for f in (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
+    signbit, nan_to_num, conj = unary(ew.signbit), unary(ew.nan_to_num), unary(ew.conj)
+    real, imag = property(unary(ew.real)), property(unary(ew.imag))
+    copysign, nextafter, fmod = general(ew.copysign), general(ew.nextafter), general(ew.fmod)
+    fmax, fmin, logical_xor, isclose = (general(f) for f in (ew.fmax, ew.fmin, ew.logical_xor, ew.isclose))
     maximum, minimum, pow, clip = general(ew.maximum), general(ew.minimum), general(tr.power), general(ew.clip)
     logical_and, logical_or, matmul = general(ew.logical_and), general(ew.logical_or), general(contract.matmul)
 
