@@ -93,7 +93,8 @@ def lower_checks(
     for site, (n, extent) in enumerate(checks, first_site):
         lane = Var("l", n.size)
         at = unravel(var(lane) if n.size > 1 else Index(), n.shape)
-        check = Check(ev.value(n, at), extent, site, row_major(at, n.shape))
+        value = load(stored[n].buf, stored[n].at(at)) if n in stored else ev.value(n, at)
+        check = Check(value, extent, site, row_major(at, n.shape))
         phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, check, tuning)]))
     buffers = tuple(p.buf for p in stored.values())
     loops = Loops("check_indices", buffers, (), phases, tuning.tiny)

@@ -1,24 +1,121 @@
-"""Where a mask holds. In: a bool Node. Out: the positions of its Trues; their number is a value, so this computes at once."""
+"""Values that decide shapes: where a mask holds, how often a number occurs. In: Nodes. Out: Nodes; most compute at once."""
 
 from __future__ import annotations
 
+from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, cast, node, reshape
-from . import realize
-from .elementwise import where
+from . import realize, reductions, storage
+from .broadcast import Operand, as_dtype, to_dtype
+from .elementwise import floordiv, invert, mod, reversed_order
+from .movement import part, stack
+from .reductions import Axes
+
+MOST_BINS = 1 << 40  # more are a mistake rather than a wish
+
+
+def computed(*nodes: Node) -> list[Node]:
+    """The values of the Nodes, in memory, from one program."""
+    from .tensor import wrap  # which imports the modules that index by masks
+
+    tensors = [wrap(n) for n in nodes]
+    realize.realize(*tensors)
+    return [storage.leaf(realize.value(t)) for t in tensors]
+
+
+def number(n: Node) -> int:
+    """The integer that a 0-d Node is."""
+    from .tensor import wrap
+
+    return int(wrap(n).item())
 
 
 def positions(mask: Node) -> Node:
     """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises the mask's pending values."""
-    from .tensor import wrap  # which imports the modules that index by masks
+    return positions_and(mask)[0]
 
-    if not mask.size:
-        return graph.full(0, dt.int64, (0,))
+
+def positions_and(mask: Node, *others: Node) -> list[Node]:
+    """The positions of the Trues, then other values, all in memory from one program.
+
+    A stable sort puts the Trues in front, in their order.
+    """
+    if mask.size < 2:
+        count, *kept = computed(cast(reshape(mask, (mask.size,)), dt.int64), *others)
+        return [graph.full(0, dt.int64, (number(reshape(count, ())) if mask.size else 0,)), *kept]
     flat = reshape(mask, (mask.size,))
-    before = node(Op.SCAN, (cast(flat, dt.int64),), 0)
-    count = wrap(graph.reduce("max", before, (0,)))
-    place, source = where(flat, node(Op.SUB, (before, graph.full(1, dt.int64, flat.shape))), 0), node(Op.IOTA, (), mask.size)
-    found = wrap(node(Op.SCATTER, (where(flat, source, 0), place), ((0,), flat.shape)))
-    realize.realize(found, count)
-    return node(Op.SLICE, (found.node,), ((0, int(count.item()), 1),))
+    order = node(Op.ARGSORT, (invert(flat),), (0, False))
+    found, count, *kept = computed(order, graph.reduce("add", cast(flat, dt.int64), (0,)), *others)
+    return [part(found, 0, 0, number(count)), *kept]
+
+
+def flatnonzero(x: Node) -> Node:
+    """int64 positions of the elements of the flattened x that are not 0 (NaN is not). Realises x."""
+    return positions(to_dtype(x, dt.bool_))
+
+
+def nonzero(x: Node) -> tuple[Node, ...]:
+    """For each axis the int64 indices of the elements that are not 0 (NaN is not), in row-major order. Realises x.
+
+    Raises ShapeError for a 0-d x.
+    """
+    if not x.ndim:
+        raise errors.ShapeError("nonzero: a 0-d tensor has no axis to index; compare it with 0 instead")
+    return _unravelled(flatnonzero(x), x.shape)
+
+
+def _unravelled(place: Node, shape: tuple[int, ...]) -> tuple[Node, ...]:
+    out = []
+    for extent in reversed(shape[1:]):
+        out.append(mod(place, max(extent, 1)))
+        place = floordiv(place, max(extent, 1))
+    return (place, *reversed(out))
+
+
+def argwhere(x: Node) -> Node:
+    """The int64 index of each element that is not 0, in row-major order: shape (how many, axes of x). Realises x."""
+    found = flatnonzero(x)
+    if not x.ndim:
+        return graph.full(0, dt.int64, (found.size, 0))
+    return stack(_unravelled(found, x.shape), 1)
+
+
+def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+    """How many elements are not 0 (NaN is not), int64; lazy."""
+    return reductions.sum(to_dtype(x, dt.bool_), axis, keepdims, dtype=as_dtype(int))
+
+
+def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Node:
+    """How often each of 0 .. max(x) occurs in a 1-d x of integers, as int64; or the sums of their weights. Realises x.
+
+    At least `minlength` results. Raises ShapeError unless x is 1-d and weights have its shape, DTypeError unless x is of
+    integers, IndexError for negative elements.
+    """
+    _check_bins(x, weights, minlength)
+    length = minlength.__index__()
+    if x.size:
+        highest = graph.reduce("max", x, (0,))
+        lowest = reversed_order(graph.reduce("max", reversed_order(x), (0,)))
+        low, high, x = computed(lowest, highest, x)
+        if number(low) < 0:
+            raise errors.IndexError(f"bincount: {number(low)} is negative, only 0 and above are counted")
+        length = max(length, number(high) + 1)
+    if length > MOST_BINS:
+        raise errors.ShapeError(f"bincount: {length} bins are too many")
+    values = graph.full(1, dt.int64, x.shape) if weights is None else weights
+    assert isinstance(values, Node)
+    return node(Op.SCATTER, (values, cast(x, dt.int64)), ((0,), (length,)))
+
+
+def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
+    if x.ndim != 1:
+        raise errors.ShapeError(f"bincount: x must be 1-d, not of shape {x.shape}")
+    if not x.dtype.is_int:
+        raise errors.DTypeError(f"bincount: x must be of integers, not {x.dtype.name}")
+    if weights is not None and not isinstance(weights, Node):
+        raise errors.DTypeError(f"bincount: weights must be a tensor, not {weights!r}")
+    if weights is not None and weights.shape != x.shape:
+        raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
+    if isinstance(minlength, bool) or not hasattr(minlength, "__index__") or minlength.__index__() < 0:
+        raise errors.ShapeError(f"bincount: minlength is an int of 0 or more, not {minlength!r}")

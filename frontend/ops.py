@@ -13,24 +13,38 @@ import numpy as np
 
 from ..ir.dtype import lowest
 from . import activations as act
-from . import contract, indexing, movement, reductions
+from . import contract, indexing, movement, reductions, sets, sorting
 from . import elementwise as ew
+from . import nonzero as nz
 from . import transcendental as tr
 from .asarray import asarray
+from .broadcast import WEAK
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
-from .tensor import Tensor, general, unary, wrap
+from .tensor import Tensor, general, several, unary, wrap
 
 
-def _of_tensor(function: Callable[..., Any]) -> Callable[..., Tensor]:
+def _of_tensor(function: Callable[..., Any], bind: Callable[..., Any] = unary) -> Callable[..., Any]:
     """A function whose first argument may be anything that makes a Tensor."""
-    method = unary(function)
+    method = bind(function)
 
     @wraps(function)
-    def call(x: Any, /, *args: Any, **kwargs: Any) -> Tensor:
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         return method(x if isinstance(x, Tensor) else tensor(x), *args, **kwargs)
+
+    return call
+
+
+def _of_two(function: Callable[..., Any]) -> Callable[..., Tensor]:
+    """A function whose first two arguments may be anything that makes a Tensor; Python numbers stay weak."""
+    method = general(function)
+
+    @wraps(function)
+    def call(a: Any, b: Any, /, *args: Any, **kwargs: Any) -> Tensor:
+        made = [x if isinstance(x, Tensor) or type(x) in WEAK else tensor(x) for x in (a, b)]
+        return method(*made, *args, **kwargs)
 
     return call
 
@@ -98,6 +112,16 @@ flip, pad, repeat, window = (
 )
 concat, stack, split = _of_tensors(movement.concat), _of_tensors(movement.stack), general(movement.split)
 
+sort, argsort, median = _of_tensor(sorting.sort), _of_tensor(sorting.argsort), _of_tensor(sorting.median)
+topk, searchsorted, isin = _of_tensor(sorting.topk, several), _of_two(sorting.searchsorted), _of_two(sorting.isin)
+nonzero, argwhere, flatnonzero = _of_tensor(nz.nonzero, several), _of_tensor(nz.argwhere), _of_tensor(nz.flatnonzero)
+count_nonzero, bincount = _of_tensor(nz.count_nonzero), _of_tensor(nz.bincount, general)
+unique, unique_all, unique_counts = (_of_tensor(f, several) for f in (sets.unique, sets.unique_all, sets.unique_counts))
+unique_inverse, unique_values = _of_tensor(sets.unique_inverse, several), _of_tensor(sets.unique_values)
+union1d, intersect1d, setdiff1d, setxor1d = (
+    _of_two(f) for f in (sets.union1d, sets.intersect1d, sets.setdiff1d, sets.setxor1d)
+)
+
 take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
 
 
@@ -134,12 +158,15 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
+    "argwhere",
     "asarray",
     "asin",
     "asinh",
     "atan",
     "atan2",
     "atanh",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -154,6 +181,7 @@ __all__ = [
     "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
     "cumsum",
     "divide",
     "empty",
@@ -164,6 +192,7 @@ __all__ = [
     "exp2",
     "expm1",
     "eye",
+    "flatnonzero",
     "flatten",
     "flip",
     "floor",
@@ -180,8 +209,10 @@ __all__ = [
     "greater_equal",
     "hypot",
     "imag",
+    "intersect1d",
     "isclose",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "leaky_relu",
@@ -205,6 +236,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -214,6 +246,7 @@ __all__ = [
     "neg",
     "negative",
     "nextafter",
+    "nonzero",
     "normal",
     "not_equal",
     "ones",
@@ -236,6 +269,9 @@ __all__ = [
     "round",
     "rsqrt",
     "scatter_add",
+    "searchsorted",
+    "setdiff1d",
+    "setxor1d",
     "sigmoid",
     "sign",
     "signbit",
@@ -244,6 +280,7 @@ __all__ = [
     "sinh",
     "softmax",
     "softplus",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -258,11 +295,18 @@ __all__ = [
     "tan",
     "tanh",
     "tensor",
+    "topk",
     "transpose",
     "tril",
     "triu",
     "trunc",
     "uniform",
+    "union1d",
+    "unique",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
     "unsqueeze",
     "var",
     "where",

@@ -1,4 +1,4 @@
-"""Magnitude and sign, next float_pair, parts of a number. In: Nodes and Python numbers. Out: a Node."""
+"""Magnitude and sign, next floats, parts of a number. In: Nodes and Python numbers. Out: a Node."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const
 from . import activations as act
-from . import contract, indexing, movement, reductions, state, storage
+from . import contract, indexing, movement, nonzero, reductions, sets, sorting, state, storage
 from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -52,6 +52,20 @@ def unary(function: Unary) -> Callable[..., Tensor]:
     @wraps(function)
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return wrap(function(self.node, *args, **kwargs), self._requires_grad)
+
+    return method
+
+
+def several(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method from a function of one Node that gives a Node or a (named) tuple of them."""
+
+    @wraps(function)
+    def method(self: Tensor, *args: Any, **kwargs: Any) -> Any:
+        out = function(self.node, *args, **kwargs)
+        if isinstance(out, Node):
+            return wrap(out, self._requires_grad)
+        made = [wrap(n, self._requires_grad) for n in out]
+        return out._make(made) if hasattr(out, "_make") else tuple(made)
 
     return method
 
@@ -324,6 +338,9 @@ class Tensor(Tracked):
     max, min = unary(reductions.max), unary(reductions.min)
     any, all, var, std = unary(reductions.any), unary(reductions.all), unary(reductions.var), unary(reductions.std)
     argmax, argmin, cumsum = unary(reductions.argmax), unary(reductions.argmin), unary(reductions.cumsum)
+    sort, argsort, topk, median = unary(sorting.sort), unary(sorting.argsort), several(sorting.topk), unary(sorting.median)
+    argwhere, count_nonzero = unary(nonzero.argwhere), unary(nonzero.count_nonzero)
+    nonzero, unique = several(nonzero.nonzero), several(sets.unique)
     logsumexp, softmax, log_softmax = (unary(f) for f in (reductions.logsumexp, reductions.softmax, reductions.log_softmax))
 
     reshape = view = unary(movement.reshape)

@@ -39,9 +39,9 @@ def _kept_if_deep(n: Node, depth: int) -> tuple[Node, int]:
 
 
 def _without_empty(n: Node) -> Node:
-    """A value computed from an empty one is the op's identity."""
-    if n.size == 0 or all(s.size for s in n.src):
-        return n
+    """A value computed from an empty one is the op's identity; an empty one needs no other value."""
+    if all(s.size for s in n.src):
+        return n if n.size or not n.src else full(0, n.dtype, n.shape)
     if n.op is Op.REDUCE:
         kind = n.arg[0]
         return full(dt.lowest(n.dtype) if kind == "max" else int(kind == "mul"), n.dtype, n.shape)

@@ -76,6 +76,24 @@ def test_outputs_that_are_inputs_constants_or_each_other() -> None:
     check(outputs, normal_inputs(outputs))
 
 
+def test_computed_indices_seen_through_a_slice_are_checked() -> None:
+    x, index = leaf(9), leaf(6, dtype=dt.int64)
+    running = node(Op.SLICE, (node(Op.SCAN, (index,), 0),), ((1, 5, 1),))
+    outputs = [node(Op.GATHER, (x, running), (0,))]
+    env = normal_inputs(outputs, extent=2)
+    check(outputs, env)
+    env[index][3] = 40
+    with pytest.raises(CheckFailed):
+        execute(compiled(outputs, env), outputs, env)
+
+
+def test_what_only_empty_values_need_is_not_computed() -> None:
+    x, index = leaf(5, 3), leaf(4, dtype=dt.int64)
+    rows = [node(Op.SCAN, (x,), 1), node(Op.ARGSORT, (x,), (1, False)), node(Op.SCATTER, (leaf(4, 3), index), ((0,), (6, 3)))]
+    outputs = [node(Op.SLICE, (r,), ((0, 0, 1), (0, 3, 1))) for r in rows]
+    assert not check(outputs, normal_inputs(outputs)).lowered.kernels
+
+
 def test_a_long_chain_compiles_without_recursion() -> None:
     x = leaf(33)
     y = x
