@@ -3,7 +3,7 @@ Graph with late indices clamped: a kernel that computes and uses one reads no fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
@@ -20,6 +20,12 @@ class Checks:
     early: list[tuple[Node, int]] = field(default_factory=list)
     late: list[tuple[Node, int]] = field(default_factory=list)
     sites: list[CheckSite] = field(default_factory=list)
+
+    def through(self, rewrite: Callable[[list[Node]], list[Node]], roots: list[Node]) -> list[Node]:
+        """The roots after a pass, which sees the late indices too: they must stay Nodes of the same Graph."""
+        rewritten = rewrite([*roots, *(n for n, _ in self.late)])
+        self.late = [(n, extent) for n, (_, extent) in zip(rewritten[len(roots) :], self.late, strict=True)]
+        return rewritten[: len(roots)]
 
 
 def find_checks(roots: Iterable[Node]) -> Checks:

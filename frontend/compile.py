@@ -76,7 +76,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     simplified = simplify(graph)
     prepared = distinct(prepare(merge_sums(simplified)))
     checks = find_checks(prepared)
-    prepared = rows_as_masks(clamp_late(prepared, checks))
+    prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
     lowered = lower_all(fused, checks, strides, settings)
