@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir.graph import Shape
+from ..ir.graph import Node, Op, Shape
 
 Axes = int | Sequence[int] | None
 MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
@@ -24,11 +24,20 @@ def as_int(name: str, what: str, value: Any) -> int:
     if type(value) is int:
         return value
     try:
+        if isinstance(value, Node) and value.dtype.is_int:
+            value = _value(value)
         if isinstance(value, bool):
             raise TypeError
         return index(value)
     except TypeError:
         raise errors.DTypeError(f"{name}: {what} is an int, not {value!r}") from None
+
+
+def _value(n: Node) -> Any:
+    """The number that a 0-d Node stands for, computed if need be."""
+    from .tensor import wrap
+
+    return n.arg if n.op is Op.CONST else wrap(n).item()
 
 
 def as_real(name: str, what: str, value: Any) -> int | float:

@@ -13,12 +13,14 @@ import numpy as np
 
 from ..ir.dtype import lowest
 from . import activations as act
-from . import contract, indexing, movement, reductions, sets, sorting
+from . import arrange, contract, indexing, movement, padding, reductions, sets, sorting
+from . import einsum as einsum_
 from . import elementwise as ew
 from . import nonzero as nz
 from . import transcendental as tr
+from .arguments import as_shape
 from .asarray import asarray
-from .broadcast import WEAK
+from .broadcast import WEAK, broadcast_shape
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
@@ -75,6 +77,23 @@ def _of_operands(function: Callable[..., Any]) -> Callable[..., Tensor]:
     return call
 
 
+def _general(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function any of whose arguments may be Tensors, the first also anything that makes one."""
+    method = general(function)
+
+    @wraps(function)
+    def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return method(x if isinstance(x, Tensor) else tensor(x), *args, **kwargs)
+
+    return call
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes broadcast. Raises ShapeError."""
+    given = [as_shape("broadcast_shapes", (s,)) for s in shapes]
+    return broadcast_shape("broadcast_shapes", given) if given else ()
+
+
 add, subtract, multiply, divide = (_of_operands(f) for f in (ew.add, ew.sub, ew.mul, ew.div))
 remainder, floor_divide, fmod, pow = (_of_operands(f) for f in (ew.mod, ew.floordiv, ew.fmod, tr.power))
 maximum, minimum, fmax, fmin = (_of_operands(f) for f in (ew.maximum, ew.minimum, ew.fmax, ew.fmin))
@@ -83,14 +102,14 @@ logical_and, logical_or, logical_xor = (_of_operands(f) for f in (ew.logical_and
 bitwise_and, bitwise_or, bitwise_xor = (_of_operands(f) for f in (ew.bit_and, ew.bit_or, ew.bit_xor))
 bitwise_left_shift, bitwise_right_shift, where = (_of_operands(f) for f in (ew.shift_left, ew.shift_right, ew.where))
 equal, not_equal, less, less_equal = (_of_operands(f) for f in (ew.eq, ew.ne, ew.lt, ew.le))
-greater, greater_equal, matmul = _of_operands(ew.gt), _of_operands(ew.ge), _of_operands(contract.matmul)
+greater, greater_equal = _of_operands(ew.gt), _of_operands(ew.ge)
 
 exp, log, sqrt, rsqrt, sin, cos, tan = (_of_tensor(f) for f in (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
 tanh, erf, sigmoid, relu, gelu, silu = (_of_tensor(f) for f in (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
 softplus, leaky_relu, log1p, expm1 = (_of_tensor(f) for f in (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
 asin, acos, atan, asinh, acosh, atanh = (_of_tensor(f) for f in (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
 sinh, cosh = _of_tensor(tr.sinh), _of_tensor(tr.cosh)
-atan2, hypot, logaddexp = general(tr.atan2), general(tr.hypot), general(tr.logaddexp)
+atan2, hypot, logaddexp = _of_operands(tr.atan2), _of_operands(tr.hypot), _of_operands(tr.logaddexp)
 exp2, log2, log10, reciprocal, square = (_of_tensor(f) for f in (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
 abs, neg, sign, floor, ceil = (_of_tensor(f) for f in (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
 absolute, negative, positive, bitwise_invert = abs, neg, _of_tensor(ew.positive), _of_tensor(ew.invert)
@@ -107,10 +126,16 @@ softmax, log_softmax = _of_tensor(reductions.softmax), _of_tensor(reductions.log
 reshape, permute, transpose = _of_tensor(movement.reshape), _of_tensor(movement.permute), _of_tensor(movement.transpose)
 swapaxes, moveaxis, broadcast_to = (_of_tensor(f) for f in (movement.swapaxes, movement.moveaxis, movement.to_shape))
 squeeze, unsqueeze, flatten = _of_tensor(movement.squeeze), _of_tensor(movement.unsqueeze), _of_tensor(movement.flatten)
-flip, pad, repeat, window = (
-    _of_tensor(f) for f in (movement.flip, movement.pad, movement.repeat, movement.window)
-)
-concat, stack, split = _of_tensors(movement.concat), _of_tensors(movement.stack), general(movement.split)
+flip, pad, window, ravel = (_of_tensor(f) for f in (movement.flip, padding.pad, movement.window, movement.ravel))
+permute_dims, expand_dims, matrix_transpose = permute, unsqueeze, _of_tensor(arrange.matrix_transpose)
+concat, stack, split = _of_tensors(movement.concat), _of_tensors(movement.stack), _general(movement.split)
+concatenate, hstack, vstack = concat, _of_tensors(arrange.hstack), _of_tensors(arrange.vstack)
+tile, roll, repeat = _of_tensor(arrange.tile), _of_tensor(arrange.roll), _general(arrange.repeat)
+unstack, chunk, broadcast_arrays = _general(arrange.unstack), _general(arrange.chunk), general(arrange.broadcast_arrays)
+diagonal, diag, trace = _of_tensor(arrange.diagonal), _of_tensor(arrange.diag), _of_tensor(arrange.trace)
+
+matmul, tensordot, vecdot, einsum = (general(f) for f in (contract.matmul, contract.tensordot, contract.vecdot, einsum_.einsum))
+outer, inner, dot = general(contract.outer), general(contract.inner), general(contract.dot)
 
 sort, argsort, median = _of_tensor(sorting.sort), _of_tensor(sorting.argsort), _of_tensor(sorting.median)
 topk, searchsorted, isin = _of_tensor(sorting.topk, several), _of_two(sorting.searchsorted), _of_two(sorting.isin)
@@ -173,23 +198,32 @@ __all__ = [
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
+    "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "ceil",
+    "chunk",
     "clip",
     "concat",
+    "concatenate",
     "conj",
     "copysign",
     "cos",
     "cosh",
     "count_nonzero",
     "cumsum",
+    "diag",
+    "diagonal",
     "divide",
+    "dot",
+    "einsum",
     "empty",
     "empty_like",
     "equal",
     "erf",
     "exp",
     "exp2",
+    "expand_dims",
     "expm1",
     "eye",
     "flatnonzero",
@@ -207,8 +241,10 @@ __all__ = [
     "gelu",
     "greater",
     "greater_equal",
+    "hstack",
     "hypot",
     "imag",
+    "inner",
     "intersect1d",
     "isclose",
     "isfinite",
@@ -233,6 +269,7 @@ __all__ = [
     "lowest",
     "manual_seed",
     "matmul",
+    "matrix_transpose",
     "max",
     "maximum",
     "mean",
@@ -251,14 +288,17 @@ __all__ = [
     "not_equal",
     "ones",
     "ones_like",
+    "outer",
     "pad",
     "permute",
+    "permute_dims",
     "positive",
     "pow",
     "prod",
     "rand",
     "randint",
     "randn",
+    "ravel",
     "real",
     "realize",
     "reciprocal",
@@ -266,6 +306,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "roll",
     "round",
     "rsqrt",
     "scatter_add",
@@ -295,7 +336,10 @@ __all__ = [
     "tan",
     "tanh",
     "tensor",
+    "tensordot",
+    "tile",
     "topk",
+    "trace",
     "transpose",
     "tril",
     "triu",
@@ -308,7 +352,10 @@ __all__ = [
     "unique_inverse",
     "unique_values",
     "unsqueeze",
+    "unstack",
     "var",
+    "vecdot",
+    "vstack",
     "where",
     "window",
     "zeros",

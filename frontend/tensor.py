@@ -14,7 +14,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const
 from . import activations as act
-from . import contract, indexing, movement, nonzero, reductions, sets, sorting, state, storage
+from . import arrange, contract, indexing, movement, nonzero, padding, reductions, sets, sorting, state, storage
 from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -141,8 +141,8 @@ def general(function: Callable[..., Any]) -> Callable[..., Any]:
         tracks = [False]
         plain = [_unwrapped(a, tracks) for a in args]
         out = function(*plain, **{k: _unwrapped(v, tracks) for k, v in kwargs.items()})
-        if isinstance(out, list):
-            return [wrap(n, tracks[0]) for n in out]
+        if isinstance(out, (list, tuple)):
+            return type(out)(wrap(n, tracks[0]) for n in out)
         return wrap(out, tracks[0])
 
     return method
@@ -306,8 +306,8 @@ class Tensor(Tracked):
 
     @property
     def mT(self) -> Tensor:
-        """The last two axes swapped."""
-        return self.swapaxes(-1, -2)
+        """The last two axes swapped. Raises ShapeError for fewer than two."""
+        return unary(arrange.matrix_transpose)(self)
 
     def contiguous(self) -> Tensor:
         """The same value in row-major order."""
@@ -346,9 +346,13 @@ class Tensor(Tracked):
     reshape = view = unary(movement.reshape)
     permute, transpose, swapaxes = unary(movement.permute), unary(movement.transpose), unary(movement.swapaxes)
     moveaxis, expand, broadcast_to = unary(movement.moveaxis), unary(movement.expand), unary(movement.to_shape)
+    ravel = unary(movement.ravel)
     squeeze, unsqueeze, flatten = unary(movement.squeeze), unary(movement.unsqueeze), unary(movement.flatten)
     flip = unary(movement.flip)
-    pad, repeat, split = unary(movement.pad), unary(movement.repeat), general(movement.split)
+    pad, repeat, split = unary(padding.pad), general(arrange.repeat), general(movement.split)
+    tile, roll, unstack, chunk = unary(arrange.tile), unary(arrange.roll), general(arrange.unstack), general(arrange.chunk)
+    diagonal, trace, diag = unary(arrange.diagonal), unary(arrange.trace), unary(arrange.diag)
+    dot, outer = general(contract.dot), general(contract.outer)
     take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
 
 
