@@ -22,11 +22,12 @@ from .frontend.grad import (
     vjp,
 )
 from .frontend.ops import *  # noqa: F403
+from .frontend.values import DEVICES as _DEVICES
 from .ir.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 
 __version__ = "0.1.0"
 
-_LAZY = ("codegen", "frontend", "ir", "nn", "options", "runtime")
+_LAZY = ("array_api", "codegen", "frontend", "ir", "nn", "options", "runtime")
 
 __all__ = [
     "DType",
@@ -60,7 +61,7 @@ __all__ += _ops.__all__
 
 def devices() -> list[str]:
     """The devices on which Tensors can be computed."""
-    return ["cpu"]
+    return list(_DEVICES)
 
 
 def __getattr__(name: str) -> Any:

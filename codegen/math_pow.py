@@ -31,21 +31,22 @@ from .math_build import (
 from .math_exp import EXP2_P, power_of_two, whole_part
 from .math_log import BIAS64, normal64, split64
 
+
+def _root(x: Val) -> Val:
+    """x**0.5, which differs from the square root at -0.0 (0.0) and -inf (inf)."""
+    return where(equal(x, -inf), inf, sqrt(x + 0.0))
+
+
 # Rounded once, or twice with an error below 1.5 ULP; their special cases are those of pow.
 _SIMPLE: dict[float, Callable[[Val], Val]] = {
     0.0: lambda x: Val(const(1.0, x.dtype)),
-    0.5: lambda x: _root(x),
+    0.5: _root,
     -0.5: lambda x: 1.0 / _root(x),
     1.0: lambda x: x,
     2.0: lambda x: x * x,
     3.0: lambda x: x * x * x,
     -1.0: lambda x: 1.0 / x,
 }
-
-
-def _root(x: Val) -> Val:
-    """x**0.5, which differs from the square root at -0.0 (0.0) and -inf (inf)."""
-    return where(equal(x, -inf), inf, sqrt(x + 0.0))
 
 
 def pow(x: Val, y: Val) -> Val:

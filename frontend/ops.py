@@ -22,6 +22,7 @@ from .arguments import as_shape
 from .asarray import asarray
 from .broadcast import WEAK, broadcast_shape
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
+from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
@@ -188,6 +189,7 @@ __all__ = [
     "asarray",
     "asin",
     "asinh",
+    "astype",
     "atan",
     "atan2",
     "atanh",
@@ -201,6 +203,7 @@ __all__ = [
     "broadcast_arrays",
     "broadcast_shapes",
     "broadcast_to",
+    "can_cast",
     "ceil",
     "chunk",
     "clip",
@@ -226,6 +229,7 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flatnonzero",
     "flatten",
     "flip",
@@ -243,10 +247,12 @@ __all__ = [
     "greater_equal",
     "hstack",
     "hypot",
+    "iinfo",
     "imag",
     "inner",
     "intersect1d",
     "isclose",
+    "isdtype",
     "isfinite",
     "isin",
     "isinf",
@@ -306,6 +312,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "result_type",
     "roll",
     "round",
     "rsqrt",

@@ -61,6 +61,10 @@ class Storage:
         """A read-only array of this memory."""
         return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
 
+    def peek(self) -> np.ndarray[Any, Any]:
+        """The same for a moment: the caller lets go of the array, so the memory may be written in place later."""
+        return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset, export=False)
+
 
 class Leaf:
     """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""

@@ -19,16 +19,10 @@ from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .tracking import Tracked
+from .values import check_device
 
 Unary = Callable[..., Node]
-DEVICES = ("cpu",)
 KINDS = "buif"  # each takes the values of those before it in place
-
-
-def check_device(device: Any) -> None:
-    """Raises DeviceError unless the device is one of this build."""
-    if device is not None and str(device) not in DEVICES:
-        raise errors.DeviceError(f"device {device!r}: this build has {', '.join(DEVICES)}")
 
 
 def as_operand(x: Any) -> Any:

@@ -5,7 +5,7 @@ Reading a value computes it; describing a Tensor (shape, repr) never does.
 
 from __future__ import annotations
 
-from math import prod
+from math import isfinite, isinf, prod
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -19,8 +19,19 @@ from .storage import Storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import ModuleType
 
     from .tensor import Tensor
+
+
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
+DEVICES = ("cpu",)
+
+
+def check_device(device: Any) -> None:
+    """Raises DeviceError unless the device is one of this build."""
+    if device is not None and str(device) not in DEVICES:
+        raise errors.DeviceError(f"device {device!r}: this build has {', '.join(DEVICES)}")
 
 
 class Value:
@@ -28,6 +39,7 @@ class Value:
 
     __slots__ = ("__weakref__", "_hooks", "_note", "_requires_grad", "_storage", "grad", "name", "node")
     __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
+    __array_priority__ = 1000  # and so do libraries older than __array_ufunc__
     node: Node
     grad: Tensor | None
     name: str | None
@@ -51,7 +63,7 @@ class Value:
     @property
     def device(self) -> str:
         """Where the value is computed."""
-        return "cpu"
+        return DEVICES[0]
 
     @property
     def ndim(self) -> int:
@@ -79,6 +91,21 @@ class Value:
             self._storage = storage.lookup(self.node)
         return self._storage
 
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
+        """weft.array_api. Raises OptionError (a ValueError) for a version of the standard that it does not contain."""
+        from .. import array_api
+
+        if api_version not in (None, *API_VERSIONS):
+            raise errors.OptionError(f"__array_namespace__: api_version {api_version!r} is none of {', '.join(API_VERSIONS)}")
+        return array_api
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
+        """On another device, of which this build has but the CPU. Raises DeviceError."""
+        check_device(device)
+        if stream is not None:
+            raise errors.DeviceError(f"to_device: stream {stream!r}: the CPU has no streams")
+        return self
+
     # ------------------------------------------------------------ values
 
     def realize(self) -> Self:
@@ -94,17 +121,19 @@ class Value:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
         wanted = array.dtype if dtype is None else np.dtype(dtype)
+        if wanted != array.dtype and copy is False:
+            raise errors.ShapeError(f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids")
         return array.astype(wanted) if copy or wanted != array.dtype else array
 
     def item(self) -> Any:
         """The only element as a Python number. Raises ShapeError if there are more."""
         if self.size != 1:
             raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
-        return self.numpy().item()
+        return realize.value(self).peek().item()
 
     def tolist(self) -> Any:
         """The value as nested lists of Python numbers."""
-        return self.numpy().tolist()
+        return realize.value(self).peek().tolist()
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -112,8 +141,15 @@ class Value:
     def __float__(self) -> float:
         return float(self.item())
 
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
     def __int__(self) -> int:
-        return int(self.item())
+        value = self.item()
+        if isinstance(value, float) and not isfinite(value):
+            kind = errors.OverflowError if isinf(value) else errors.OptionError
+            raise kind(f"int: {value} is not a whole number")
+        return int(value)
 
     def __index__(self) -> int:
         if not self.dtype.is_int:
@@ -129,7 +165,7 @@ class Value:
         stored = self._stored()
         if stored is None:
             return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
-        values = np.array2string(stored.numpy().copy(), separator=", ", prefix="tensor(")
+        values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
         return f"tensor({values}, dtype={self.dtype.name})"
 
     def __str__(self) -> str:

@@ -164,10 +164,16 @@ class Buffer:
         return cls(_address(array), array.nbytes, array, foreign=True)
 
     def as_numpy(
-        self, dtype: Any, shape: Sequence[int], strides: Sequence[int], offset: int = 0, writeable: bool = False
+        self,
+        dtype: Any,
+        shape: Sequence[int],
+        strides: Sequence[int],
+        offset: int = 0,
+        writeable: bool = False,
+        export: bool = True,
     ) -> np.ndarray[Any, Any]:
-        """This memory as an array, not copied; strides and offset in elements."""
-        self.exported = True
+        """This memory as an array, not copied; strides and offset in elements. export=False: the array is gone before a run."""
+        self.exported |= export
         dtype = np.dtype(dtype)
         interface = {
             "version": 3,

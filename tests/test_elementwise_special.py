@@ -415,7 +415,8 @@ def check(name: str, rows: str, got: np.ndarray, a: np.ndarray, b: np.ndarray | 
         x, y = a[chosen], None if b is None else b[chosen]
         right = RESULTS[result](got[chosen], x, y) if result in RESULTS else _same(got[chosen], np.float64(CONSTANTS[result]))
         wrong = np.flatnonzero(~right)
-        assert not wrong.size, f"{name}: {row.strip()}: {x[wrong[0]]!r} {y is not None and y[wrong[0]]!r} -> {got[chosen][wrong[0]]!r}"
+        operands = [] if not wrong.size else [v[wrong[0]] for v in (x, y) if v is not None]
+        assert not wrong.size, f"{name}: {row.strip()}: {operands} -> {got[chosen][wrong[0]]!r}"
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -18,6 +18,7 @@ import weft as wf
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
 LAYERS = {
+    "array_api": {"array_api", "frontend", "ir"},
     "nn": {"nn", "frontend", "ir"},
     "frontend": {"frontend", "ir"},
     "ir": {"ir"},
@@ -30,6 +31,7 @@ BEYOND = {
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
     "frontend/realize.py": {"runtime"},  # the failure that an executable reports
+    "frontend/values.py": {"array_api"},  # a Tensor names its namespace
 }
 
 

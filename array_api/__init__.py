@@ -1,0 +1,50 @@
+"""The Python Array API standard 2024.12 as a namespace: `import weft.array_api as xp`. In: Tensors. Out: lazy Tensors.
+
+Exactly the standard's names and signatures, without the extensions linalg and fft and without complex dtypes. What each
+function does is in frontend/ops.
+"""
+
+from __future__ import annotations
+
+from math import e, inf, nan, pi
+
+from ..frontend.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from ..ir.dtype import bool_ as bool
+from ..ir.dtype import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from . import creation, elementwise, manipulation, reductions
+from .creation import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .info import __array_namespace_info__
+from .manipulation import *  # noqa: F403
+from .reductions import *  # noqa: F403
+
+__array_api_version__ = "2024.12"
+newaxis = None
+
+__all__ = [
+    "__array_api_version__",
+    "__array_namespace_info__",
+    "astype",
+    "bool",
+    "can_cast",
+    "e",
+    "finfo",
+    "float32",
+    "float64",
+    "iinfo",
+    "inf",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "nan",
+    "newaxis",
+    "pi",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+__all__ += creation.__all__ + elementwise.__all__ + manipulation.__all__ + reductions.__all__

@@ -1,0 +1,43 @@
+"""What this implementation of the standard can do. In: the standard's questions. Out: dicts and lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..frontend.broadcast import default_float, default_int
+from ..frontend.data_types import isdtype, standard_dtypes
+from ..frontend.values import DEVICES, check_device
+from ..ir.dtype import DType
+
+MAX_DIMENSIONS = 64  # of a NumPy array, which is how values leave
+
+
+class Info:
+    """The inspection part of the standard."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Which optional features there are; boolean masks and shapes that depend on values are computed when asked for."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": MAX_DIMENSIONS}
+
+    def default_device(self) -> str:
+        """Where arrays are made unless a device is given."""
+        return DEVICES[0]
+
+    def devices(self) -> list[str]:
+        """Every device there is."""
+        return list(DEVICES)
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
+        """By kind, the dtype of Python numbers; there is no complex one."""
+        check_device(device)
+        return {"real floating": default_float, "integral": default_int, "indexing": default_int}
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
+        """The standard's dtypes of a kind (all if None) by name; float16 and bfloat16 exist beside them."""
+        check_device(device)
+        return {name: d for name, d in standard_dtypes().items() if kind is None or isdtype(d, kind)}
+
+
+def __array_namespace_info__() -> Info:
+    """Answers to what this namespace supports."""
+    return Info()
