@@ -290,9 +290,11 @@ class Chunks:
         self.values = (count, rows)
 
     def phase(self, body: list[Stmt], wrap: bool = True) -> For:
-        if wrap and self.size > 1:
-            body = [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)]
-        return For(self.grid, self.params[0], GRID, body)
+        return For(self.grid, self.params[0], GRID, self.each(body) if wrap else body)
+
+    def each(self, body: list[Stmt]) -> list[Stmt]:
+        """The body for every row of a chunk."""
+        return [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)] if self.size > 1 else body
 
     def describe(self) -> str:
         return f"{self.count} chunks of {self.size}"

@@ -8,8 +8,13 @@ from ..ir.graph import Node, const
 from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
+from ..ir.scatter import counted_axis
+from . import schedule
 from .evaluate import Evaluator, Place, as_index, load
 from .lower import Chunks, Lowered, Tuning, place_values
+
+MIN_WALKS = 2  # chunks in which single numbers are scattered: each looks at all indices, which takes half of its time
+LONG_UPDATE = 4  # numbers whose addition takes as long as looking at an index
 
 
 def _lane_loop(lane: Var, statement: Stmt, tuning: Tuning) -> Stmt:
@@ -39,7 +44,10 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tun
 
 
 def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
-    """Each chunk owns a range of destinations and walks all indices: no atomics, the same order for any number of threads."""
+    """Each chunk owns a range of destinations and walks all indices: no atomics, the same order for any number of threads.
+
+    Where an index counts along its axis, a chunk knows which indices are its own and walks those alone.
+    """
     inputs, outputs, buffers = place_values(kernel, strides)
     (unit,) = kernel.units
     n = unit.node
@@ -47,37 +55,58 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     updates, indices = n.src[0], n.src[1:]
     at_shape = indices[0].shape
     rest = tuple(d for a, d in enumerate(shape) if a not in axes)
-    owners = shape[axes[0]]
     row = max(1, prod(rest))
-    chunk = Chunks(owners, max(1.0, prod(at_shape) * row / max(1, owners) + prod(shape) / owners), tuning.min_chunks)
+    owner, counted = _owner(n)
+    chunk = _scatter_chunks(n, shape[owner], row, counted is None, tuning)
+    walked = tuple(d for i, d in enumerate(at_shape) if i != counted)
     out, ev = outputs[n], Evaluator(inputs, lambda m, index: None)
-    position, lane = Var("p", prod(at_shape)), Var("l", row)
-    where = unravel(var(position) if position.extent > 1 else Index(), at_shape)
+    position, lane = Var("p", prod(walked)), Var("l", row)
+    where = unravel(var(position) if position.extent > 1 else Index(), walked)
+    if counted is not None:
+        where.insert(counted, chunk.position)
     chosen = dict(zip(axes, (as_index(ev.value(i, where), shape[a]) for a, i in zip(axes, indices, strict=True)), strict=True))
     inner = unravel(var(lane) if row > 1 else Index(), rest)
     spots = iter(inner)
     dest = [chosen[a] if a in chosen else next(spots) for a in range(len(shape))]
     add = Reduce(out.buf, out.at(dest), "add", ev.value(updates, [*where, *inner]))
     body: list[Stmt] = [_lane_loop(lane, add, tuning)] if row > 1 else [add]
-    mine = Range(chosen[axes[0]] - chunk.first, 0, chunk.size)
-    clear = _clear(n, axes[0], chunk, out, tuning)
-    walk = For(position, position.extent, SERIAL, [If((mine,), body)])
-    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase([*clear, walk], wrap=False)], tuning.tiny)
-    work = prod(at_shape) * (row + chunk.count) + prod(shape)
-    return Lowered(
-        loops, chunk.values, [work], f"scatter: each chunk owns {chunk.size} of {owners} destinations and walks all indices"
-    )
+    clear = _clear(n, owner, chunk, out, tuning)
+    if counted is None:
+        mine = Range(chosen[owner] - chunk.first, 0, chunk.size)
+        walk = For(position, position.extent, SERIAL, [If((mine,), body)])
+        phase = chunk.phase([*chunk.each([clear]), walk], wrap=False)
+    else:
+        phase = chunk.phase([clear, For(position, position.extent, SERIAL, body)])
+    total = prod(at_shape) * (row + (chunk.count if counted is None else 0)) + prod(shape)
+    walks = "all indices" if counted is None else "its indices"
+    text = f"scatter: each chunk owns {chunk.size} of {shape[owner]} destinations and walks {walks}"
+    return Lowered(Loops(kernel.name, buffers, chunk.params, [phase], tuning.tiny), chunk.values, [total], text)
 
 
-def _clear(n: Node, axis: int, chunk: Chunks, out: Place, tuning: Tuning) -> list[Stmt]:
-    """Zeros in the destinations that this chunk owns."""
+def _owner(n: Node) -> tuple[int, int | None]:
+    """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
+    axes, shape = n.arg[:2]
+    found = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
+    fits = [(extent, a, d) for extent, a, d in found if d is not None and n.src[1].shape[d] == extent]
+    return max(fits, key=lambda f: f[0])[1:] if fits else (axes[0], None)
+
+
+def _scatter_chunks(n: Node, owners: int, row: int, walks_all: bool, tuning: Tuning) -> Chunks:
+    """Chunks of destinations; few where each looks at all indices, more again where an update is long."""
+    work = max(1.0, n.src[1].size * row / max(1, owners) + n.size / owners)
+    if walks_all:
+        work = min(work, schedule.CHUNK_WORK * max(MIN_WALKS, row // LONG_UPDATE) / owners)
+    return Chunks(owners, work, tuning.min_chunks)
+
+
+def _clear(n: Node, axis: int, chunk: Chunks, out: Place, tuning: Tuning) -> Stmt:
+    """Zeros in one row of the destinations."""
     others = tuple(d for a, d in enumerate(n.shape) if a != axis)
     lane = Var("l", max(1, prod(others)))
     at = unravel(var(lane) if lane.extent > 1 else Index(), others)
     at.insert(axis, chunk.position)
     store = Store(out.buf, out.at(at), const(0, n.dtype))
-    inner = _lane_loop(lane, store, tuning)
-    return [For(chunk.row, chunk.size, SERIAL, [inner], base=chunk.first, total=chunk.total)] if chunk.size > 1 else [inner]
+    return _lane_loop(lane, store, tuning)
 
 
 def lower_checks(

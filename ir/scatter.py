@@ -65,7 +65,7 @@ def _rows(shape: Shape, axes: Shape, indices: tuple[Node, ...]) -> tuple[int, li
     dims: list[int | None] = []
     free = []
     for k, (index, axis) in enumerate(zip(indices, axes, strict=True)):
-        dim = _counted_axis(index)
+        dim = counted_axis(index)
         if dim is not None and (dim in dims or index.shape[dim] != shape[axis]):
             dim = None
         dims.append(dim)
@@ -76,7 +76,7 @@ def _rows(shape: Shape, axes: Shape, indices: tuple[Node, ...]) -> tuple[int, li
     return (free[0], dims) if len(free) == 1 and not uncounted else None
 
 
-def _counted_axis(index: Node) -> int | None:
+def counted_axis(index: Node) -> int | None:
     """The axis along which the Node is 0, 1, 2 .. whatever the other axes are, if it is an IOTA seen through views."""
     variables = [Var(f"i{axis}", extent) for axis, extent in enumerate(index.shape)]
     at = [var(v) for v in variables]

@@ -76,6 +76,19 @@ def test_outputs_that_are_inputs_constants_or_each_other() -> None:
     check(outputs, normal_inputs(outputs))
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_chunks_of_a_scatter_walk_their_own_indices_where_one_counts(axis: int) -> None:
+    x, seed = leaf(6, 20, 7), leaf(6, 20, 7)
+    order = node(Op.ARGSORT, (x,), (axis, False))
+    others = [tuple((i, e) for i, e in enumerate(x.shape) if i != a) for a in range(3)]
+    places = [graph.expand(node(Op.IOTA, arg=d), o) for d, o in zip(x.shape, others, strict=True)]
+    places[axis] = order
+    outputs = [node(Op.SCATTER, (seed, *places), ((0, 1, 2), x.shape))]
+    outputs += vjp([node(Op.GATHER, (x, *places), (0, 1, 2))], [seed], [x])
+    program = check(outputs[:1], normal_inputs(outputs), threads=(1, 2, 3))
+    assert "walks its indices" in program.lowered.kernels[-1].lowered.schedule and outputs[0] is outputs[1]
+
+
 def test_computed_indices_seen_through_a_slice_are_checked() -> None:
     x, index = leaf(9), leaf(6, dtype=dt.int64)
     running = node(Op.SLICE, (node(Op.SCAN, (index,), 0),), ((1, 5, 1),))
