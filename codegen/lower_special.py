@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ..ir import dtype as dt
 from ..ir.graph import Node, const
 from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
@@ -51,7 +52,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     inputs, outputs, buffers = place_values(kernel, strides)
     (unit,) = kernel.units
     n = unit.node
-    axes, shape = n.arg
+    axes, shape, *kind = n.arg
     updates, indices = n.src[0], n.src[1:]
     at_shape = indices[0].shape
     rest = tuple(d for a, d in enumerate(shape) if a not in axes)
@@ -68,8 +69,8 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     inner = unravel(var(lane) if row > 1 else Index(), rest)
     spots = iter(inner)
     dest = [chosen[a] if a in chosen else next(spots) for a in range(len(shape))]
-    add = Reduce(out.buf, out.at(dest), "add", ev.value(updates, [*where, *inner]))
-    body: list[Stmt] = [_lane_loop(lane, add, tuning)] if row > 1 else [add]
+    update = Reduce(out.buf, out.at(dest), kind[0] if kind else "add", ev.value(updates, [*where, *inner]))
+    body: list[Stmt] = [_lane_loop(lane, update, tuning)] if row > 1 else [update]
     clear = _clear(n, owner, chunk, out, tuning)
     if counted is None:
         mine = Range(chosen[owner] - chunk.first, 0, chunk.size)
@@ -100,12 +101,12 @@ def _scatter_chunks(n: Node, owners: int, row: int, walks_all: bool, tuning: Tun
 
 
 def _clear(n: Node, axis: int, chunk: Chunks, out: Place, tuning: Tuning) -> Stmt:
-    """Zeros in one row of the destinations."""
+    """What one row of the destinations holds before the first update."""
     others = tuple(d for a, d in enumerate(n.shape) if a != axis)
     lane = Var("l", max(1, prod(others)))
     at = unravel(var(lane) if lane.extent > 1 else Index(), others)
     at.insert(axis, chunk.position)
-    store = Store(out.buf, out.at(at), const(0, n.dtype))
+    store = Store(out.buf, out.at(at), const(dt.lowest(n.dtype) if n.arg[2:] else 0, n.dtype))
     return _lane_loop(lane, store, tuning)
 
 

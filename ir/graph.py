@@ -78,7 +78,7 @@ class Op(Enum):
     SKEW = "skew"  # (n, k, d): out[o, k] = x[o + k*d, k]
     UNSKEW = "unskew"  # (n, k, d): out[n, k] = x[n - k*d, k] or 0
     GATHER = "gather"  # axes: out[o, rest] = x[.., idx_k[o], ..]; result shape idx.shape + remaining axes
-    SCATTER = "scatter"  # (axes, shape): the adjoint of GATHER, adds
+    SCATTER = "scatter"  # (axes, shape): the adjoint of GATHER, adds; with a third "max": the greatest integer
     DETACH = "detach"
     KEEP = "keep"  # a hint: materialise this value
     # loop level only, never in a Graph
@@ -107,10 +107,11 @@ BINARY = ARITHMETIC | BITWISE | COMPARE
 ELEMENTWISE = UNARY | BINARY | {Op.WHERE}
 HINTS = frozenset({Op.DETACH, Op.KEEP})
 VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})
+INDEXED = frozenset({Op.GATHER, Op.SCATTER})
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 
 Shape = tuple[int, ...]
-Site = tuple[str, int]
+Site = tuple[str, int] | tuple[str, int, str]  # file, line, and for an index: what is indexed
 
 
 class Node:
@@ -279,8 +280,9 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             _check_indices(op, src[1:], arg)
             return x.dtype, src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)
         case Op.SCATTER:
-            axes, shape = arg
+            axes, shape = arg[:2]
             _check_indices(op, src[1:], axes)
+            _require(not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int), op, f"{arg[2:]} of {x.dtype.name}")
             rest = tuple(d for i, d in enumerate(shape) if i not in axes)
             _require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
             return x.dtype, shape
@@ -417,6 +419,12 @@ def cast(x: Node, dtype: DType) -> Node:
 
 
 # ---------------------------------------------------------------- walks and text
+
+
+def indices_of(n: Node) -> list[tuple[Node, int, int]]:
+    """(index Node, axis, extent of the axis) for each index of a GATHER or SCATTER."""
+    axes, shape = (n.arg, n.src[0].shape) if n.op is Op.GATHER else n.arg[:2]
+    return [(index, axis, shape[axis]) for axis, index in zip(axes, n.src[1:], strict=True)]
 
 
 def toposort(roots: Iterable[Node]) -> list[Node]:

@@ -121,10 +121,11 @@ def _gather(n: Node, x: Array, *indices: Array) -> Any:
 
 
 def _scatter(n: Node, values: Array, *indices: Array) -> Any:
-    axes, shape = n.arg
+    axes, shape, *kind = n.arg
     _check_range(indices, axes, shape)
-    out = np.zeros(shape, _wide(n.dtype))
-    np.add.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
+    out = np.full(shape, dt.lowest(n.dtype), n.dtype.numpy) if kind else np.zeros(shape, _wide(n.dtype))
+    combine = np.maximum if kind else np.add
+    combine.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
     return out.astype(n.dtype.numpy)
 
 

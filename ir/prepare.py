@@ -45,7 +45,8 @@ def _without_empty(n: Node) -> Node:
     if n.op is Op.REDUCE:
         kind = n.arg[0]
         return full(dt.lowest(n.dtype) if kind == "max" else int(kind == "mul"), n.dtype, n.shape)
-    return full(0, n.dtype, n.shape)
+    is_max = n.op is Op.SCATTER and n.arg[2:]
+    return full(dt.lowest(n.dtype) if is_max else 0, n.dtype, n.shape)
 
 
 def _split(n: Node) -> Node:

@@ -21,7 +21,7 @@ def rows_as_masks(roots: Iterable[Node]) -> list[Node]:
     done: dict[Node, Node] = {}
     for n in toposort(roots):
         new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        if new.op is Op.SCATTER:
+        if new.op is Op.SCATTER and new.arg[2:] != ("max",):
             with provenance(n.site):
                 new = _as_mask(new)
         done[n] = new
