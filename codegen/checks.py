@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
-from ..ir.graph import ELEMENTWISE, HINTS, LEAVES, VIEWS, Node, Op, full, node, rebuild, toposort
-from ..ir.index import Index
-from ..ir.kernel import resolve
+from ..ir.graph import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Node, Op, full, indices_of, node, rebuild, toposort
 from ..ir.program import CheckSite
+from ..ir.ranges import ranges
+from ..ir.wrapped import shift_of
+
+WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
 
 
 @dataclass
@@ -31,34 +33,50 @@ class Checks:
 def find_checks(roots: Iterable[Node]) -> Checks:
     """Every (index Node, extent) that could be out of range, once each, named by the gather rather than its gradient."""
     order = toposort(roots)
-    from_inputs = _made_of_inputs(order)
+    users = [n for n in order if n.op in INDEXED]
+    if not users:
+        return Checks()
+    from_inputs, known = _made_of_inputs(order), ranges(order)
     found = Checks()
     early_sites, late_sites = [], []
-    for user, n, axis, extent in sorted(_indices(order), key=lambda found: found[0].op is Op.SCATTER):
-        if n.size == 0 or _is_counter(n, extent) or (n, extent) in found.early or (n, extent) in found.late:
-            continue
-        site = CheckSite(user.op.value, axis, extent, user.site)
-        if n in from_inputs:
-            found.early.append((n, extent))
-            early_sites.append(site)
-        else:
-            found.late.append((n, extent))
-            late_sites.append(site)
+    for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
+        for indices, axis, extent in indices_of(user):
+            n = _seen_whole(indices)
+            least, greatest = known[n]
+            is_certain = least >= 0 and greatest < extent
+            if n.size == 0 or is_certain or (n, extent) in found.early or (n, extent) in found.late:
+                continue
+            site = CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent))
+            if n in from_inputs:
+                found.early.append((n, extent))
+                early_sites.append(site)
+            else:
+                found.late.append((n, extent))
+                late_sites.append(site)
     found.sites = early_sites + late_sites
     return found
+
+
+def _seen_whole(n: Node) -> Node:
+    """What has the same elements as n, each perhaps less often."""
+    while n.op in WHOLE and n.size:
+        n = n.src[0]
+    return n
 
 
 def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
     """The Graph with every index of a late check clamped where it is used; `checks` then names the new Nodes."""
     roots = list(roots)
+    if not checks.late:
+        return roots
     late = set(checks.late)
     done: dict[Node, Node] = {}
     for n in toposort([*roots, *(n for n, _ in checks.late)]):
         src = [done[s] for s in n.src]
-        if late and n.op in (Op.GATHER, Op.SCATTER):
-            extents = [n.src[0].shape[a] for a in n.arg] if n.op is Op.GATHER else [n.arg[1][a] for a in n.arg[0]]
+        if n.op in INDEXED:
             src[1:] = [
-                _clamped(new, e) if (old, e) in late else new for old, new, e in zip(n.src[1:], src[1:], extents, strict=True)
+                _clamped(new, extent) if (_seen_whole(old), extent) in late else new
+                for (old, _, extent), new in zip(indices_of(n), src[1:], strict=True)
             ]
         done[n] = rebuild(n, tuple(src)) if src else n
     checks.late = [(done[n], extent) for n, extent in checks.late]
@@ -71,17 +89,6 @@ def _clamped(index: Node, extent: int) -> Node:
     return node(Op.WHERE, (node(Op.LT, (high, above)), high, above))
 
 
-def _indices(order: list[Node]) -> list[tuple[Node, Node, int, int]]:
-    """(gather or scatter, index Node, axis, extent)."""
-    found = []
-    for n in order:
-        if n.op is Op.GATHER:
-            found += [(n, i, a, n.src[0].shape[a]) for a, i in zip(n.arg, n.src[1:], strict=True)]
-        elif n.op is Op.SCATTER:
-            found += [(n, i, a, n.arg[1][a]) for a, i in zip(n.arg[0], n.src[1:], strict=True)]
-    return found
-
-
 def _made_of_inputs(order: list[Node]) -> set[Node]:
     allowed = ELEMENTWISE | VIEWS | HINTS | LEAVES
     out: set[Node] = set()
@@ -89,12 +96,6 @@ def _made_of_inputs(order: list[Node]) -> set[Node]:
         if n.op in allowed and all(s in out for s in n.src):
             out.add(n)
     return out
-
-
-def _is_counter(n: Node, extent: int) -> bool:
-    """A counter (seen through views) that cannot leave 0 .. extent-1."""
-    base, _, mask = resolve(n, [Index() for _ in n.shape])
-    return base.op is Op.IOTA and base.arg <= extent and not mask
 
 
 def leaves_of(nodes: Iterable[Node]) -> list[Node]:

@@ -179,7 +179,7 @@ class Capture:
             src = (n.arg.definition,) if n.op is Op.INPUT else n.src
             new = tuple([known[s] if s in known else _constant_node(s, uses) for s in src])
             known[n] = new[0] if n.op is Op.INPUT else graph.rebuild(n, new)
-        self.checked = [(i, known[n].site) for i, n in enumerate(self.order) if n.op is Op.GATHER or n.op is Op.SCATTER]
+        self.checked = [(i, known[n].site) for i, n in enumerate(self.order) if n.op in graph.INDEXED]
         return [known[r] if r in known else _constant_node(r, uses) for r in roots], leaves
 
 

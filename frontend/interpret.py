@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from ..ir import interp
-from ..ir.graph import Node, Op, toposort
+from ..ir.graph import INDEXED, Node, indices_of, toposort
 from ..ir.index import row_major_strides
 from ..ir.program import CheckSite, Value
+from ..ir.wrapped import shift_of
 from ..runtime.buffer import Buffer
 from ..runtime.executable import CheckFailed
 
@@ -48,12 +49,11 @@ def _array(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int
 def _failed_check(outputs: Sequence[Node], arrays: dict[Node, Any]) -> CheckFailed:
     """The first index out of range, in the order of computation."""
     for n in toposort(outputs):
-        if n.op not in (Op.GATHER, Op.SCATTER):
+        if n.op not in INDEXED:
             continue
-        axes, shape = (n.arg, n.src[0].shape) if n.op is Op.GATHER else n.arg
-        for axis, index in zip(axes, interp.run(n.src[1:], arrays), strict=True):
-            wrong = np.flatnonzero((index < 0) | (index >= shape[axis]))
+        for (indices, axis, extent), index in zip(indices_of(n), interp.run(n.src[1:], arrays), strict=True):
+            wrong = np.flatnonzero((index < 0) | (index >= extent))
             if wrong.size:
-                site = CheckSite(n.op.value, axis, shape[axis], n.site)
+                site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
                 return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
     raise AssertionError("the interpreter reported an index out of range, but there is none")

@@ -19,7 +19,8 @@ from .. import errors, options
 from ..ir import graph
 from ..ir.graph import Node, Op, Site, toposort
 from ..ir.program import Value
-from . import indexing, state, storage
+from ..ir.wrapped import as_written
+from . import state, storage
 from .capture import Capture, is_constant
 from .history import reached, stale_owner
 from .storage import Storage
@@ -396,9 +397,8 @@ def _explained(failure: BaseException, program: Program, lines: Lines) -> BaseEx
     if not isinstance(failure, CheckFailed):
         return failure
     site = failure.site
-    gathers = [n for n in toposort(program.outputs) if n.op is Op.GATHER and n.site == site.site and site.axis in n.arg]
-    wrapped = any(indexing.is_wrapped(n.src[1 + n.arg.index(site.axis)]) for n in gathers)
-    index = indexing.unwrapped(failure.value, site.extent, wrapped)
+    index = as_written(failure.value, site.shift)
     line = lines.get(site.site, site.site)
+    what = line[2] if line and len(line) == 3 else site.what
     where = f", in {line[0]}:{line[1]}" if line else ""
-    return errors.IndexError(f"{site.what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")
+    return errors.IndexError(f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")

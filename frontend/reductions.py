@@ -127,7 +127,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
         hit = node(Op.OR, (hit, isnan(x)))
     last = x.shape[place] - 1
     from_end = spread(sub(last, node(Op.IOTA, (), x.shape[place])), [place], x.shape)
-    found = sub(last, graph.reduce("max", where(hit, from_end, -1), (place,)))
+    found = sub(last, graph.reduce("max", where(hit, from_end, 0), (place,)))
     return reshape(found, kept) if keepdims else found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..ir.graph import Node, Site, print_graph
+from ..ir.graph import Node, print_graph
 from ..ir.kernel import Boundary, work
 from ..ir.program import Call, Program
 from .compile import Compiled, LoweredKernel
@@ -32,7 +32,7 @@ class KernelReport:
     flops: int
     schedule: str
     parallel: bool
-    lines: tuple[Site, ...]
+    lines: tuple[tuple[str, int], ...]
     boundaries: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -94,8 +94,8 @@ def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelR
     )
 
 
-def _lines(nodes: list[Node]) -> tuple[Site, ...]:
-    return tuple(dict.fromkeys(n.site for n in nodes if n.site is not None))
+def _lines(nodes: list[Node]) -> tuple[tuple[str, int], ...]:
+    return tuple(dict.fromkeys(n.site[:2] for n in nodes if n.site is not None))
 
 
 # ---------------------------------------------------------------- files

@@ -39,12 +39,16 @@ class Value:
 
 @dataclass(frozen=True)
 class CheckSite:
-    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line."""
+    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
+
+    `shift` is what separates a negative value from the index that was written (ir/wrapped.py).
+    """
 
     what: str
     axis: int
     extent: int
     site: Site | None
+    shift: int = 0
 
 
 @dataclass
