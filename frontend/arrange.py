@@ -14,7 +14,7 @@ from ..ir.graph import Node, Op, node
 from . import reductions, storage
 from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, sized
 from .broadcast import broadcast_shape, broadcast_to, to_dtype
-from .indexing import take
+from .gathering import take
 from .movement import concat, moveaxis, part, ravel, reordered, split
 
 # ---------------------------------------------------------------- repeats

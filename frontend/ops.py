@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.dtype import lowest
 from . import activations as act
-from . import arrange, contract, indexing, movement, padding, reductions, sets, sorting
+from . import arrange, contract, gathering, movement, padding, reductions, sets, sorting
 from . import einsum as einsum_
 from . import elementwise as ew
 from . import nonzero as nz
@@ -26,7 +26,7 @@ from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
-from .tensor import Tensor, general, several, unary, wrap
+from .tensor import Tensor, general, named, several, unary, wrap
 
 
 def _of_tensor(function: Callable[..., Any], bind: Callable[..., Any] = unary) -> Callable[..., Any]:
@@ -148,21 +148,22 @@ union1d, intersect1d, setdiff1d, setxor1d = (
     _of_two(f) for f in (sets.union1d, sets.intersect1d, sets.setdiff1d, sets.setxor1d)
 )
 
-take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
+take, take_along_axis = named(gathering.take), named(gathering.take_along_axis)
+put_along_axis, masked_fill = named(gathering.put_along_axis), general(gathering.masked_fill)
 
 
-@wraps(indexing.gather)
+@wraps(gathering.gather)
 def gather(x: Tensor, indices: Any, axes: Any = (0,)) -> Tensor:
     several = indices if isinstance(indices, (tuple, list)) else (indices,)
     nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
-    return wrap(indexing.gather(x.node, nodes, (axes,) if isinstance(axes, int) else axes), x.requires_grad)
+    return wrap(gathering.gather(x.node, nodes, (axes,) if isinstance(axes, int) else axes, name=x.name), x.requires_grad)
 
 
-@wraps(indexing.scatter_add)
+@wraps(gathering.scatter_add)
 def scatter_add(x: Tensor, indices: Any, values: Tensor, axes: Any = (0,)) -> Tensor:
     several = indices if isinstance(indices, (tuple, list)) else (indices,)
     nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
-    out = indexing.scatter_add(x.node, nodes, values.node, (axes,) if isinstance(axes, int) else axes)
+    out = gathering.scatter_add(x.node, nodes, values.node, (axes,) if isinstance(axes, int) else axes, name=x.name)
     return wrap(out, x.requires_grad or values.requires_grad)
 
 
@@ -274,6 +275,7 @@ __all__ = [
     "logsumexp",
     "lowest",
     "manual_seed",
+    "masked_fill",
     "matmul",
     "matrix_transpose",
     "max",
@@ -301,6 +303,7 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "put_along_axis",
     "rand",
     "randint",
     "randn",

@@ -14,7 +14,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const
 from . import activations as act
-from . import arrange, contract, indexing, movement, nonzero, padding, reductions, sets, sorting, state, storage
+from . import arrange, contract, gathering, indexing, movement, nonzero, padding, reductions, sets, sorting, state, storage
 from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -140,6 +140,17 @@ def general(function: Callable[..., Any]) -> Callable[..., Any]:
         return wrap(out, tracks[0])
 
     return method
+
+
+def named(function: Callable[..., Node]) -> Callable[..., Any]:
+    """A method from a function that takes the name of its first argument too."""
+    method = general(function)
+
+    @wraps(function)
+    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(x, *args, **kwargs, name=getattr(x, "name", None))
+
+    return call
 
 
 def _unwrapped(x: Any, tracks: list[bool]) -> Any:
@@ -282,14 +293,13 @@ class Tensor(Tracked):
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, key: Any) -> Tensor:
-        return wrap(indexing.getitem(self.node, _index(key)), self._requires_grad)
+        """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""
+        return wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
         tracks = [False]
-        plain = _unwrapped(value, tracks)
-        if not isinstance(plain, Node) and type(plain) not in WEAK:
-            plain = storage.leaf(storage.from_array(np.asarray(value, self.dtype.numpy), self.dtype, copy=True))
-        rebind(self, indexing.setitem(self.node, _index(key), plain), tracks[0])
+        rebind(self, indexing.setitem(self.node, _key(key), _assigned(value, self.dtype, tracks), self.name), tracks[0])
 
     # ------------------------------------------------------------ functions
 
@@ -347,7 +357,8 @@ class Tensor(Tracked):
     tile, roll, unstack, chunk = unary(arrange.tile), unary(arrange.roll), general(arrange.unstack), general(arrange.chunk)
     diagonal, trace, diag = unary(arrange.diagonal), unary(arrange.trace), unary(arrange.diag)
     dot, outer = general(contract.dot), general(contract.outer)
-    take, take_along_axis = general(indexing.take), general(indexing.take_along_axis)
+    take, take_along_axis = named(gathering.take), named(gathering.take_along_axis)
+    put_along_axis, masked_fill = named(gathering.put_along_axis), general(gathering.masked_fill)
 
 
 where = general(ew.where)
@@ -360,12 +371,34 @@ def _unpickled(kind: type[Tensor], array: np.ndarray[Any, Any], requires_grad: b
     return t
 
 
-def _index(key: Any) -> Any:
-    """An index with Nodes for Tensors, arrays and lists."""
-    if isinstance(key, tuple):
-        return tuple(_index(k) for k in key)
-    if isinstance(key, Tensor):
-        return key.node
-    if isinstance(key, (list, np.ndarray)):
-        return as_operand(np.asarray(key, np.int64 if isinstance(key, list) and not key else None))
-    return key
+def _key(key: Any) -> Any:
+    """An index with Nodes for Tensors, arrays and sequences."""
+    return tuple(_item(k) for k in key) if isinstance(key, tuple) else _item(key)
+
+
+def _item(item: Any) -> Any:
+    if isinstance(item, Tensor):
+        return item.node
+    if isinstance(item, np.bool_):
+        return bool(item)
+    if isinstance(item, np.ndarray):
+        return item.item() if not item.shape and item.dtype.kind in "biu" else as_operand(item)
+    if not isinstance(item, (list, tuple, range)):
+        return item
+    from .creation import tensor  # which imports this module
+
+    found = tensor(list(item) if isinstance(item, range) else item)
+    return found.node if found.size else ew.cast(found.node, dt.int64)
+
+
+def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
+    """The value of an assignment: a Node or a Python number."""
+    plain = _unwrapped(value, tracks)
+    if isinstance(plain, Node) or type(plain) in WEAK:
+        return plain
+    from .creation import tensor
+
+    try:
+        return tensor(value, dtype=dtype).node
+    except (TypeError, OverflowError) as error:
+        raise errors.DTypeError(f"assignment: {value!r:.60} does not become {dtype.name} ({error})") from None
