@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from ..ir import dtype as dt
-from ..ir.graph import Node, const
+from ..ir.graph import SCANS, Node, const
 from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
@@ -23,7 +23,7 @@ def _lane_loop(lane: Var, statement: Stmt, tuning: Tuning) -> Stmt:
 
 
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
-    """A running sum: lines are independent, each is serial."""
+    """A running sum or product: lines are independent, each is serial."""
     inputs, outputs, buffers = place_values(kernel, strides)
     (unit,) = kernel.units
     n, x = unit.node, unit.node.src[0]
@@ -33,12 +33,13 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tun
     step = Var("step", n.shape[axis])
     at = unravel(chunk.position, lines)
     at.insert(axis, var(step) if n.shape[axis] > 1 else Index())
-    acc = Buf("sum", n.dtype, 1, REG)
+    kind = SCANS[n.op]
+    acc = Buf("acc", n.dtype, 1, REG)
     value = Evaluator(inputs, lambda m, index: None).value(x, at)
     out = outputs[n]
     body: list[Stmt] = [
-        Alloc(acc, 0),
-        For(step, step.extent, SERIAL, [Reduce(acc, Index(), "add", value), Store(out.buf, out.at(at), load(acc, Index()))]),
+        Alloc(acc, 1 if kind == "mul" else -0.0 if n.dtype.is_float else 0),
+        For(step, step.extent, SERIAL, [Reduce(acc, Index(), kind, value), Store(out.buf, out.at(at), load(acc, Index()))]),
     ]
     loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)], tuning.tiny)
     return Lowered(loops, chunk.values, [4 * n.size], f"scan: serial along axis {axis}, {chunk.describe()}")

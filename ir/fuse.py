@@ -17,7 +17,7 @@ from itertools import pairwise
 from math import prod
 
 from .align import Outer, factor_vars, identity_axes, one_level, same_axes
-from .graph import ELEMENTWISE, Node, Op, toposort
+from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
 from .kernel import Boundary, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
 from .recompute import copies
@@ -29,7 +29,7 @@ MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
-NO_MERGE = frozenset({Op.SCATTER, Op.SCAN, Op.ARGSORT})
+NO_MERGE = frozenset({Op.SCATTER, Op.ARGSORT, *SCANS})
 
 
 

@@ -314,6 +314,18 @@ def _shifted(x: Node, by: int) -> Node:
     return _where(_lt(position, full(by, dt.int64, x.shape)), _like(1, x), moved)
 
 
+def _running_product_rule(n: Node, g: Node) -> Node:
+    """That of the same product by doubling: no division, so zeros are right."""
+    x, axis = n.src[0], n.arg
+    order = (*(a for a in range(x.ndim) if a != axis), axis)
+    out, step = permute(x, order), 1
+    while step < x.shape[axis]:
+        out, step = _mul(out, _shifted(out, step)), 2 * step
+    (found,) = vjp([out], [permute(g, order)], [x])
+    assert found is not None  # out depends on x
+    return found
+
+
 def _slice_rule(n: Node, g: Node) -> Node:
     margins = []
     for d, length, (start, _, step) in zip(n.src[0].shape, g.shape, n.arg, strict=True):
@@ -368,6 +380,7 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.WHERE: (None, _same, _same),
     Op.REDUCE: (_reduce_rule,),
     Op.SCAN: (lambda n, g: _flip(node(Op.SCAN, (_flip(g, n.arg),), n.arg), n.arg),),
+    Op.SCANMUL: (_running_product_rule,),
     Op.RESHAPE: (lambda n, g: reshape(g, n.src[0].shape),),
     Op.PERMUTE: (_permute_rule,),
     Op.FLIP: (lambda n, g: node(Op.FLIP, (g,), n.arg),),

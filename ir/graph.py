@@ -68,6 +68,7 @@ class Op(Enum):
     WHERE = "where"
     REDUCE = "reduce"  # ("add" | "max" | "mul", axes ascending); drops the axes
     SCAN = "scan"  # axis; running sum
+    SCANMUL = "scanmul"  # axis; running product
     ARGSORT = "argsort"  # (axis, descending): int64 places of the elements in stable order, NaN greatest, -0.0 equal to 0.0
     RESHAPE = "reshape"  # new shape
     PERMUTE = "permute"  # axis order
@@ -106,6 +107,7 @@ COMPARE = frozenset({Op.LT, Op.EQ})
 BINARY = ARITHMETIC | BITWISE | COMPARE
 ELEMENTWISE = UNARY | BINARY | {Op.WHERE}
 HINTS = frozenset({Op.DETACH, Op.KEEP})
+SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
 VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})
 INDEXED = frozenset({Op.GATHER, Op.SCATTER})
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
@@ -270,7 +272,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             _require(kind in ("add", "max", "mul"), op, f"unknown kind {kind}")
             _require(axes == tuple(sorted(set(axes))) and all(0 <= a < x.ndim for a in axes), op, f"axes {axes} of {x.shape}")
             return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)
-        case Op.SCAN:
+        case Op.SCAN | Op.SCANMUL:
             _require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
             return x.dtype, x.shape
         case Op.ARGSORT:

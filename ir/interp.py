@@ -56,7 +56,8 @@ def _reduce(n: Node, x: Array) -> Any:
 
 
 def _scan(n: Node, x: Array) -> Any:
-    return np.cumsum(x, axis=n.arg, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
+    run = np.cumsum if n.op is Op.SCAN else np.cumprod
+    return run(x, axis=n.arg, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
 
 
 def _argsort(n: Node, x: Array) -> Any:
@@ -135,6 +136,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
     Op.REDUCE: _reduce,
     Op.SCAN: _scan,
+    Op.SCANMUL: _scan,
     Op.ARGSORT: _argsort,
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),
     Op.PERMUTE: lambda n, x: x.transpose(n.arg),

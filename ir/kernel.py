@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from .graph import ELEMENTWISE, TRANSCENDENTAL, VIEWS, Node, Op, Shape
+from .graph import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .rewrite import constant_of
 from .views import push
@@ -88,7 +88,7 @@ class Unit:
         """Recomputes the reads after an axis was split."""
         at = self.coordinates()
         self.reads = []
-        if self.node.op in ELEMENTWISE or self.node.op in (Op.REDUCE, Op.SCAN, Op.ARGSORT):
+        if self.node.op in ELEMENTWISE or self.node.op in SCANS or self.node.op in (Op.REDUCE, Op.ARGSORT):
             for s in self.node.src:
                 self.reads.extend(reads_of(s, at))
         elif self.node.op is Op.SCATTER:
@@ -207,7 +207,7 @@ def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
     if anchor is not None:
         return "contraction"
     ops = {u.node.op for u in units}
-    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
+    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.SCANMUL, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
         if op in ops:
             return kind
     return "map"

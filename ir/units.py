@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .graph import ELEMENTWISE, HINTS, LEAVES, VIEWS, Node, Op, toposort
+from .graph import ELEMENTWISE, HINTS, LEAVES, SCANS, VIEWS, Node, Op, toposort
 from .index import Div, Index, Mod, Var, row_major
 from .kernel import Unit, at_sub_axes, cost
 
@@ -31,7 +31,7 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
     stored, copies = _stored([*roots, *kept], order)
     units: list[Unit] = []
     for n in order:
-        is_value = n.op in ELEMENTWISE or n.op in (Op.REDUCE, Op.SCAN, Op.SCATTER, Op.ARGSORT)
+        is_value = n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT)
         if n.size and ((is_value and (n not in inline or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
     found = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)

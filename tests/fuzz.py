@@ -108,12 +108,19 @@ def evaluate(outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.G
 
 def _shaken(n: Node, value: Array, sources: list[Array], noise: np.random.Generator) -> Array:
     size = np.abs(value)
-    if n.op in SUMS and not (n.op is Op.REDUCE and n.arg[0] == "mul"):
+    factors = _factors(n, sources[0], value)
+    if n.op in SUMS and not factors:
         size = np.abs(EVALUATORS[n.op](n, np.abs(sources[0]), *sources[1:]))
     eps = float(np.finfo(n.dtype.numpy).eps)
-    if n.op is Op.REDUCE and n.arg[0] == "mul":  # a product rounds at every factor, and equal factors round alike
-        eps *= max(1, sources[0].size // max(1, value.size) // 4)
+    eps *= max(1, factors // 4)  # a product rounds at every factor, and equal factors round alike
     return np.asarray(value + size * (2 * eps * noise.choice((-1, 1), value.shape)).astype(n.dtype.numpy), dtype=n.dtype.numpy)
+
+
+def _factors(n: Node, x: Array, value: Array) -> int:
+    """How many factors one product has; 0 for other operations."""
+    if n.op is Op.SCANMUL:
+        return x.shape[n.arg]
+    return x.size // max(1, value.size) if n.op is Op.REDUCE and n.arg[0] == "mul" else 0
 
 
 def tolerances(case: Case, want: list[Array]) -> list[float]:

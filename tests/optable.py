@@ -184,6 +184,10 @@ def _running(axis: int) -> Callable[[Array], Any]:
     return lambda x: np.cumsum(x, axis=axis, dtype=np.float64 if x.dtype.kind == "f" else x.dtype).astype(x.dtype)
 
 
+def _products(axis: int) -> Callable[[Array], Any]:
+    return lambda x: np.cumprod(x, axis=axis, dtype=x.dtype)
+
+
 def _reduce_rows(d: DType) -> list[Row]:
     rows = []
     ulp = 4 if d.is_float else 0
@@ -202,6 +206,9 @@ def _reduce_rows(d: DType) -> list[Row]:
     for shape, axis in (((9,), 0), ((3, 5), 0), ((3, 5), 1), ((4, 0), 1)):
         name = f"scan-{'x'.join(map(str, shape))}-{axis}-{d.name}"
         rows.append(Row(name, _op(Op.SCAN, axis), _running(axis), (Spec(shape, d),), d.is_float, ulp, 8.0, specials=False))
+        inputs, build = (Spec(shape, d, "zeros" if d.is_float else "any"),), _op(Op.SCANMUL, axis)
+        name = "running-product" + name.removeprefix("scan")
+        rows.append(Row(name, build, _products(axis), inputs, d.is_float, 9, 1e-30, specials=False))
     return rows
 
 
