@@ -14,6 +14,7 @@ from ..ir.graph import Node, Op, node
 from . import reductions, storage
 from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, sized
 from .broadcast import broadcast_shape, broadcast_to, to_dtype
+from .cumulative import cumsum
 from .gathering import take
 from .movement import concat, moveaxis, part, ravel, reordered, split
 
@@ -59,9 +60,9 @@ def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
     sized("repeat", tuple(total if a == axis else d for a, d in enumerate(x.shape)))
     if not total:
         return part(x, axis, 0, 0)
-    ends = reductions.cumsum(counts)
+    ends = cumsum(counts)
     marks = node(Op.SCATTER, (graph.full(1, dt.int64, counts.shape), ends), ((0,), (total + 1,)))
-    return take(x, part(reductions.cumsum(marks), 0, 0, total), axis)
+    return take(x, part(cumsum(marks), 0, 0, total), axis)
 
 
 def _counts(repeats: Any, extent: int) -> Node:

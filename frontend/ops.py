@@ -13,7 +13,7 @@ import numpy as np
 
 from ..ir.dtype import lowest
 from . import activations as act
-from . import arrange, contract, gathering, movement, padding, reductions, sets, sorting
+from . import arrange, contract, cumulative, gathering, movement, padding, reductions, sets, sorting
 from . import einsum as einsum_
 from . import elementwise as ew
 from . import nonzero as nz
@@ -121,7 +121,9 @@ isnan, isinf, isfinite, logical_not = (_of_tensor(f) for f in (ew.isnan, ew.isin
 sum, mean, prod = _of_tensor(reductions.sum), _of_tensor(reductions.mean), _of_tensor(reductions.prod)
 max, min, argmax, argmin = (_of_tensor(f) for f in (reductions.max, reductions.min, reductions.argmax, reductions.argmin))
 any, all, var, std = (_of_tensor(f) for f in (reductions.any, reductions.all, reductions.var, reductions.std))
-cumsum, logsumexp = _of_tensor(reductions.cumsum), _of_tensor(reductions.logsumexp)
+cumsum, cumprod, logsumexp = _of_tensor(cumulative.cumsum), _of_tensor(cumulative.cumprod), _of_tensor(reductions.logsumexp)
+cumulative_sum, cumulative_prod = _of_tensor(cumulative.cumulative_sum), _of_tensor(cumulative.cumulative_prod)
+diff, norm = _general(cumulative.diff), _of_tensor(cumulative.norm)
 softmax, log_softmax = _of_tensor(reductions.softmax), _of_tensor(reductions.log_softmax)
 
 reshape, permute, transpose = _of_tensor(movement.reshape), _of_tensor(movement.permute), _of_tensor(movement.transpose)
@@ -144,9 +146,7 @@ nonzero, argwhere, flatnonzero = _of_tensor(nz.nonzero, several), _of_tensor(nz.
 count_nonzero, bincount = _of_tensor(nz.count_nonzero), _of_tensor(nz.bincount, general)
 unique, unique_all, unique_counts = (_of_tensor(f, several) for f in (sets.unique, sets.unique_all, sets.unique_counts))
 unique_inverse, unique_values = _of_tensor(sets.unique_inverse, several), _of_tensor(sets.unique_values)
-union1d, intersect1d, setdiff1d, setxor1d = (
-    _of_two(f) for f in (sets.union1d, sets.intersect1d, sets.setdiff1d, sets.setxor1d)
-)
+union1d, intersect1d, setdiff1d, setxor1d = (_of_two(f) for f in (sets.union1d, sets.intersect1d, sets.setdiff1d, sets.setxor1d))
 
 take, take_along_axis = named(gathering.take), named(gathering.take_along_axis)
 put_along_axis, masked_fill = named(gathering.put_along_axis), general(gathering.masked_fill)
@@ -215,9 +215,13 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cumprod",
     "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
     "diag",
     "diagonal",
+    "diff",
     "divide",
     "dot",
     "einsum",
@@ -292,6 +296,7 @@ __all__ = [
     "negative",
     "nextafter",
     "nonzero",
+    "norm",
     "normal",
     "not_equal",
     "ones",

@@ -13,7 +13,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node, reshape
-from .arguments import Axes, normalise_axes, normalise_axis
+from .arguments import Axes, as_real, normalise_axes, normalise_axis
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
 from .transcendental import exp, log
@@ -33,8 +33,8 @@ def _back(reduced: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
     return spread(reduced, [i for i in range(len(shape)) if i not in axes], shape)
 
 
-def _accumulator(x: Node, dtype: DType | str | None) -> Node:
-    """NumPy's dtype of sums and products: at least 64 bits for integers."""
+def accumulator(x: Node, dtype: DType | str | None) -> Node:
+    """x in the dtype of its sums and products: as given, else at least 64 bits for integers (as in NumPy)."""
     if dtype is not None:
         return to_dtype(x, as_dtype(dtype))
     if x.dtype.is_float:
@@ -42,19 +42,23 @@ def _accumulator(x: Node, dtype: DType | str | None) -> Node:
     return to_dtype(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
 
 
-def sum(x: Node, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
-    """Sum; of bools and integers in 64 bits unless dtype says otherwise."""
-    return _reduced("add", _accumulator(x, dtype), normalise_axes("sum", axis, x.ndim), keepdims)
+def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+    """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of nothing."""
+    x = accumulator(x, dtype)
+    return _reduced("max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims)
 
 
-def prod(x: Node, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
-    """Product; of bools and integers in 64 bits unless dtype says otherwise."""
-    return _reduced("mul", _accumulator(x, dtype), normalise_axes("prod", axis, x.ndim), keepdims)
+def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+    """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of nothing."""
+    x = accumulator(x, dtype)
+    if x.dtype is dt.bool_:
+        return all(x, axis, keepdims)
+    return _reduced("mul", x, normalise_axes("prod", axis, x.ndim), keepdims)
 
 
-def mean(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Arithmetic mean, a float; NaN of nothing."""
-    x = as_float(x)
+def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
+    """Arithmetic mean, a float (float32 for integers); NaN of nothing."""
+    x = as_float(x if dtype is None else to_dtype(x, as_dtype(dtype)))
     axes = normalise_axes("mean", axis, x.ndim)
     total = _reduced("add", x, axes, keepdims)
     return div(total, float(product(x.shape[a] for a in axes)))
@@ -65,50 +69,50 @@ def _require_elements(name: str, x: Node, axes: tuple[int, ...]) -> None:
         raise errors.ShapeError(f"{name}: shape {x.shape} has no elements along axes {axes}, and {name} of nothing is undefined")
 
 
-def max(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+def max(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Greatest element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
     axes = normalise_axes("max", axis, x.ndim)
     _require_elements("max", x, axes)
     return _reduced("max", x, axes, keepdims)
 
 
-def min(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+def min(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Least element, NaN if there is one; ties share the gradient equally. Raises ShapeError for no elements."""
     axes = normalise_axes("min", axis, x.ndim)
     _require_elements("min", x, axes)
     return reversed_order(_reduced("max", reversed_order(x), axes, keepdims))
 
 
-def any(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+def any(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Is any element not 0; False of nothing."""
     return _reduced("max", to_dtype(x, dt.bool_), normalise_axes("any", axis, x.ndim), keepdims)
 
 
-def all(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """Are all elements not 0; True of nothing."""
     return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
 
 
-def var(x: Node, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
+def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
     x = as_float(x)
     axes = normalise_axes("var", axis, x.ndim)
     centred = sub(x, _back(mean(x, axes), axes, x.shape))
-    count = product(x.shape[a] for a in axes) - correction
+    count = product(x.shape[a] for a in axes) - as_real("var", "the correction", correction)
     return div(_reduced("add", mul(centred, centred), axes, keepdims), float(builtins.max(count, 0)))
 
 
-def std(x: Node, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
+def std(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Square root of var."""
     return sqrt_(var(x, axis, keepdims, correction))
 
 
-def argmax(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
+def argmax(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:
     """int64 place of the first greatest element (the first NaN, if any) along one axis, or in the flattened x."""
     return _arg_extreme("argmax", x, axis, keepdims)
 
 
-def argmin(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
+def argmin(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:
     """int64 place of the first least element (the first NaN, if any) along one axis, or in the flattened x."""
     return _arg_extreme("argmin", reversed_order(x), axis, keepdims)
 
@@ -131,18 +135,10 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     return reshape(found, kept) if keepdims else found
 
 
-def cumsum(x: Node, axis: int | None = None, dtype: DType | str | None = None) -> Node:
-    """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits."""
-    x = _accumulator(x, dtype)
-    if axis is None:
-        return node(Op.SCAN, (reshape(x, (x.size,)),), 0)
-    return node(Op.SCAN, (x,), normalise_axis("cumsum", axis, x.ndim))
-
-
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first
 
 
-def logsumexp(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
+def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """log(sum(exp(x))), without overflow."""
     x = as_float(x)
     axes = normalise_axes("logsumexp", axis, x.ndim)
@@ -161,16 +157,15 @@ def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
     return sub(x, _back(detach(max(x, axes)), axes, x.shape)), axes
 
 
-def softmax(x: Node, axis: Axes = -1) -> Node:
+def softmax(x: Node, /, axis: Axes = -1) -> Node:
     """exp(x) / sum(exp(x)) along the axes, without overflow."""
     shifted, axes = _shifted("softmax", x, axis)
     e = exp(shifted)
     return div(e, _back(graph.reduce("add", e, axes), axes, x.shape))
 
 
-def log_softmax(x: Node, axis: Axes = -1) -> Node:
+def log_softmax(x: Node, /, axis: Axes = -1) -> Node:
     """log(softmax(x)), without overflow."""
     shifted, axes = _shifted("log_softmax", x, axis)
     total = log(graph.reduce("add", exp(shifted), axes))
     return sub(shifted, _back(total, axes, x.shape))
-

@@ -14,7 +14,21 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const
 from . import activations as act
-from . import arrange, contract, gathering, indexing, movement, nonzero, padding, reductions, sets, sorting, state, storage
+from . import (
+    arrange,
+    contract,
+    cumulative,
+    gathering,
+    indexing,
+    movement,
+    nonzero,
+    padding,
+    reductions,
+    sets,
+    sorting,
+    state,
+    storage,
+)
 from . import elementwise as ew
 from . import transcendental as tr
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -341,7 +355,8 @@ class Tensor(Tracked):
     sum, mean, prod = unary(reductions.sum), unary(reductions.mean), unary(reductions.prod)
     max, min = unary(reductions.max), unary(reductions.min)
     any, all, var, std = unary(reductions.any), unary(reductions.all), unary(reductions.var), unary(reductions.std)
-    argmax, argmin, cumsum = unary(reductions.argmax), unary(reductions.argmin), unary(reductions.cumsum)
+    argmax, argmin, norm = unary(reductions.argmax), unary(reductions.argmin), unary(cumulative.norm)
+    cumsum, cumprod, diff = unary(cumulative.cumsum), unary(cumulative.cumprod), general(cumulative.diff)
     sort, argsort, topk, median = unary(sorting.sort), unary(sorting.argsort), several(sorting.topk), unary(sorting.median)
     argwhere, count_nonzero = unary(nonzero.argwhere), unary(nonzero.count_nonzero)
     nonzero, unique = several(nonzero.nonzero), several(sets.unique)
