@@ -33,6 +33,10 @@ class MemoryError(WeftError, builtins.MemoryError):
     """A value that does not fit into the memory that is left."""
 
 
+class BufferError(WeftError, builtins.BufferError):
+    """Memory that cannot be shared with another library in the way it was asked for."""
+
+
 class DeviceError(WeftError, RuntimeError):
     """A device that does not exist, or one that lacks a driver, a package or a compiler."""
 

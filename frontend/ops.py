@@ -23,6 +23,7 @@ from .asarray import asarray
 from .broadcast import WEAK, broadcast_shape
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from .dlpack import from_dlpack
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
@@ -243,6 +244,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",

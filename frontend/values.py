@@ -106,6 +106,28 @@ class Value:
             raise errors.DeviceError(f"to_device: stream {stream!r}: the CPU has no streams")
         return self
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(kDLCPU, 0)."""
+        return 1, 0
+
+    def __dlpack__(
+        self,
+        /,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
+
+        A consumer of version 1 is told that the memory is read-only; an older one cannot be, and must not write either.
+        Raises BufferError for a stream, or for another device.
+        """
+        from . import dlpack
+
+        return dlpack.to_capsule(self, stream, max_version, dl_device, copy)
+
     # ------------------------------------------------------------ values
 
     def realize(self) -> Self:

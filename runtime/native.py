@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
+import platform
 import threading
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
 import llvmlite.binding as llvm
+from llvmlite import __version__ as llvmlite_version
 
 from ..errors import CompileError
+from . import cache
 
 lock = threading.RLock()  # llvmlite is used by one thread at a time; held over a fork, so that a child finds it free
 if hasattr(os, "register_at_fork"):
@@ -80,3 +84,14 @@ def compile_portable(text: str) -> bytes:
         builder = llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
         return bytes(machine.emit_object(module))
+
+
+def portable_code(text: str) -> bytes:
+    """Object code of LLVM IR for any processor of this architecture, from the disk cache if it is there."""
+    key = hashlib.sha256(f"{llvmlite_version} {platform.machine()}\n{text}".encode()).hexdigest()
+    store = cache.default()
+    data = store.get(key)
+    if data is None:
+        data = compile_portable(text)
+        store.put(key, data)
+    return data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import os
 import platform
 import signal
@@ -14,10 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from llvmlite import __version__ as llvmlite_version
-
 from .. import options
-from . import cache, driver_ir, native, pool_ir
+from . import driver_ir, native, pool_ir
 
 NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations")
 # Raised by the code that runs, not sent from outside: a thread that blocks them could not report its own crash.
@@ -35,21 +32,10 @@ class Runtime:
     migrations: Callable[[], int]
 
 
-def _object_code() -> bytes:
-    """The runtime's machine code, from the disk cache if it is there."""
-    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine())
-    key = hashlib.sha256(f"{llvmlite_version} {platform.machine()}\n{text}".encode()).hexdigest()
-    store = cache.default()
-    data = store.get(key)
-    if data is None:
-        data = native.compile_portable(text)
-        store.put(key, data)
-    return data
-
-
 def _load() -> Runtime:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    code = native.load_object(_object_code(), NAMES)  # never released: workers run in it until the process ends
+    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine())
+    code = native.load_object(native.portable_code(text), NAMES)  # never released: workers run in it until the process ends
     return Runtime(
         run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
         parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, word)(code["weft_parallel_for"]),

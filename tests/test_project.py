@@ -29,6 +29,7 @@ SHARED = {"errors", "options"}  # every layer may use them
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},  # the one file that names all stages
     "frontend/storage.py": {"runtime"},  # memory
+    "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
     "frontend/realize.py": {"runtime"},  # the failure that an executable reports
     "frontend/values.py": {"array_api"},  # a Tensor names its namespace
