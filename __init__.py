@@ -23,7 +23,22 @@ from .frontend.grad import (
 )
 from .frontend.ops import *  # noqa: F403
 from .frontend.values import DEVICES as _DEVICES
-from .ir.dtype import DType, bool_, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+from .ir.dtype import (
+    DType,
+    bfloat16,
+    bool_,
+    float16,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
 
 __version__ = "0.1.0"
 
@@ -32,6 +47,7 @@ _LAZY = ("array_api", "codegen", "frontend", "ir", "nn", "options", "runtime")
 __all__ = [
     "DType",
     "__version__",
+    "bfloat16",
     "bool_",
     "check_grad",
     "devices",
@@ -39,6 +55,7 @@ __all__ = [
     "enable_grad",
     "errors",
     "explain",
+    "float16",
     "float32",
     "float64",
     "grad",

@@ -41,6 +41,10 @@ class DeviceError(WeftError, RuntimeError):
     """A device that does not exist, or one that lacks a driver, a package or a compiler."""
 
 
+class MissingPackageError(WeftError, ImportError):
+    """An optional package that is needed here; the message says how to install it."""
+
+
 class GradientError(WeftError, RuntimeError):
     """A derivative that cannot be formed."""
 

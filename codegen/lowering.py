@@ -74,15 +74,16 @@ def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]]
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
         lowered = lower_checks(checks.early, strides, places, 0, _check_tuning(checks.early, settings))
-        out.kernels.append(_check("check_inputs", lowered, places, early=True))
+        out.kernels.append(_check("check_inputs", lowered, places, settings, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
         lowered = lower_checks([(n, extent)], strides, [n], site, _check_tuning([(n, extent)], settings))
-        out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], early=False))
+        out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
     for kernel in fused.kernels:
         lowered = lower_kernel(kernel, strides, settings)
         parallel = tuple(w >= settings.serial_work for w in lowered.work)
-        step = Step(expand_loops(lowered.loops), lowered.params, parallel, kernel.inputs, kernel.outputs)
+        loops = expand_loops(lowered.loops, settings.target.has_float16)
+        step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
         out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
 
@@ -91,7 +92,8 @@ def _check_tuning(checks: list[tuple[Node, int]], settings: Settings) -> Tuning:
     return Tuning(tiny=_is_tiny(work(n for n, _ in checks), settings))
 
 
-def _check(name: str, lowered: Lowered, places: list[Node], early: bool) -> LoweredKernel:
+def _check(name: str, lowered: Lowered, places: list[Node], settings: Settings, early: bool) -> LoweredKernel:
     parallel = tuple(False for _ in lowered.work)
-    step = Step(expand_loops(lowered.loops), lowered.params, parallel, places, [], is_check=True, early=early)
+    loops = expand_loops(lowered.loops, settings.target.has_float16)
+    step = Step(loops, lowered.params, parallel, places, [], is_check=True, early=early)
     return LoweredKernel(name, None, lowered, step)

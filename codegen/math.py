@@ -2,6 +2,7 @@
 
 All are within 2 ULP in float32 and 4 ULP in float64, valid at any lane width: no tables in
 memory, no calls. Rare cases stand in a WHERE with arg "rare", whose second operand is evaluated only when needed.
+Casts of 16-bit floats become integer arithmetic where the target has no instruction for them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from .math_arc import acos, asin, atan, atan2, hypot
 from .math_build import Val
 from .math_erf import erf
 from .math_exp import exp, expm1, tanh
+from .math_half import expand_cast
 from .math_hyper import acosh, asinh, atanh, cosh, sinh
 from .math_log import log, log1p
 from .math_pow import pow
@@ -42,8 +44,10 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
 }
 
 
-def expand(n: Node) -> Node:
-    """One Node: itself unless its op is transcendental. Its sources are left alone."""
+def expand(n: Node, has_float16: bool = False) -> Node:
+    """One Node: itself unless its op is transcendental or a cast of 16-bit floats. Its sources are left alone."""
+    if n.op is Op.CAST:
+        return expand_cast(n, has_float16)
     if n.op not in TRANSCENDENTAL:
         return n
     operands = map(Val, n.src)
@@ -54,11 +58,12 @@ def expand(n: Node) -> Node:
 class _Expansion(Substitution):
     """Expands every Node of expressions and statements, also those inside gathered indices; each distinct Node once."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_float16: bool = False) -> None:
         super().__init__({})
+        self.has_float16 = has_float16
 
     def _replaced(self, n: Node) -> Node:
-        return expand(super()._replaced(n))
+        return expand(super()._replaced(n), self.has_float16)
 
 
 def expand_all(roots: Iterable[Node]) -> list[Node]:
@@ -67,7 +72,7 @@ def expand_all(roots: Iterable[Node]) -> list[Node]:
     return [expansion.node(r) for r in roots]
 
 
-def expand_loops(kernel: Loops) -> Loops:
-    """The same kernel without transcendental Nodes."""
-    phases = _Expansion().body([*kernel.phases])
+def expand_loops(kernel: Loops, has_float16: bool = False) -> Loops:
+    """The same kernel without transcendental Nodes; has_float16: float16 is converted by the target."""
+    phases = _Expansion(has_float16).body([*kernel.phases])
     return replace(kernel, phases=[phase for phase in phases if isinstance(phase, For)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,7 @@ class Target:
     has_fma: bool
     has_avx512: bool  # ldexp is one instruction, masks are registers
     registers: int  # vector registers
+    has_float16: bool  # conversions between float16 and float32 are instructions
     l1: int = _FALLBACK[1]  # bytes
     l2: int = _FALLBACK[2]
     l3: int = _FALLBACK[3]
@@ -62,8 +63,8 @@ def named(name: str) -> Target:
 
 
 _LEVEL_FLAGS = {
-    "x86-64-v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma", "bmi2"},
-    "x86-64-v3": {"avx2", "fma", "bmi2"},
+    "x86-64-v4": {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx2", "fma", "f16c", "bmi2"},
+    "x86-64-v3": {"avx2", "fma", "f16c", "bmi2"},
     "x86-64": {"sse2"},
 }
 
@@ -87,15 +88,15 @@ def _known_cpu(name: str, flags: set[str]) -> str:
 
 def _target(cpu: str, features: str, flags: set[str]) -> Target:
     if _is_arm():
-        return Target(cpu, features, 128, has_fma=True, has_avx512=False, registers=32)
+        return Target(cpu, features, 128, has_fma=True, has_avx512=False, registers=32, has_float16=True)
     avx512 = flags >= _LEVEL_FLAGS["x86-64-v4"]
     bits = 512 if avx512 else 256 if "avx2" in flags else 128
-    return Target(cpu, features, bits, "fma" in flags, avx512, 32 if avx512 else 16)
+    return Target(cpu, features, bits, "fma" in flags, avx512, 32 if avx512 else 16, "f16c" in flags)
 
 
 def _with_caches(t: Target) -> Target:
     sizes = {**_FALLBACK, **_cache_sizes()}
-    return Target(t.cpu, t.features, t.vector_bits, t.has_fma, t.has_avx512, t.registers, sizes[1], sizes[2], sizes[3])
+    return replace(t, l1=sizes[1], l2=sizes[2], l3=sizes[3])
 
 
 @cache

@@ -1,7 +1,8 @@
 """Operands that fit together. In: Nodes and Python numbers. Out: Nodes of one dtype and one shape.
 
 Promotion is NumPy's (NEP 50: Python numbers are weak) with one deviation: an integer with a float gives the float's
-dtype, and float results of integers are float32. Broadcasting is explicit: axes of extent 1 are dropped, then EXPANDed.
+dtype, and float results of integers are float32. float16 and bfloat16 meet in float32. Broadcasting is explicit: axes of
+extent 1 are dropped, then EXPANDed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def promote(a: DType, b: DType) -> DType:
         return b
     if a.is_float != b.is_float:
         return a if a.is_float else b
+    if a.is_float:
+        return dt.float32 if a.bits == b.bits else a if a.bits > b.bits else b
     found = dt.from_numpy(np.promote_types(a.numpy, b.numpy))
     assert found is not None
     return found

@@ -19,6 +19,7 @@ from ..codegen.schedule import SERIAL_WORK
 from ..codegen.target import Target, host, named
 from ..ir.fuse import Fused, fuse
 from ..ir.graph import Node, Op, node, verify
+from ..ir.half import widen
 from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.loop_text import verify as verify_loops
@@ -73,7 +74,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
     graph = list(outputs)
-    simplified = simplify(graph)
+    simplified = simplify(widen(graph))
     prepared = distinct(prepare(merge_sums(simplified)))
     checks = find_checks(prepared)
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))

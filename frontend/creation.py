@@ -20,7 +20,8 @@ from .tensor import Tensor, check_device, wrap
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A Tensor with a copy of the data: numbers, nested lists, NumPy arrays, Tensors, anything with __array__.
 
-    Python floats become float32, Python ints int64. Raises DTypeError for element types that Weft has not.
+    Python floats become float32, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Raises DTypeError
+    for element types that Weft has not.
     """
     check_device(device)
     if isinstance(data, Tensor):

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir import graph
+from ..ir import bfloat16, graph
+from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape
 from ..ir.index import row_major_strides
@@ -58,12 +59,17 @@ class Storage:
             self.base.shared = True
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A read-only array of this memory."""
-        return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
+        """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks."""
+        return self.raw(self.dtype.numpy)
+
+    def raw(self, dtype: Any = None) -> np.ndarray[Any, Any]:
+        """The same, of bits where NumPy may lack the dtype: of `dtype.carrier`."""
+        return self.buffer.as_numpy(dtype or self.dtype.carrier, self.shape, self.strides, self.offset)
 
     def peek(self) -> np.ndarray[Any, Any]:
-        """The same for a moment: the caller lets go of the array, so the memory may be written in place later."""
-        return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset, export=False)
+        """An array that NumPy can print and turn into Python numbers, for a moment: the memory may be written in place later."""
+        raw = self.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, self.offset, export=False)
+        return bfloat16.values(raw) if self.dtype is dt.bfloat16 else raw
 
 
 class Leaf:
@@ -137,12 +143,29 @@ def allocate(dtype: DType, shape: Shape) -> Storage:
 def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:
     """The array's elements, copied or aliased (its strides must be whole elements, none negative)."""
     if copy:
-        storage = allocate(dtype, array.shape)
-        dense = np.ascontiguousarray(array, dtype.numpy)
-        ctypes.memmove(storage.address, dense.ctypes.data, dense.nbytes)
-        return storage
+        return from_raw(converted(array, dtype), dtype, array.shape)
     strides = tuple(s // dtype.itemsize for s in array.strides)
     return Storage(Buffer.from_numpy(array), dtype, array.shape, strides)
+
+
+def converted(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """The array's values in row-major order, in the dtype's NumPy form: bits where NumPy may lack the dtype."""
+    if dtype is not dt.bfloat16:
+        return np.ascontiguousarray(array, dtype.numpy)
+    return np.ascontiguousarray(array.view(np.uint16) if dt.from_numpy(array.dtype) is dtype else bfloat16.bits(array))
+
+
+def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage:
+    """A copy of what `Storage.raw` or `converted` gave."""
+    storage = allocate(dtype, shape)
+    dense = np.ascontiguousarray(array, dtype.carrier)
+    ctypes.memmove(storage.address, dense.ctypes.data, dense.nbytes)
+    return storage
+
+
+def copied(data: Any, dtype: DType) -> Node:
+    """A new INPUT with a copy of the data, converted as NumPy does."""
+    return leaf(from_array(np.asarray(data, None if dtype is dt.bfloat16 else dtype.numpy), dtype, copy=True))
 
 
 _FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
@@ -159,9 +182,15 @@ def scalars(values: Sequence[float], dtypes: Sequence[DType]) -> list[Storage]:
     if not values:
         return []
     buffer = Buffer.allocate(8 * len(values))
-    data = b"".join(struct.pack(_FORMATS[d.name], v).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
+    data = b"".join(_packed(v, d).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
     ctypes.memmove(buffer.address, data, len(data))
     return [Storage(buffer, d, (), (), i * 8 // d.itemsize) for i, d in enumerate(dtypes)]
+
+
+def _packed(value: float, dtype: DType) -> bytes:
+    if dtype.is_half:
+        return struct.pack("H", dt.half_bits(dt.rounded(value, dtype), dtype))
+    return struct.pack(_FORMATS[dtype.name], value)
 
 
 def scalar(value: float | int | bool, dtype: DType) -> Any:

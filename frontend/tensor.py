@@ -23,6 +23,7 @@ from . import (
     movement,
     nonzero,
     padding,
+    realize,
     reductions,
     sets,
     sorting,
@@ -236,7 +237,8 @@ class Tensor(Tracked):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What pickle keeps: the value, and of a leaf that it requires a gradient."""
-        return _unpickled, (type(self), self.numpy(), self._requires_grad and self.is_leaf, self.name)
+        array = realize.value(self).raw().copy()
+        return _unpickled, (type(self), array, self.dtype, self._requires_grad and self.is_leaf, self.name)
 
     def assign(self, value: Any) -> Self:
         """Gives this Tensor a new value (of its shape, cast to its dtype), computed with the next program.
@@ -247,7 +249,7 @@ class Tensor(Tracked):
             raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
         operand = as_operand(value)
         if operand is NotImplemented:
-            operand = storage.leaf(storage.from_array(np.asarray(value, self.dtype.numpy), self.dtype, copy=True))
+            operand = storage.copied(value, self.dtype)
         n = ew.cast(operand, self.dtype) if isinstance(operand, Node) else ew.constant(operand, self.dtype)
         if n.shape != self.shape:
             if broadcast_shape("assign", [n.shape, self.shape]) != self.shape:
@@ -282,6 +284,7 @@ class Tensor(Tracked):
         return self.to("cuda")
 
     float, double = converted(dt.float32), converted(dt.float64)
+    half, bfloat16 = converted(dt.float16), converted(dt.bfloat16)
     int, long, bool = converted(dt.int32), converted(dt.int64), converted(dt.bool_)
 
     # ------------------------------------------------------------ operators
@@ -379,9 +382,9 @@ class Tensor(Tracked):
 where = general(ew.where)
 
 
-def _unpickled(kind: type[Tensor], array: np.ndarray[Any, Any], requires_grad: bool, name: str | None) -> Tensor:
+def _unpickled(kind: type[Tensor], array: np.ndarray[Any, Any], dtype: DType, requires_grad: bool, name: str | None) -> Tensor:
     t = object.__new__(kind)
-    Tensor.__init__(t, storage.leaf(storage.from_array(array, as_dtype(array.dtype), copy=True)), requires_grad)
+    Tensor.__init__(t, storage.leaf(storage.from_raw(array, dtype, array.shape)), requires_grad)
     t.name = name
     return t
 

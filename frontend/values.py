@@ -136,7 +136,10 @@ class Value:
         return self
 
     def numpy(self, copy: bool = False) -> np.ndarray[Any, Any]:
-        """The value as a NumPy array: a read-only view of the memory, or a copy."""
+        """The value as a NumPy array: a read-only view of the memory, or a copy.
+
+        bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
+        """
         array = realize.value(self).numpy()
         return array.copy() if copy else array
 

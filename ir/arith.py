@@ -1,5 +1,6 @@
 """The arithmetic of the elementwise ops in NumPy. In: a Node and the values of its sources. Out: its value, in its own dtype.
 
+16-bit floats are computed in float32 (`in_float32`) and rounded once.
 The oracle (ir/interp.py) applies it to arrays, constant folding (ir/rules.py) to scalars.
 """
 
@@ -7,13 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from . import bfloat16
 from . import dtype as dt
 from .dtype import DType
 from .graph import Node, Op
+from .half import computes_half
 
 Array = np.ndarray[Any, Any]
 Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value
@@ -21,9 +25,31 @@ Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value
 
 def scalar(n: Node, *operands: bool | float) -> bool | float:
     """The value of an elementwise Node over scalar operands of its sources' dtypes."""
-    arrays = [np.asarray(v, s.dtype.numpy) for v, s in zip(operands, n.src, strict=True)]
+    if n.op is Op.CAST and n.dtype.is_half:
+        return dt.rounded(operands[0], n.dtype)
+    exact = (np.float32 if s.dtype is dt.bfloat16 else s.dtype.numpy for s in n.src)  # bfloat16 itself may be missing
+    arrays = [np.asarray(v, d) for v, d in zip(operands, exact, strict=True)]
     with np.errstate(all="ignore"):
         return np.asarray(ELEMENTWISE_VALUES[n.op](n, *arrays)).item()  # type: ignore[no-any-return]
+
+
+def in_float32(n: Node, evaluate: Evaluator, *operands: Array) -> Array:
+    """The value before it is rounded to a 16-bit float: `evaluate` over operands that became float32."""
+    wide = dt.float32 if n.dtype.is_half else n.dtype
+    as_wide = SimpleNamespace(op=n.op, arg=n.arg, dtype=wide, shape=n.shape, ndim=n.ndim, src=())
+    halves = [s.dtype.is_half for s in n.src]
+    return np.asarray(evaluate(as_wide, *(x.astype(np.float32) if h else x for x, h in zip(operands, halves, strict=True))))
+
+
+def with_halves(evaluate: Evaluator) -> Evaluator:
+    """An evaluator that knows 16-bit floats, from one that does not."""
+
+    def evaluator(n: Node, *operands: Array) -> Any:
+        if not computes_half(n):
+            return evaluate(n, *operands)
+        return convert(in_float32(n, evaluate, *operands), n.dtype)
+
+    return evaluator
 
 
 def _plain(function: Callable[..., Any]) -> Evaluator:
@@ -71,6 +97,10 @@ def _remainder(n: Node, a: Array, b: Array) -> Any:
 
 def convert(x: Array, to: DType) -> Array:
     """A cast: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything not 0 is True."""
+    if x.dtype.kind == "V":  # NumPy knows little of bfloat16
+        x = x.astype(np.float32)
+    if to is dt.bfloat16:
+        return bfloat16.rounded(x).astype(to.numpy)
     if not (x.dtype.kind == "f" and to.is_int):
         return x != 0 if to is dt.bool_ else x.astype(to.numpy)
     lowest, highest = np.iinfo(to.numpy).min, np.iinfo(to.numpy).max
@@ -80,7 +110,7 @@ def convert(x: Array, to: DType) -> Array:
     return np.where(below, to.numpy.type(lowest), np.where(above, to.numpy.type(highest), inside))
 
 
-ELEMENTWISE_VALUES: dict[Op, Evaluator] = {
+_VALUES: dict[Op, Evaluator] = {
     Op.NEG: _plain(np.negative),
     Op.EXP: lambda n, x: _rounded(_EXPONENTIALS[n.arg])(n, x),
     Op.EXPM1: _rounded(np.expm1),
@@ -121,3 +151,4 @@ ELEMENTWISE_VALUES: dict[Op, Evaluator] = {
     Op.SHR: _plain(np.right_shift),
     Op.WHERE: _plain(np.where),
 }
+ELEMENTWISE_VALUES = {op: with_halves(evaluate) for op, evaluate in _VALUES.items()}

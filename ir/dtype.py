@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
+from functools import cache
+from math import copysign, frexp, inf, isfinite, ldexp
 from typing import Any
 
 import numpy as np
+
+from .. import errors
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -15,6 +20,7 @@ class DType:
     name: str
     kind: str
     bits: int
+    digits: int = 0  # of a float: bits of its significand, the hidden one too
 
     @property
     def itemsize(self) -> int:
@@ -23,21 +29,51 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        return np.dtype(self.name)
+        """The NumPy dtype; that of bfloat16 is in the package ml_dtypes. Raises MissingPackageError without it."""
+        return _numpy(self.name)
+
+    @property
+    def carrier(self) -> np.dtype[Any]:
+        """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else `numpy`."""
+        return np.dtype(np.uint16) if self is bfloat16 else self.numpy
 
     @property
     def is_float(self) -> bool:
         return self.kind == "f"
 
     @property
+    def is_half(self) -> bool:
+        """A 16-bit float: stored and moved as such, computed in float32."""
+        return self.kind == "f" and self.bits == 16
+
+    @property
     def is_int(self) -> bool:
         return self.kind in "iu"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other  # never NotImplemented: NumPy's reflected comparison raises for what it cannot interpret
+
+    __hash__ = object.__hash__
 
     def __repr__(self) -> str:
         return f"weft.{self.name}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return by_name, (self.name,)
+
+
+@cache
+def _numpy(name: str) -> np.dtype[Any]:
+    if name != "bfloat16":
+        return np.dtype(name)
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise errors.MissingPackageError(
+            "NumPy has no bfloat16 of its own: install it with `pip install ml_dtypes`, or convert with .float() first"
+        ) from None
+    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return found
 
 
 bool_ = DType("bool", "b", 1)
@@ -49,12 +85,15 @@ uint8 = DType("uint8", "u", 8)
 uint16 = DType("uint16", "u", 16)
 uint32 = DType("uint32", "u", 32)
 uint64 = DType("uint64", "u", 64)
-float32 = DType("float32", "f", 32)
-float64 = DType("float64", "f", 64)
+float16 = DType("float16", "f", 16, 11)
+bfloat16 = DType("bfloat16", "f", 16, 8)
+float32 = DType("float32", "f", 32, 24)
+float64 = DType("float64", "f", 64, 53)
 
-ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64)
+ALL = (bool_, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64)
 BY_NAME = {d.name: d for d in ALL}
-SCALAR = {d: d.numpy.type for d in ALL}  # the NumPy type of one element
+_LEAST_EXPONENT = {float16: -24, bfloat16: -133, float32: -149, float64: -1074}  # of the smallest subnormal number
+_MOST_EXPONENT = {float16: 16, bfloat16: 128, float32: 128, float64: 1024}  # everything is below 2 to this power
 
 
 def by_name(name: str) -> DType:
@@ -65,6 +104,34 @@ def by_name(name: str) -> DType:
 def from_numpy(dtype: Any) -> DType | None:
     """The DType of a NumPy dtype, or None where Weft has no such type."""
     return BY_NAME.get(np.dtype(dtype).name)
+
+
+def rounded(value: float, dtype: DType) -> float:
+    """The nearest value of a float dtype, halves to even, in one step also from an integer of any size."""
+    if isinstance(value, int):
+        value = _with_sticky_bit(value)
+    if value == 0 or not isfinite(value):
+        return float(value)
+    spacing = max(frexp(value)[1] - dtype.digits, _LEAST_EXPONENT[dtype])
+    whole = round(ldexp(value, -spacing))
+    if whole.bit_length() + spacing > _MOST_EXPONENT[dtype]:
+        return copysign(inf, value)
+    return copysign(ldexp(whole, spacing), value)
+
+
+def _with_sticky_bit(value: int) -> float:
+    """An integer as a float64 that rounds to fewer digits as the integer does: what is cut off leaves a last bit behind."""
+    size = abs(value)
+    cut = max(0, size.bit_length() - 53)
+    kept = size >> cut | bool(size & ((1 << cut) - 1))
+    return copysign(inf if size.bit_length() > 1024 else ldexp(kept, cut), value)
+
+
+def half_bits(value: float, dtype: DType) -> int:
+    """The bits of a value of a 16-bit float dtype."""
+    if dtype is float16:
+        return int.from_bytes(struct.pack("<e", value), "little")
+    return int.from_bytes(struct.pack("<f", value), "little") >> 16
 
 
 def lowest(dtype: DType) -> float | int | bool:

@@ -223,7 +223,7 @@ def const_key(value: float | int | bool, dtype: DType) -> Any:
 def const(value: float | int | bool, dtype: DType) -> Node:
     """A scalar constant, rounded to dtype."""
     if dtype.is_float:
-        value = float(dt.SCALAR[dtype](value))
+        value = dt.rounded(value, dtype) if dtype.is_half else float(dtype.numpy.type(value))
     elif dtype.kind == "b":
         value = bool(value)
     else:

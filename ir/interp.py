@@ -1,7 +1,8 @@
 """The oracle: runs a Graph with NumPy, one op at a time. In: roots and the values of their INPUTs. Out: arrays.
 
 It defines the values of every op: each rounds to its own dtype, integers wrap, transcendentals of
-float32 are computed in float64 and rounded once, float32 reductions accumulate in float64.
+float32 are computed in float64 and rounded once, float32 reductions accumulate in float64. 16-bit floats are
+computed in float32 and rounded once; a sum adds up products and other sums before they are rounded, also through views.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from . import dtype as dt
-from .arith import ELEMENTWISE_VALUES, Array, Evaluator
+from .arith import ELEMENTWISE_VALUES, Array, Evaluator, convert, in_float32, with_halves
 from .dtype import DType
 from .graph import Node, Op, toposort
+from .half import TRANSPARENT, computes_half, is_sum
 
 
 def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
@@ -25,17 +27,26 @@ def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
     for n in order:
         uses.update(n.src)
     values: dict[Node, Array] = {}
+    unrounded: dict[Node, Array] = {}  # of 16-bit products and sums, and of their views
     with np.errstate(all="ignore"):
         for n in order:
-            values[n] = _evaluate(n, [values[s] for s in n.src], leaves)
+            values[n] = _evaluate(n, [values[s] for s in n.src], leaves, unrounded)
             for s in n.src:
                 uses[s] -= 1
                 if not uses[s]:
                     del values[s]
+                    unrounded.pop(s, None)
     return [values[r] for r in roots]
 
 
-def _evaluate(n: Node, operands: list[Array], leaves: Mapping[Node, Any]) -> Array:
+def _evaluate(n: Node, operands: list[Array], leaves: Mapping[Node, Any], unrounded: dict[Node, Array]) -> Array:
+    if n.op in TRANSPARENT and n.src[0] in unrounded:
+        unrounded[n] = EVALUATORS[n.op](n, unrounded[n.src[0]])
+    if computes_half(n) and (n.op is Op.MUL or is_sum(n)):
+        if is_sum(n):
+            operands = [unrounded.get(n.src[0], operands[0])]
+        unrounded[n] = in_float32(n, EVALUATORS[n.op], *operands)
+        return convert(unrounded[n], n.dtype)
     value = np.asarray(leaves[n] if n.op is Op.INPUT else EVALUATORS[n.op](n, *operands))
     if value.shape != n.shape or value.dtype != n.dtype.numpy:
         raise ValueError(f"{n!r} was given {value.dtype}{list(value.shape)}")
@@ -63,6 +74,7 @@ def _scan(n: Node, x: Array) -> Any:
 def _argsort(n: Node, x: Array) -> Any:
     """NumPy's stable sort; a descending one is the ascending one of the reversed line, read from its end."""
     axis, descending = n.arg
+    x = x.astype(np.float32) if x.dtype.kind == "V" else x
     if not descending:
         return np.argsort(x, axis, kind="stable")
     backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
@@ -134,9 +146,9 @@ EVALUATORS: dict[Op, Evaluator] = {
     **ELEMENTWISE_VALUES,
     Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
     Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
-    Op.REDUCE: _reduce,
-    Op.SCAN: _scan,
-    Op.SCANMUL: _scan,
+    Op.REDUCE: with_halves(_reduce),
+    Op.SCAN: with_halves(_scan),
+    Op.SCANMUL: with_halves(_scan),
     Op.ARGSORT: _argsort,
     Op.RESHAPE: lambda n, x: x.reshape(n.arg),
     Op.PERMUTE: lambda n, x: x.transpose(n.arg),
@@ -147,7 +159,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.SKEW: _skew,
     Op.UNSKEW: _unskew,
     Op.GATHER: _gather,
-    Op.SCATTER: _scatter,
+    Op.SCATTER: with_halves(_scatter),
     Op.DETACH: lambda _, x: x,
     Op.KEEP: lambda _, x: x,
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from . import bfloat16
 from . import dtype as dt
 from .arith import ELEMENTWISE_VALUES
 from .dtype import DType
@@ -137,6 +138,10 @@ class _Machine:
 def cast(x: Any, to: DType) -> Any:
     """Float to integer truncates and saturates, NaN gives 0; integers wrap."""
     scalar = to.numpy.type
+    if not isinstance(x, np.integer | np.bool_):
+        x = np.float64(x)
+    if to is dt.bfloat16:
+        return scalar(bfloat16.rounded(np.asarray(x))[()])
     if to.is_int and isinstance(x, np.floating):
         low, high = int(np.iinfo(scalar).min), int(np.iinfo(scalar).max)
         return scalar(0 if np.isnan(x) else low if x < low else high if x > high else min(int(x), high))

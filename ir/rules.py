@@ -219,8 +219,9 @@ def holds_exactly(wide: DType, narrow: DType) -> bool:
     if narrow.kind == "b":
         return True
     if wide.is_float:
-        digits = {32: 24, 64: 53}[wide.bits]
-        return narrow.bits <= wide.bits if narrow.is_float else narrow.bits - (narrow.kind == "i") <= digits
+        if narrow.is_float:
+            return wide is narrow or narrow.bits < wide.bits
+        return narrow.bits - (narrow.kind == "i") <= wide.digits
     signs_fit = wide.kind == narrow.kind or (wide.kind == "i" and wide.bits > narrow.bits)
     return wide.is_int and narrow.is_int and signs_fit and wide.bits >= narrow.bits
 

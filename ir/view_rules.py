@@ -28,7 +28,7 @@ def fold_reduce(n: Node) -> Node | None:
         return None
     if kind == "max":
         return full(value, n.dtype, n.shape)
-    exact_below = {32: 1 << 24, 64: 1 << 53}[n.dtype.bits] if n.dtype.is_float else None
+    exact_below = 1 << n.dtype.digits if n.dtype.is_float else None
     if exact_below and (not isfinite(value) or value != int(value) or str(value) == "-0.0" or abs(value) * extent > exact_below):
         return None
     return full(value * extent, n.dtype, n.shape) if n.dtype.kind != "b" else None

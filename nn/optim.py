@@ -118,4 +118,4 @@ class Adam(Optimizer):
 
 
 def _zeros_like(p: Tensor) -> Tensor:
-    return ops.tensor(np.zeros(p.shape, p.dtype.numpy))
+    return ops.tensor(np.zeros(p.shape), p.dtype)

@@ -174,7 +174,8 @@ class Buffer:
     ) -> np.ndarray[Any, Any]:
         """This memory as an array, not copied; strides and offset in elements. export=False: the array is gone before a run."""
         self.exported |= export
-        dtype = np.dtype(dtype)
+        wanted = np.dtype(dtype)
+        dtype = wanted if wanted.isbuiltin == 1 else np.dtype(f"u{wanted.itemsize}")  # bfloat16 has no type string
         interface = {
             "version": 3,
             "typestr": dtype.str,
@@ -182,7 +183,7 @@ class Buffer:
             "strides": tuple(s * dtype.itemsize for s in strides),
             "data": (self.address + offset * dtype.itemsize, not writeable),
         }
-        return np.asarray(_View(self, interface))
+        return np.asarray(_View(self, interface)).view(wanted)
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in ("foreign", "exported") if getattr(self, note))

@@ -14,6 +14,7 @@ from weft.ir import graph
 from weft.ir.dtype import DType
 from weft.ir.fuse import Fused, fuse
 from weft.ir.graph import Node, Op, toposort
+from weft.ir.half import widen
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop_interp import run as run_loops
@@ -55,7 +56,7 @@ def _drawn(n: Node, rng: np.random.Generator, extent: int) -> Array:
 
 def fused(*outputs: Node) -> Fused:
     """The kernels of a Graph, without any machine code."""
-    return fuse(collect(prepare(merge_sums(simplify(list(outputs))))))
+    return fuse(collect(prepare(merge_sums(simplify(widen(outputs))))))
 
 
 def layout(a: Array) -> tuple[int, ...]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any
 
 import graphs as g
@@ -21,6 +23,7 @@ from weft.ir.graph import Node, Op, node
 
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "values"]
 FLOATS = (dt.float32, dt.float64)
+HALVES = (dt.float16, dt.bfloat16) if find_spec("ml_dtypes") else (dt.float16,)
 INTS = (dt.int32, dt.int64, dt.uint8, dt.int8, dt.uint32, dt.uint64)
 
 
@@ -151,13 +154,21 @@ def _saturating(to: DType) -> Callable[[Array], Array]:
     return lambda x: np.array([one(float(v)) for v in x.ravel()], dtype=to.numpy).reshape(x.shape)
 
 
+def _converted(x: Array, to: DType) -> Array:
+    """NumPy's conversion, but to bfloat16 in one rounding: ml_dtypes goes by float32."""
+    if to is not dt.bfloat16:
+        return x.astype(to.numpy)
+    numbers = x.astype(np.float64 if x.dtype.kind in "fV" else object).ravel()
+    return np.array([dt.rounded(v, to) for v in numbers]).astype(to.numpy).reshape(x.shape)
+
+
 def _cast_rows() -> list[Row]:
     rows = []
-    for a in (*FLOATS, *INTS, dt.bool_):
-        for b in (*FLOATS, *INTS, dt.bool_):
+    for a in (*FLOATS, *HALVES, *INTS, dt.bool_):
+        for b in (*FLOATS, *HALVES, *INTS, dt.bool_):
             if a is b:
                 continue
-            f = _saturating(b) if a.is_float and b.is_int else (lambda x, to=b: x.astype(to.numpy))
+            f = _saturating(b) if a.is_float and b.is_int else (lambda x, to=b: _converted(x, to))
             both = a.is_float and b.is_float
             rows.append(Row(f"cast-{a.name}-{b.name}", _op(Op.CAST, b), f, (Spec(_ODD, a),), differentiable=both))
     for a, b in ((dt.float32, dt.int32), (dt.int64, dt.float64), (dt.uint32, dt.float32), (dt.uint64, dt.int64)):
@@ -351,6 +362,22 @@ def _leaf_rows() -> list[Row]:
     ]
 
 
+def _half_rows(d: DType) -> list[Row]:
+    """16-bit floats: the float32 reference, rounded; a sum may be off by where float32 rounds."""
+    where = Row(f"where-{d.name}", _op(Op.WHERE), np.where, (Spec(_ODD, dt.bool_), Spec(_ODD, d), Spec(_ODD, d)), True)
+    ops = [*_unary_rows(d), *_binary_rows(d), *_reduce_rows(d), *_indexed_rows(d), *_view_rows(d), where]
+    table = [replace(row, ulp=min(row.ulp, 1)) for row in ops] + [replace(row, ulp=8) for row in composite_rows(d)]
+    return [replace(row, reference=_in_float32(row.reference, d)) for row in table]
+
+
+def _in_float32(f: Callable[..., Any], d: DType) -> Callable[..., Any]:
+    def reference(*xs: Array) -> Any:
+        out = np.asarray(f(*(x.astype(np.float32) if x.dtype == d.numpy else x for x in xs)))
+        return out.astype(d.numpy) if out.dtype.kind == "f" else out
+
+    return reference
+
+
 def rows() -> list[Row]:
     """Every row. Names are unique."""
     table = [*_leaf_rows(), *_bool_rows(), *_cast_rows()]
@@ -358,6 +385,8 @@ def rows() -> list[Row]:
         table += _view_rows(d)
     for d in FLOATS:
         table += [*_unary_rows(d), *_binary_rows(d), *_reduce_rows(d), *_indexed_rows(d), *composite_rows(d)]
+    for d in HALVES:
+        table += _half_rows(d)
     for d in INTS:
         table += _binary_rows(d)
     table += [*_reduce_rows(dt.int64), *_reduce_rows(dt.uint8), *_indexed_rows(dt.int64)]

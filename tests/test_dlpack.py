@@ -271,7 +271,6 @@ def test_memory_is_shared_with_other_libraries(library: Any) -> None:
     assert float(theirs.sum()) == 2080.0
 
 
-@pytest.mark.skipif(not hasattr(wf, "bfloat16"), reason="no bfloat16")
 def test_bfloat16_with_other_libraries(library: Any) -> None:
     x = wf.tensor([1.5, -2.0, 3.25]).astype("bfloat16")
     theirs = library.from_dlpack(x)

@@ -16,7 +16,7 @@ from weft.ir.interp import run
 from weft.ir.rules import simplify
 from weft.ir.scatter import rows_as_masks
 
-SMOOTH = [r for r in ROWS if r.differentiable and "float32" not in r.name]
+SMOOTH = [r for r in ROWS if r.differentiable and not any(name in r.name for name in ("float32", "float16"))]
 SERIAL = iter(range(10**7, 10**8))
 
 

@@ -319,10 +319,21 @@ def _cast(c: Context, a: Val) -> Val:
     to = elem_type(c.result)
     if c.result is dt.bool_:
         return a if c.dtype is dt.bool_ else c.w.compare("une" if c.is_float else "ne", a, c.zero(a))
+    if c.dtype.is_half or c.result.is_half:
+        return _cast_float16(c, a)
     if c.is_float and not c.result.is_float:
         return _saturate(c, a, to)
     op = _cast_op(c.dtype, c.result)
     return c.w.convert(op, a, to) if op else a
+
+
+def _cast_float16(c: Context, a: Val) -> Val:
+    """float16 to or from float32 by the target's instruction; codegen/math_half.py expands all other casts of 16-bit floats."""
+    if {c.dtype, c.result} != {dt.float16, dt.float32} or not c.target.has_float16:
+        raise EmitError(f"a cast from {c.dtype.name} to {c.result.name}: expand it first")
+    if c.result is dt.float32:
+        return c.w.convert("fpext", c.w.convert("bitcast", a, "half"), "float")
+    return c.w.convert("bitcast", c.w.convert("fptrunc", a, "half"), "i16")
 
 
 def _saturate(c: Context, a: Val, to: str) -> Val:

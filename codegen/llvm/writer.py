@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from ...ir.dtype import DType
+from ...ir.dtype import DType, half_bits
 from ...ir.loop import Buf
 
 
@@ -43,8 +43,8 @@ def vector_type(elem: str, w: int) -> str:
 
 
 def elem_type(dtype: DType) -> str:
-    """The type of a value in registers."""
-    if dtype.is_float:
+    """The type of a value in registers: a 16-bit float is its bits, since it is only moved and converted."""
+    if dtype.is_float and not dtype.is_half:
         return {32: "float", 64: "double"}[dtype.bits]
     return f"i{dtype.bits}"
 
@@ -56,12 +56,14 @@ def memory_type(dtype: DType) -> str:
 
 def suffix(elem: str, w: int) -> str:
     """The type as intrinsic names spell it."""
-    short = {"float": "f32", "double": "f64"}.get(elem, elem)
+    short = {"half": "f16", "float": "f32", "double": "f64"}.get(elem, elem)
     return short if w == 1 else f"v{w}{short}"
 
 
 def const_text(value: float | int | bool, dtype: DType) -> str:
     """A literal of any dtype, floats by their bits."""
+    if dtype.is_half:
+        return str(half_bits(value, dtype))
     if dtype.is_float:
         return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
     return str(bool(value)).lower() if dtype.kind == "b" else str(int(value))
