@@ -1,17 +1,15 @@
 """In: the Nodes wanted. Out: a Capture, the part of the Graph that is not in memory yet, as a key without addresses.
 
 The walk stops at values in memory. A SLICE of such a value (and the PERMUTEs and RESHAPEs between) becomes a strided input,
-so that a moving window over data is one program. Float constants are kept apart from the key, so that a graph which recurs
-with other constants is recognised.
+so that a moving window over data is one program. structure.py says what the key is made of.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Site
 from . import state
@@ -21,26 +19,25 @@ MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than th
 
 
 class Capture:
-    """What a program must compute: `order` lists the Nodes after their sources, `inputs` the memory they read."""
+    """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("checked", "constants", "index", "inputs", "key", "order", "scalars", "slots", "views")
+    __slots__ = ("constants", "entries", "index", "inputs", "scalars", "sites", "slots", "views")
 
     def __init__(self) -> None:
         self.index: dict[Node, int] = {}  # the number of a Node or input in the key
         self.views: dict[Node, Storage] = {}  # values in memory, also through views
-        self.order: list[Node] = []  # computed Nodes
         self.slots: list[Node] = []  # the Node of each input
         self.inputs: list[Storage] = []
         self.constants: list[tuple[float, DType]] = []  # one per use
-        self.key: list[Any] = []
+        self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
+        self.sites: list[Site | None] = []  # of each entry
         self.scalars: list[Any] = []  # 0-d Tensors that a user holds and that lie inside
-        self.checked: list[tuple[int, Site | None]] = []  # of each checked Node: its place in `order`, its copy's line
 
     # ------------------------------------------------------------ the walk
 
     def visit(self, root: Node) -> None:
         """Numbers everything that the root needs, sources first; a loop, not recursion."""
-        index, views, key, order = self.index, self.views, self.key, self.order
+        index, views, entries, sites = self.index, self.views, self.entries, self.sites
         held = state.held_scalars
         stack = [root]
         while stack:
@@ -70,12 +67,9 @@ class Capture:
             if op in VIEWED and src[0] in views and self._is_view(n):
                 continue
             numbers = [index[s] if s in index else self._number(s) for s in src]
-            key.append(op)
-            if op is not Op.INPUT:
-                key.append(n.arg)
-            key += numbers
-            index[n] = len(order) + len(self.inputs)
-            order.append(n)
+            index[n] = len(entries)
+            entries.append((op, None if op is Op.INPUT else n.arg, *numbers))
+            sites.append(n.site)
             if not n.shape and id(n) in held:
                 self._hold(n)
 
@@ -112,17 +106,18 @@ class Capture:
             chain.append(n)
             n = n.src[0]
         for view in reversed(chain):  # PERMUTE and RESHAPE of a whole input stay in the graph
-            self.key += (view.op, view.arg, self.index[view.src[0]])
-            self.index[view] = len(self.order) + len(self.inputs)
-            self.order.append(view)
+            self.index[view] = len(self.entries)
+            self.entries.append((view.op, view.arg, self.index[view.src[0]]))
+            self.sites.append(view.site)
         return self.index[chain[0] if chain else n]
 
     def _add_input(self, n: Node) -> None:
         stored = self.views[n]
-        self.index[n] = len(self.order) + len(self.inputs)
+        self.index[n] = len(self.entries)
         self.inputs.append(stored)
         self.slots.append(n)
-        self.key += (None, stored.dtype, stored.shape, stored.strides)
+        self.entries.append((stored.dtype, stored.shape, stored.strides))
+        self.sites.append(None)
 
     def _constant(self, n: Node) -> tuple[Any, ...]:
         extents = None
@@ -139,7 +134,7 @@ class Capture:
 
     def finish(self, outputs: Sequence[Any], donations: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The key of the program."""
-        return (*self.key, Op.KEEP, *outputs, *donations)
+        return (tuple(self.entries), tuple(outputs), tuple(donations))
 
     def packed_constants(self) -> bytes:
         """The constants, eight bytes per use, so that NaNs and signed zeros compare by their bits."""
@@ -166,41 +161,7 @@ class Capture:
                 return False
         return True
 
-    # ------------------------------------------------------------ the canonical graph
-
-    def canonical(self, roots: Sequence[Node], varying: Sequence[int]) -> tuple[list[Node], list[Node]]:
-        """(outputs, leaves): the same graph over leaves -1, -2, ..; constants whose use is in `varying` are leaves too."""
-        leaves = [graph.leaf(-1 - i, s.dtype, s.shape) for i, s in enumerate(self.inputs)]
-        for use in varying:
-            leaves.append(graph.leaf(-1 - len(leaves), self.constants[use][1], ()))
-        known = dict(zip(self.slots, leaves, strict=False))
-        uses = _constant_leaves(leaves[len(self.inputs) :], varying)
-        for n in self.order:
-            src = (n.arg.definition,) if n.op is Op.INPUT else n.src
-            new = tuple([known[s] if s in known else _constant_node(s, uses) for s in src])
-            known[n] = new[0] if n.op is Op.INPUT else graph.rebuild(n, new)
-        self.checked = [(i, known[n].site) for i, n in enumerate(self.order) if n.op in graph.INDEXED]
-        return [known[r] if r in known else _constant_node(r, uses) for r in roots], leaves
-
 
 def is_constant(n: Node) -> bool:
     """A number, or a number repeated: not computed on its own, but named where it is used."""
     return n.op is Op.CONST or (n.op is Op.EXPAND and n.src[0].op is Op.CONST)
-
-
-def _constant_leaves(leaves: Sequence[Node], varying: Sequence[int]) -> Iterator[Node | None]:
-    """For each use of a float constant, in order: its leaf, or None where it is fixed."""
-    by_use = dict(zip(varying, leaves, strict=True))
-    use = 0
-    while True:
-        yield by_use.get(use)
-        use += 1
-
-
-def _constant_node(n: Node, uses: Iterator[Node | None]) -> Node:
-    if not n.dtype.is_float:
-        return n
-    leaf = next(uses)
-    if leaf is None:
-        return n
-    return leaf if n.op is Op.CONST else graph.node(Op.EXPAND, (leaf,), n.arg)

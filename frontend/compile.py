@@ -32,6 +32,8 @@ from ..ir.sums import merge_sums
 from ..ir.units import collect
 from ..runtime import cache, device, native
 from ..runtime.executable import Executable
+from ..runtime.image import image_of, pack, unpack
+from .structure import Structure
 
 
 @dataclass
@@ -44,6 +46,7 @@ class Compiled:
     lowered: LoweredProgram
     program: Program
     executable: Executable
+    kernel_keys: list[str]
     target: Target
 
     @property
@@ -68,6 +71,20 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
+def executable(structure: Structure) -> Executable:
+    """The program of a graph: as an earlier process left it on disk, or built and left there."""
+    settings = current_settings()
+    if options.current().verify:
+        return build(*structure.unfolded()).executable
+    key = program_key(structure, settings)
+    found = load_program(key, structure)
+    if found is None:
+        compiled = build(*structure.unfolded())
+        found = compiled.executable
+        store_program(key, compiled, structure)
+    return found
+
+
 def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Value], donations: Mapping[int, int]) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
     settings = current_settings()
@@ -83,9 +100,9 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     lowered = lower_all(fused, checks, strides, settings)
     program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
     check_artefacts(graph, simplified, prepared, checks, lowered)
-    executable = link(program, settings.target)
+    executable, keys = link(program, settings.target)
 
-    return Compiled(graph, simplified, fused, lowered, program, executable, settings.target)
+    return Compiled(graph, simplified, fused, lowered, program, executable, keys, settings.target)
 
 
 def current_settings() -> Settings:
@@ -138,20 +155,74 @@ def symbol(key: str) -> str:
     return "weft_" + key[:24]
 
 
-def load_kernel(loops: Loops, target: Target) -> list[int]:
-    """Addresses of a kernel's phases: from this process, from the disk cache, or freshly compiled."""
-    key = kernel_key(loops, target)
-    names = [f"{symbol(key)}_p{i}" for i in range(len(loops.phases))]
+def known_kernel(key: str, phases: int) -> list[int] | None:
+    """Addresses of a kernel's phases, if this process or the disk has its code."""
     with _lock:
         if key not in _libraries:
             data = cache.default().get(key)
             if data is None:
-                data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
-                cache.default().put(key, data)
-            _libraries[key] = native.load_object(data, names)
-        return [_libraries[key][name] for name in names]
+                return None
+            _load(key, data, phases)
+        return [_libraries[key][name] for name in _phases(key, phases)]
 
 
-def link(program: Program, target: Target) -> Executable:
-    """The executable of a program: every kernel's code, found or made."""
-    return Executable(program, [load_kernel(call.loops, target) for call in program.calls])
+def _phases(key: str, count: int) -> list[str]:
+    return [f"{symbol(key)}_p{i}" for i in range(count)]
+
+
+def _load(key: str, data: bytes, phases: int) -> None:
+    _libraries[key] = native.load_object(data, _phases(key, phases))
+
+
+def kernel(key: str, loops: Loops, target: Target) -> list[int]:
+    """Addresses of a kernel's phases: from this process, from the disk, or freshly compiled."""
+    with _lock:
+        found = known_kernel(key, len(loops.phases))
+        if found is None:
+            data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
+            cache.default().put(key, data)
+            _load(key, data, len(loops.phases))
+            found = known_kernel(key, len(loops.phases))
+        assert found is not None
+        return found
+
+
+def link(program: Program, target: Target) -> tuple[Executable, list[str]]:
+    """The executable of a program, every kernel's code found or made; and the keys of the kernels."""
+    keys = [kernel_key(call.loops, target) for call in program.calls]
+    addresses = [a for key, call in zip(keys, program.calls, strict=True) for a in kernel(key, call.loops, target)]
+    return Executable(image_of(program), addresses), keys
+
+
+# ---------------------------------------------------------------- programs on disk
+
+
+def program_key(structure: Structure, settings: Settings) -> str:
+    """What a program depends on: its graph, the settings, and the sources of every stage."""
+    material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
+    return hashlib.sha256(material.encode()).hexdigest()
+
+
+STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/structure.py")
+
+
+def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
+    """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
+    phases = [len(call.loops.phases) for call in compiled.program.calls]
+    kernels = list(zip(compiled.kernel_keys, phases, strict=True))
+    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of))
+
+
+def load_program(key: str, structure: Structure) -> Executable | None:
+    """The program that an earlier process left, if its kernels are there, too."""
+    data = cache.default().get(key)
+    if data is None:
+        return None
+    image, kernels = unpack(data, structure.site_at)
+    addresses: list[int] = []
+    for name, phases in kernels:
+        found = known_kernel(name, phases)
+        if found is None:
+            return None
+        addresses += found
+    return Executable(image, addresses)

@@ -15,11 +15,12 @@ from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
 from ..runtime.buffer import Buffer
 from ..runtime.executable import CheckFailed
+from .structure import Structure
 
 
-def build(outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> Interpreted:
-    """The same interface as compile.build."""
-    return Interpreted(outputs, leaves, values, donations)
+def executable(structure: Structure) -> Interpreted:
+    """The same interface as compile.executable."""
+    return Interpreted(*structure.unfolded())
 
 
 class Interpreted:

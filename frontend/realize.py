@@ -24,6 +24,7 @@ from . import state, storage
 from .capture import Capture, is_constant
 from .history import reached, stale_owner
 from .storage import Storage
+from .structure import Structure
 
 MAX_PROGRAMS = 1024  # the oldest is forgotten beyond; its kernels stay in the disk cache
 
@@ -33,14 +34,16 @@ statistics: Counter[str] = Counter()  # programs built, found again, generalised
 
 @dataclass
 class Program:
-    """An executable and the graph it computes, over `leaves`: the inputs, then the varying constants."""
+    """An executable and the graph that it was found for first."""
 
     executable: Any
-    outputs: list[Node]
-    leaves: list[Node]
-    constants: bytes  # of the graph it was built from, eight bytes per use
-    varying: tuple[int, ...]  # uses of constants that are inputs
-    checked: list[tuple[int, Site | None]]  # of each gather and scatter: its place in the capture, its line in this graph
+    structure: Structure
+    checked: list[int]  # the entries of its key that are checked
+
+    @property
+    def outputs(self) -> list[Node]:
+        """The roots of the graph, made afresh."""
+        return self.structure.graph()[0]
 
 
 _programs: dict[tuple[Any, ...], Program] = {}
@@ -204,12 +207,12 @@ def _find(job: Job) -> Program:
     found = _programs.get(job.key)
     varying: tuple[int, ...] = ()
     if found is not None:
-        changed = _changed(found.constants, constants)
-        if changed <= set(found.varying):
+        changed = _changed(found.structure.constants, constants)
+        if changed <= set(found.structure.varying):
             statistics["found"] += 1
             return found
         statistics["generalised"] += 1
-        varying = tuple(sorted(changed | set(found.varying)))
+        varying = tuple(sorted(changed | set(found.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         del _programs[next(iter(_programs))]
     program = _programs[job.key] = _build(job, constants, varying)
@@ -224,45 +227,42 @@ def _changed(old: bytes, new: bytes) -> set[int]:
 
 def _build(job: Job, constants: bytes, varying: tuple[int, ...]) -> Program:
     statistics["built"] += 1
-    outputs, leaves = job.capture.canonical(job.roots, varying)
-    values = [Value(s.dtype, s.shape, s.strides) for s in job.capture.inputs]
-    values += [Value(leaf.dtype, (), ()) for leaf in leaves[len(values) :]]
-    executable = builder()(outputs, leaves, values, dict(job.donations))
-    _show(executable)
-    return Program(executable, outputs, leaves, constants, varying, job.capture.checked)
+    structure = Structure(job.key, constants, varying, job.capture.sites)
+    program = Program(maker()(structure), structure, structure.checked)
+    _show(structure)
+    return program
 
 
-def _show(executable: Any) -> None:
-    """What WEFT_DUMP and WEFT_DEBUG ask for of a program that was just built."""
+def _show(structure: Structure) -> None:
+    """What WEFT_DUMP and WEFT_DEBUG ask for of a program that is new."""
     o = options.current()
     if o.interpret or not (o.dump or o.debug):
         return
-    from . import report
+    from . import compile, report
 
+    compiled = compile.build(*structure.unfolded())
     if o.dump:
-        report.write(executable, o.dump / f"program{statistics['built']}")
+        report.write(compiled, o.dump / f"program{statistics['built']}")
     if o.debug:
-        print(report.report(executable), file=sys.stderr)
+        print(report.report(compiled), file=sys.stderr)
 
 
-def builder() -> Any:
-    """What makes an executable of a graph: the compiler, or with WEFT_INTERPRET=1 the reference interpreter."""
+def maker() -> Any:
+    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter."""
     if options.current().interpret:
         from . import interpret
 
-        return interpret.build
+        return interpret.executable
     from . import compile
 
-    return compile.build
+    return compile.executable
 
 
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
     """What `realize` would compile: (outputs, leaves, the leaves' layouts, donations). Computes and changes nothing."""
     with _lock:
         job = _job([t for t in _flat(tensors) if t._stored() is None], False)
-        outputs, leaves = job.capture.canonical(job.roots, ())
-        values = [Value(s.dtype, s.shape, s.strides) for s in job.capture.inputs]
-        return outputs, leaves, values, dict(job.donations)
+        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites).unfolded()
 
 
 # ---------------------------------------------------------------- the run
@@ -271,11 +271,12 @@ def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dic
 def _run(job: Job, program: Program) -> None:
     statistics["runs"] += 1
     tensors, inputs, donations = job.tensors, job.capture.inputs, job.donations
-    constants = [job.capture.constants[use] for use in program.varying]
+    constants = [job.capture.constants[use] for use in program.structure.varying]
     inputs = inputs + storage.scalars([v for v, _ in constants], [d for _, d in constants])
     slots = [weakref.ref(n) for n in job.capture.slots]
     release = [_release(t) for t in tensors]
-    lines = {built: job.capture.order[place].site for place, built in program.checked}
+    built = program.structure.sites
+    lines = {built[i]: job.capture.sites[i] for i in program.checked}
     job.capture = job.roots = job.views = None  # type: ignore[assignment]
     try:
         outputs = _outputs(tensors, inputs, slots, donations, program)
@@ -366,12 +367,13 @@ def _restore(
 ) -> None:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
-    known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(program.leaves, nodes, inputs, strict=True)}
-    for n in toposort(program.outputs):
+    outputs, leaves = program.structure.graph()
+    known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
+    for n in toposort(outputs):
         if n not in known:
             with graph.provenance(lines.get(n.site, n.site)):
                 known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
-    for t, old, root in zip(tensors, release, program.outputs, strict=True):
+    for t, old, root in zip(tensors, release, outputs, strict=True):
         if old is not None:
             t.node = old() or known[root]
             if not t.shape:

@@ -128,10 +128,15 @@ def _in_folder(folder: Path | None) -> DiskCache:
 
 
 @functools.cache
-def source_fingerprint() -> str:
-    """Changes whenever the same Loops may give other code: a digest of the code generator's sources and llvmlite's version."""
+def source_fingerprint(*parts: str) -> str:
+    """A digest of llvmlite's version and of the sources of some files and folders of the package.
+
+    Without parts: of the code generator's, so that it changes whenever the same Loops may give other code.
+    """
     digest = hashlib.sha256(llvmlite_version.encode())
-    folder = Path(__file__).parent.parent / "codegen"
-    for path in sorted(folder.rglob("*.py")):
-        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+    package = Path(__file__).parent.parent
+    for part in parts or ("codegen",):
+        whole = package / part
+        for path in sorted(whole.rglob("*.py")) if whole.is_dir() else [whole]:
+            digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

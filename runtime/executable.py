@@ -1,4 +1,4 @@
-"""In: a Program and the addresses of its phases. Out: one native call that runs it on raw memory addresses."""
+"""In: the Image of a program and the addresses of its phases. Out: one native call that runs it on raw memory addresses."""
 
 from __future__ import annotations
 
@@ -7,13 +7,11 @@ import struct
 from collections.abc import Sequence
 
 from ..errors import WeftError
-from ..ir.loop import For, Param
-from ..ir.program import Call, CheckSite, Program, Ref
+from ..ir.program import CheckSite
 from .buffer import Block, memory
-from .driver_ir import CHECK, PARALLEL
+from .image import FIRST, STATUS, Image
 from .threads import pool
 
-ZERO, STATUS, FIRST = 0, 1, 2  # places in the argument array: the constant 0, the status block's address, the first input
 POSITION_BITS = 40
 
 
@@ -24,13 +22,6 @@ class CheckFailed(WeftError):
         where = f"{site.what}: value {value} at position {position}"
         super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
         self.site, self.position, self.value = site, position, value
-
-
-def chunk_count(call: Call, phase: For) -> int:
-    """How many chunks a phase has in this call: the extent of its GRID loop."""
-    if isinstance(phase.extent, Param):
-        return call.params[call.loops.params.index(phase.extent)]
-    return phase.extent
 
 
 class _Frame:
@@ -50,21 +41,20 @@ class _Frame:
 
 
 class Executable:
-    """A program ready to run, from any number of threads at once. `phases[c][p]` is the address of phase p of call c.
+    """A program ready to run, from any number of threads at once. `addresses` are those of its phases, in order.
 
     `code` is kept as long as this object: whatever owns the memory at those addresses.
     """
 
-    def __init__(self, program: Program, phases: Sequence[Sequence[int]], code: object = None) -> None:
-        self.checks = program.checks
-        self.arena_bytes = program.arena_bytes
+    def __init__(self, image: Image, addresses: Sequence[int], code: object = None) -> None:
+        self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
         self._code = code
-        self._first_output = FIRST + len(program.inputs)
-        self._arena = self._first_output + len(program.outputs)
-        self._pointers = self._arena + 1 - FIRST
+        self._parallel = image.parallel
+        self._pointers = image.inputs + image.outputs + 1
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
-        self._parallel = any(any(call.parallel) for call in program.calls)
-        self._table = self._build_table(program, phases)
+        self._table = (ctypes.c_int64 * len(image.table))(*image.table)
+        for place, address in zip(image.code, addresses, strict=True):
+            self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
         self._frames: list[_Frame] = []
         self._run = pool.runtime().run
@@ -97,33 +87,3 @@ class Executable:
     def _fail(self, key: int, value: int) -> None:
         site = self.checks[key >> POSITION_BITS]
         raise CheckFailed(site, key & ((1 << POSITION_BITS) - 1), value)
-
-    def _build_table(self, program: Program, phases: Sequence[Sequence[int]]) -> ctypes.Array[ctypes.c_int64]:
-        """The driver's table; its layout is described in driver_ir."""
-        slots = [self._slots(call) for call in program.calls]
-        count = sum(len(addresses) for addresses in phases)
-        width = max((len(s) for s in slots), default=0)
-        words = [count, int(self._parallel), max(width, 1)]
-        for call, call_slots, addresses in zip(program.calls, slots, phases, strict=True):
-            words += self._call_words(call, call_slots, addresses)
-        return (ctypes.c_int64 * len(words))(*words)
-
-    def _call_words(self, call: Call, slots: list[tuple[int, int]], addresses: Sequence[int]) -> list[int]:
-        words = []
-        last = len(addresses) - 1
-        for i, (phase, parallel, address) in enumerate(zip(call.loops.phases, call.parallel, addresses, strict=True)):
-            flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
-            own = slots if i == 0 else []  # later phases find the context of the first
-            words += [address, chunk_count(call, phase), flags, len(own)]
-            words += [word for slot in own for word in slot]
-        return words
-
-    def _slots(self, call: Call) -> list[tuple[int, int]]:
-        """A context: the buffers, the params, the status block, each as (place in the argument array, offset)."""
-        buffers = [self._place(ref) for ref in call.refs]
-        return [*buffers, *((ZERO, value) for value in call.params), (STATUS, 0)]
-
-    def _place(self, ref: Ref) -> tuple[int, int]:
-        if ref.space == "arena":
-            return self._arena, ref.number
-        return (FIRST if ref.space == "input" else self._first_output) + ref.number, 0

@@ -10,9 +10,10 @@ from weft.ir import dtype as dt
 from weft.ir.index import Var
 from weft.ir.loop import GRID, Buf, For, Loops, Param
 from weft.ir.program import Call, CheckSite, Program, Ref, Value
-from weft.runtime import executable, native
+from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.executable import CheckFailed, Executable
+from weft.runtime.image import chunk_count, image_of
 
 CHUNK = 16  # elements a chunk of every kernel here
 
@@ -156,6 +157,11 @@ def program(calls, inputs, outputs, arena_bytes=0):
     return Program(list(calls), (value,) * inputs, (value,) * outputs, arena_bytes, {}, SITES)
 
 
+def executable(made, phases):
+    """`phases[c][p]`: the address of phase p of call c."""
+    return Executable(image_of(made), [address for call in phases for address in call])
+
+
 def addresses(*arrays):
     return [a.ctypes.data for a in arrays]
 
@@ -165,7 +171,7 @@ def scale(kernels, chunks, parallel=True, steps=1):
     size = chunks * CHUNK * 8
     places = [Ref("input", 0), *(Ref("arena", i * size) for i in range(steps - 1)), Ref("output", 0)]
     calls = [call("scale", places[i : i + 2], (3,), (chunks,), parallel) for i in range(steps)]
-    return Executable(program(calls, 1, 1, size * (steps - 1)), [[kernels["scale"]]] * steps)
+    return executable(program(calls, 1, 1, size * (steps - 1)), [[kernels["scale"]]] * steps)
 
 
 @pytest.mark.parametrize("parallel", [False, True])
@@ -202,7 +208,7 @@ def test_phases_of_a_kernel_run_in_order(kernels, threads):
     out = np.zeros(1, np.int64)
     refs = [Ref("input", 0), Ref("arena", 128), Ref("output", 0)]
     both = call("sum", refs, (chunks,), (Param("p0"), 1))
-    runnable = Executable(program([both], 1, 1, 128 + 8 * chunks), [[kernels["partial"], kernels["finish"]]])
+    runnable = executable(program([both], 1, 1, 128 + 8 * chunks), [[kernels["partial"], kernels["finish"]]])
     for _ in range(20):
         runnable.run(addresses(x), addresses(out))
         assert out[0] == x.sum()
@@ -210,14 +216,14 @@ def test_phases_of_a_kernel_run_in_order(kernels, threads):
 
 def test_chunk_count_is_the_value_of_the_param():
     one = call("k", [], (7, 9), (Param("p1"), 4))
-    assert [executable.chunk_count(one, phase) for phase in one.loops.phases] == [9, 4]
+    assert [chunk_count(one, phase) for phase in one.loops.phases] == [9, 4]
 
 
 def guarded(kernels, chunks, is_check):
     """Checks the labels, then updates the weights in place."""
     check = call("check", [Ref("input", 0)], (10,), (chunks,), is_check=is_check)
     update = call("scale", [Ref("input", 1), Ref("output", 0)], (2,), (chunks,))
-    return Executable(program([check, update], 2, 1), [[kernels["check"]], [kernels["scale"]]])
+    return executable(program([check, update], 2, 1), [[kernels["check"]], [kernels["scale"]]])
 
 
 def test_check_phase_stops_the_program_before_it_writes(kernels, threads):
@@ -247,7 +253,7 @@ def test_other_checks_let_the_program_finish(kernels, threads):
 def test_arena_is_given_back_when_a_check_fails(kernels):
     check = call("check", [Ref("arena", 0)], (0,), (1,), is_check=True)
     fill = call("scale", [Ref("input", 0), Ref("arena", 0)], (1,), (1,))
-    runnable = Executable(program([fill, check], 1, 0, 4096), [[kernels["scale"]], [kernels["check"]]])
+    runnable = executable(program([fill, check], 1, 0, 4096), [[kernels["scale"]], [kernels["check"]]])
     before = memory.allocated_bytes
     with pytest.raises(CheckFailed):
         runnable.run(addresses(np.ones(CHUNK, np.int64)), [])
@@ -276,7 +282,7 @@ def test_python_threads_run_the_same_executable(kernels):
 
 
 def test_empty_program_runs():
-    Executable(program([], 0, 0), []).run([], [])
+    executable(program([], 0, 0), []).run([], [])
 
 
 def test_released_code_is_unloaded(kernels):
@@ -302,9 +308,9 @@ def test_overheads_are_small(kernels, record_property):
     """Printed; the bounds are generous, for busy machines."""
     phases = 1000
     calls = [call("nothing", [Ref("input", i % 5) for i in range(4)], (1,), (1,), parallel=False)] * phases
-    empty = Executable(program(calls[:1], 5, 1), [[kernels["nothing"]]])
-    with_arena = Executable(program(calls[:1], 5, 1, 1 << 16), [[kernels["nothing"]]])
-    long = Executable(program(calls, 5, 1), [[kernels["nothing"]]] * phases)
+    empty = executable(program(calls[:1], 5, 1), [[kernels["nothing"]]])
+    with_arena = executable(program(calls[:1], 5, 1, 1 << 16), [[kernels["nothing"]]])
+    long = executable(program(calls, 5, 1), [[kernels["nothing"]]] * phases)
     inputs, outputs = addresses(*[np.zeros(1)] * 5), addresses(np.zeros(1))
     run_us = best(lambda: empty.run(inputs, outputs), 500) * 1e6
     arena_us = best(lambda: with_arena.run(inputs, outputs), 500) * 1e6

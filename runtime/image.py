@@ -1,0 +1,93 @@
+"""A program as numbers. In: a Program. Out: its Image, all that a run needs but the addresses of code; as bytes, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..ir.graph import Site
+from ..ir.loop import For, Param
+from ..ir.program import Call, CheckSite, Program, Ref
+from .driver_ir import CHECK, PARALLEL
+
+ZERO, STATUS, FIRST = 0, 1, 2  # places in the argument array: the constant 0, the status block's address, the first input
+
+
+@dataclass(frozen=True)
+class Image:
+    """`table` is the driver's (described in driver_ir); `code` are the places in it of the phases' addresses, in order."""
+
+    inputs: int
+    outputs: int
+    arena_bytes: int
+    table: tuple[int, ...]
+    code: tuple[int, ...]
+    donations: dict[int, int] = field(default_factory=dict)
+    checks: tuple[CheckSite, ...] = ()
+
+    @property
+    def parallel(self) -> bool:
+        """Whether some phase is shared among threads."""
+        return bool(self.table[1])
+
+
+def image_of(program: Program) -> Image:
+    """The numbers of a program."""
+    contexts = [_context(program, call) for call in program.calls]
+    phases = sum(len(call.loops.phases) for call in program.calls)
+    parallel = any(any(call.parallel) for call in program.calls)
+    table = [phases, int(parallel), max((len(c) for c in contexts), default=1)]
+    code: list[int] = []
+    for call, context in zip(program.calls, contexts, strict=True):
+        _add_call(table, code, call, context)
+    sizes = len(program.inputs), len(program.outputs), program.arena_bytes
+    return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks)
+
+
+def _add_call(table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]) -> None:
+    last = len(call.loops.phases) - 1
+    for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
+        flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
+        own = context if i == 0 else []  # later phases find the context of the first
+        code.append(len(table))
+        table += [0, chunk_count(call, phase), flags, len(own)]
+        table += [word for slot in own for word in slot]
+
+
+def chunk_count(call: Call, phase: For) -> int:
+    """How many chunks a phase has in this call: the extent of its GRID loop."""
+    if isinstance(phase.extent, Param):
+        return call.params[call.loops.params.index(phase.extent)]
+    return phase.extent
+
+
+def _context(program: Program, call: Call) -> list[tuple[int, int]]:
+    """The buffers, the params, the status block, each as (place in the argument array, offset)."""
+    buffers = [_place(program, ref) for ref in call.refs]
+    return [*buffers, *((ZERO, value) for value in call.params), (STATUS, 0)]
+
+
+def _place(program: Program, ref: Ref) -> tuple[int, int]:
+    first_output = FIRST + len(program.inputs)
+    if ref.space == "arena":
+        return first_output + len(program.outputs), ref.number
+    return (FIRST if ref.space == "input" else first_output) + ref.number, 0
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def pack(image: Image, code: Any, place_of: Callable[[Site | None], int | None]) -> bytes:
+    """An Image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
+    checks = [(c.what, c.axis, c.extent, place_of(c.site), c.shift) for c in image.checks]
+    sizes = image.inputs, image.outputs, image.arena_bytes
+    return json.dumps([*sizes, image.table, image.code, list(image.donations.items()), checks, code]).encode()
+
+
+def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[Image, Any]:
+    """What `pack` was given."""
+    inputs, outputs, arena, table, places, donations, checks, code = json.loads(data)
+    sites = tuple(CheckSite(what, axis, extent, site_at(place), shift) for what, axis, extent, place, shift in checks)
+    return Image(inputs, outputs, arena, tuple(table), tuple(places), dict(donations), sites), code
