@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterable
 from math import floor, inf, prod, trunc
 from typing import Any
 
-import numpy as np
-
-from .dtype import SCALAR, DType
+from .dtype import DType, rounded
 from .graph import HINTS, VIEWS, Node, Op
 from .rewrite import constant_of
 
@@ -83,16 +81,11 @@ def _converted(n: Node, found: Ranges) -> Range:
     (x,), to = n.src, n.dtype
     lo, hi = found[x]
     if to.is_float:
-        return _rounded(lo, to), _rounded(hi, to)  # rounding keeps the order
+        return rounded(lo, to), rounded(hi, to)  # rounding keeps the order
     least, most = dtype_range(to)
     if to.kind == "b" or not x.dtype.is_float:
         return (lo, hi) if to.is_int else (least, most)  # what does not fit wraps: `ranges` sees it
     return _union(tuple(min(max(_whole(trunc, v), least), most) for v in (lo, hi)), (0, 0))  # type: ignore[arg-type]
-
-
-def _rounded(x: Limit, to: DType) -> Limit:
-    with np.errstate(over="ignore"):
-        return float(SCALAR[to](x))
 
 
 def _exact(n: Node, found: Ranges, combine: Callable[[Limit, Limit], Limit]) -> Range:
