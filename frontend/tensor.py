@@ -37,6 +37,7 @@ from .tracking import Tracked
 from .values import check_device
 
 Unary = Callable[..., Node]
+Operator = Callable[["Tensor", Any], "Tensor"]
 KINDS = "buif"  # each takes the values of those before it in place
 
 
@@ -79,11 +80,16 @@ def several(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def binary(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+def named_as(function: Callable[..., Any], method: Operator) -> Operator:
+    """The operator with the function's name and text, but parameters of its own: (other, /)."""
+    method.__name__, method.__doc__ = function.__name__, function.__doc__
+    return method
+
+
+def binary(function: Callable[..., Node]) -> Operator:
     """An operator from a function of two operands."""
 
-    @wraps(function)
-    def method(self: Tensor, other: Any) -> Tensor:
+    def method(self: Tensor, other: Any, /) -> Tensor:
         if isinstance(other, Tensor):
             return wrap(function(self.node, other.node), self._requires_grad or other._requires_grad)
         operand = other if type(other) in WEAK else as_operand(other)
@@ -91,23 +97,22 @@ def binary(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
             return NotImplemented
         return wrap(function(self.node, operand), self._requires_grad)
 
-    return method
+    return named_as(function, method)
 
 
-def equality(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+def equality(function: Callable[..., Node]) -> Operator:
     """== or !=, which leaves what has no dtype here to Python: such a thing is not equal."""
     method = binary(function)
 
-    @wraps(function)
-    def compare(self: Tensor, other: Any) -> Tensor:
+    def compare(self: Tensor, other: Any, /) -> Tensor:
         if isinstance(other, (np.ndarray, np.generic)) and dt.from_numpy(other.dtype) is None:
             return NotImplemented
         return method(self, other)
 
-    return compare
+    return named_as(function, compare)
 
 
-def reflected(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+def reflected(function: Callable[..., Node]) -> Operator:
     """The operator with its operands the other way round."""
     return binary(wraps(function)(lambda a, b: function(b, a)))
 
@@ -122,14 +127,13 @@ def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
     return method
 
 
-def in_place(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
+def in_place(function: Callable[..., Node]) -> Operator:
     """An operator that gives this Tensor a new value; expressions made from the old one keep it.
 
     Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError for one of another shape.
     """
 
-    @wraps(function)
-    def method(self: Tensor, other: Any) -> Tensor:
+    def method(self: Tensor, other: Any, /) -> Tensor:
         operand = as_operand(other)
         if operand is NotImplemented:
             return NotImplemented
@@ -139,7 +143,7 @@ def in_place(function: Callable[..., Node]) -> Callable[[Tensor, Any], Tensor]:
         rebind(self, n, isinstance(other, Tensor) and other._requires_grad)
         return self
 
-    return method
+    return named_as(function, method)
 
 
 def general(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -309,11 +313,11 @@ class Tensor(Tracked):
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
-    def __getitem__(self, key: Any) -> Tensor:
+    def __getitem__(self, key: Any, /) -> Tensor:
         """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""
         return wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: Any, value: Any, /) -> None:
         """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
         tracks = [False]
         rebind(self, indexing.setitem(self.node, _key(key), _assigned(value, self.dtype, tracks), self.name), tracks[0])

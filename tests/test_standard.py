@@ -1,0 +1,109 @@
+"""weft.array_api is the Python Array API standard 2024.12: names, signatures, dtypes, and values as NumPy's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import standard
+import standard_cases
+import weft as wf
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from weft import array_api as xp
+
+NAMES = sorted(set(standard.SIGNATURES) - standard_cases.ELSEWHERE)
+# correctly rounded operations, data movement and everything on integers
+_APPROXIMATE = (
+    "acos acosh asin asinh atan atan2 atanh cos cosh exp expm1 hypot log log10 log1p log2 logaddexp pow sin sinh tan tanh "
+    "mean std var linspace cumulative_sum cumulative_prod"
+)
+APPROXIMATE = frozenset(_APPROXIMATE.split())
+
+
+def test_no_name_is_missing() -> None:
+    assert list(standard.missing_names(xp)) == []
+
+
+def test_the_array_has_every_member() -> None:
+    assert list(standard.missing_members(xp.ones((2, 2)))) == []
+
+
+def test_signatures_are_the_standards() -> None:
+    assert list(standard.signature_deviations(xp, standard.SIGNATURES)) == []
+    assert list(standard.signature_deviations(xp.ones((2, 2)), standard.METHODS)) == []
+
+
+def test_result_dtypes_are_the_standards() -> None:
+    assert list(standard.dtype_deviations(xp)) == []
+
+
+def test_constants() -> None:
+    for name, value in standard.CONSTANTS.items():
+        found = getattr(xp, name)
+        assert found == value or (math.isnan(value) and math.isnan(found))
+        assert value is None or type(found) is float
+
+
+def test_every_function_has_a_case() -> None:
+    covered = set(standard.ONE_OPERAND) | set(standard.TWO_OPERANDS) | set(standard_cases.CASES) | standard_cases.ELSEWHERE
+    assert covered == set(standard.SIGNATURES)
+
+
+def as_weft(x: Any, name: str) -> Any:
+    """The argument for Weft's function."""
+    if isinstance(x, np.ndarray):
+        return wf.tensor(x)
+    if isinstance(x, list):
+        return [as_weft(i, name) for i in x]
+    return getattr(xp, x) if isinstance(x, str) and x in standard.EVERY else x
+
+
+def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
+    """NumPy's answer."""
+    if name in ("squeeze", "take", "broadcast_to") and not kwargs:
+        return getattr(np, name)(*args)
+    if name == "flip" and kwargs["axis"] == ():
+        return args[0]
+    if name in ("std", "var"):
+        kwargs = dict(kwargs)
+    if name == "diff" and kwargs["n"] > args[0].shape[kwargs["axis"]]:
+        kwargs = kwargs | {"n": args[0].shape[kwargs["axis"]]}
+    return getattr(np, name)(*args, **kwargs)
+
+
+def assert_alike(found: Any, wanted: Any, name: str) -> None:
+    """Same shape, dtype and values: bit for bit (NaNs alike) where the operation is exact."""
+    wanted = np.asarray(wanted)
+    array = np.asarray(found)
+    assert array.shape == wanted.shape
+    assert array.dtype == wanted.dtype
+    if name == "empty_like":
+        return
+    if name in APPROXIMATE and wanted.dtype.kind == "f":
+        info = np.finfo(wanted.dtype)
+        np.testing.assert_allclose(array, wanted, rtol=64 * info.eps, atol=4 * float(info.smallest_subnormal))
+    else:
+        np.testing.assert_array_equal(array, wanted)
+    if wanted.dtype.kind == "f" and name not in ("mean", "std", "var"):
+        numbers = ~np.isnan(wanted)
+        np.testing.assert_array_equal(np.signbit(array[numbers]), np.signbit(wanted[numbers]))
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@given(data=st.data())
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def test_values_are_numpys(name: str, data: st.DataObject) -> None:
+    args, kwargs = data.draw(standard_cases.calls(name))
+    found = getattr(xp, name)(*(as_weft(a, name) for a in args), **{k: as_weft(v, name) for k, v in kwargs.items()})
+    with np.errstate(all="ignore"):
+        wanted = as_numpy(name, args, kwargs)
+    if isinstance(wanted, (tuple, list)):
+        assert len(found) == len(wanted)
+        for f, w in zip(found, wanted, strict=True):
+            assert_alike(f, w, name)
+    else:
+        assert_alike(found, wanted, name)
