@@ -30,7 +30,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         return _tracking(_stacked(data, dtype), requires_grad)
     array = _as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
-    if target.is_int and array.dtype.kind == "f":
+    if target.is_int and array.dtype.kind in "fV":  # V: bfloat16
         return wrap(storage.leaf(storage.from_array(array, dt.float64, copy=True))).astype(target)
     with np.errstate(over="ignore"):
         t = wrap(storage.leaf(storage.from_array(array, target, copy=True)))

@@ -60,16 +60,15 @@ class Storage:
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks."""
-        return self.raw(self.dtype.numpy)
-
-    def raw(self, dtype: Any = None) -> np.ndarray[Any, Any]:
-        """The same, of bits where NumPy may lack the dtype: of `dtype.carrier`."""
-        return self.buffer.as_numpy(dtype or self.dtype.carrier, self.shape, self.strides, self.offset)
+        return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
 
     def peek(self) -> np.ndarray[Any, Any]:
-        """An array that NumPy can print and turn into Python numbers, for a moment: the memory may be written in place later."""
-        raw = self.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, self.offset, export=False)
-        return bfloat16.values(raw) if self.dtype is dt.bfloat16 else raw
+        """The values for a moment, bfloat16 as float32: the caller lets go of the array, for the memory may be written later."""
+        return bfloat16.values(self.peek_raw()) if self.dtype is dt.bfloat16 else self.peek_raw()
+
+    def peek_raw(self) -> np.ndarray[Any, Any]:
+        """The same in `dtype.carrier`, which for bfloat16 means its bits."""
+        return self.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, self.offset, export=False)
 
 
 class Leaf:
@@ -156,7 +155,7 @@ def converted(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]
 
 
 def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage:
-    """A copy of what `Storage.raw` or `converted` gave."""
+    """A copy of what `Storage.peek_raw` or `converted` gave."""
     storage = allocate(dtype, shape)
     dense = np.ascontiguousarray(array, dtype.carrier)
     ctypes.memmove(storage.address, dense.ctypes.data, dense.nbytes)

@@ -241,7 +241,7 @@ class Tensor(Tracked):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What pickle keeps: the value, and of a leaf that it requires a gradient."""
-        array = realize.value(self).raw().copy()
+        array = realize.value(self).peek_raw().copy()
         return _unpickled, (type(self), array, self.dtype, self._requires_grad and self.is_leaf, self.name)
 
     def assign(self, value: Any) -> Self:

@@ -109,7 +109,7 @@ def from_numpy(dtype: Any) -> DType | None:
 def rounded(value: float, dtype: DType) -> float:
     """The nearest value of a float dtype, halves to even, in one step also from an integer of any size."""
     if isinstance(value, int):
-        value = _with_sticky_bit(value)
+        value = float(value) if dtype is float64 else _with_sticky_bit(value)
     if value == 0 or not isfinite(value):
         return float(value)
     spacing = max(frexp(value)[1] - dtype.digits, _LEAST_EXPONENT[dtype])
@@ -124,7 +124,8 @@ def _with_sticky_bit(value: int) -> float:
     size = abs(value)
     cut = max(0, size.bit_length() - 53)
     kept = size >> cut | bool(size & ((1 << cut) - 1))
-    return copysign(inf if size.bit_length() > 1024 else ldexp(kept, cut), value)
+    found = inf if size.bit_length() > 1024 else ldexp(kept, cut)
+    return found if value >= 0 else -found
 
 
 def half_bits(value: float, dtype: DType) -> int:
