@@ -9,6 +9,7 @@ from math import pi, sqrt
 
 from ..ir.graph import Node, Op, node
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
+from .half import in_float32
 from .transcendental import erf, exp, log1p, tanh
 
 
@@ -25,6 +26,7 @@ def _minus_abs(x: Node) -> tuple[Node, Node]:
     return is_below, where(is_below, x, neg(x))
 
 
+@in_float32
 def sigmoid(x: Node) -> Node:
     """1 / (1 + exp(-x)), without overflow."""
     x = as_float(x)
@@ -33,11 +35,13 @@ def sigmoid(x: Node) -> Node:
     return div(where(is_below, z, 1.0), add(1.0, z))
 
 
+@in_float32
 def silu(x: Node) -> Node:
     """x * sigmoid(x)."""
     return mul(as_float(x), sigmoid(x))
 
 
+@in_float32
 def softplus(x: Node) -> Node:
     """log(1 + exp(x)), without overflow."""
     x = as_float(x)
@@ -45,6 +49,7 @@ def softplus(x: Node) -> Node:
     return add(where(is_below, 0.0, x), log1p(exp(m)))
 
 
+@in_float32
 def gelu(x: Node, approximate: str = "none") -> Node:
     """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
     x = as_float(x)

@@ -13,6 +13,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
+from .half import in_float32
 
 
 def no_bool(name: str, x: Node) -> None:
@@ -87,6 +88,7 @@ def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Nod
 sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
 
 
+@in_float32
 def rsqrt(x: Node) -> Node:
     """1 / sqrt(x)."""
     return div(1.0, sqrt_(x))

@@ -7,9 +7,11 @@ from ..ir.graph import Node
 from .arithmetic import add, mul, sub
 from .broadcast import Operand, Scalar, common_dtype, together
 from .comparison import eq, isfinite, isnan, le, logical_and, logical_or
+from .half import in_float32
 from .signs import absolute
 
 
+@in_float32
 def isclose(a: Operand, b: Operand, /, rtol: Scalar = 1e-5, atol: Scalar = 1e-8, equal_nan: bool = False) -> Node:
     """Is |a - b| <= atol + rtol * |b|, or a == b; NaNs are close to each other with equal_nan. Integers count as float64."""
     dtype = common_dtype("isclose", (a, b))

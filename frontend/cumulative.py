@@ -14,6 +14,7 @@ from .arguments import Axes, as_int, as_real, normalise_axes, normalise_axis
 from .broadcast import Operand, broadcast_to, to_dtype
 from .contract import alike
 from .elementwise import absolute, as_float, eq, ne, sqrt_, sub, where
+from .half import in_float32
 from .movement import concat, part
 from .transcendental import power
 
@@ -79,6 +80,7 @@ def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None,
     return x
 
 
+@in_float32
 def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Node:
     """The norm sum(|x| ** ord) ** (1 / ord) of the elements along the axes; inf and -inf: greatest and least |x|; 0: how many
     are not 0. Its gradient at a vector of zeros is 0.

@@ -10,6 +10,7 @@ from .arithmetic import add, div, integers_for_bool, mul, neg, sub
 from .bits import signbit
 from .broadcast import Operand, pair
 from .comparison import eq, isinf, isnan, logical_and, logical_or, lt, ne, where
+from .half import in_float32
 
 
 def mod(a: Operand, b: Operand) -> Node:
@@ -33,6 +34,7 @@ def _magnitude(x: Node) -> Node:
     return where(lt(x, 0.0), neg(x), x)
 
 
+@in_float32
 def floordiv(a: Operand, b: Operand) -> Node:
     """a // b, rounded down; x // 0 is 0 for integers. Of infinities floor(a / b), as the Array API standard has it."""
     x, y = integers_for_bool(*pair("floor_divide", a, b))

@@ -74,10 +74,11 @@ def _bits53(low: Node, high: Node) -> Node:
 
 
 def _uniform(words: philox.Words, dtype: DType) -> Node:
-    """Multiples of 2**-24 (float32) or 2**-53 (float64) in [0, 1)."""
+    """Multiples of 2**-digits in [0, 1), digits being those of the dtype."""
     if dtype is dt.float64:
         return _scaled(_bits53(words[0], words[1]), dt.int64, dtype, 2.0**-53)
-    return _scaled(ew.shift_right(words[0], 8), dt.int32, dtype, 2.0**-24)
+    via = dt.int16 if dtype.is_half else dt.int32
+    return _scaled(ew.shift_right(words[0], 32 - dtype.digits), via, dtype, 2.0**-dtype.digits)
 
 
 def _normal(words: philox.Words, dtype: DType) -> Node:
@@ -99,7 +100,7 @@ def _float_dtype(name: str, dtype: Any) -> DType:
 
 
 def rand(*shape: Any, dtype: Any = None) -> Tensor:
-    """Uniform in [0, 1): multiples of 2**-24 (float32, the default) or 2**-53 (float64)."""
+    """Uniform in [0, 1): multiples of 2**-24 (float32, the default), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype)
 
 
@@ -117,7 +118,8 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = N
 def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation."""
     extents, target = as_shape("normal", (shape,) if isinstance(shape, int) else shape), _float_dtype("normal", dtype)
-    return wrap(_affine(_normal(_words(prod(extents)), target), std, mean, extents))
+    wide = dt.float32 if target.is_half else target
+    return wrap(ew.cast(_affine(_normal(_words(prod(extents)), wide), std, mean, extents), target))
 
 
 def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Node:

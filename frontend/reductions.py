@@ -16,6 +16,7 @@ from ..ir.graph import Node, Op, node, reshape
 from .arguments import Axes, as_real, normalise_axes, normalise_axis
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
+from .half import in_float32
 from .transcendental import exp, log
 
 
@@ -58,7 +59,11 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | s
 
 def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Arithmetic mean, a float (float32 for integers); NaN of nothing."""
-    x = as_float(x if dtype is None else to_dtype(x, as_dtype(dtype)))
+    return _mean(as_float(x if dtype is None else to_dtype(x, as_dtype(dtype))), axis, keepdims)
+
+
+@in_float32
+def _mean(x: Node, axis: Axes, keepdims: bool) -> Node:
     axes = normalise_axes("mean", axis, x.ndim)
     total = _reduced("add", x, axes, keepdims)
     return div(total, float(product(x.shape[a] for a in axes)))
@@ -93,6 +98,7 @@ def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
 
 
+@in_float32
 def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
     x = as_float(x)
@@ -102,6 +108,7 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
     return div(_reduced("add", mul(centred, centred), axes, keepdims), float(builtins.max(count, 0)))
 
 
+@in_float32
 def std(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Square root of var."""
     return sqrt_(var(x, axis, keepdims, correction))
@@ -138,6 +145,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first
 
 
+@in_float32
 def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """log(sum(exp(x))), without overflow."""
     x = as_float(x)
@@ -157,6 +165,7 @@ def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
     return sub(x, _back(detach(max(x, axes)), axes, x.shape)), axes
 
 
+@in_float32
 def softmax(x: Node, /, axis: Axes = -1) -> Node:
     """exp(x) / sum(exp(x)) along the axes, without overflow."""
     shifted, axes = _shifted("softmax", x, axis)
@@ -164,6 +173,7 @@ def softmax(x: Node, /, axis: Axes = -1) -> Node:
     return div(e, _back(graph.reduce("add", e, axes), axes, x.shape))
 
 
+@in_float32
 def log_softmax(x: Node, /, axis: Axes = -1) -> Node:
     """log(softmax(x)), without overflow."""
     shifted, axes = _shifted("log_softmax", x, axis)

@@ -11,6 +11,7 @@ from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, 
 from .bits import bit_and
 from .broadcast import Operand, Scalar, common_dtype, full_like, to_dtype, together
 from .comparison import eq, isinf, lt, ne, where
+from .half import in_float32
 
 exp = float_op(Op.EXP, "e ** x")
 exp2 = float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2")
@@ -47,6 +48,7 @@ def hypot(a: Operand, b: Operand) -> Node:
     return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
+@in_float32
 def logaddexp(a: Operand, b: Operand) -> Node:
     """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). float32 for integers.
 
@@ -78,8 +80,10 @@ def power(a: Operand, b: Operand) -> Node:
 
 
 def _scalar_power(x: Node, exponent: Scalar) -> Node:
-    if exponent in (0, 1, 2, 3, 4):
+    if exponent in (0, 1, 2):
         return _product_power(x, int(exponent))
+    if exponent in (3, 4):
+        return in_float32(_product_power)(x, int(exponent))
     if not x.dtype.is_float:
         if exponent < 0:
             raise ValueError(f"power: integers to the negative power {exponent} are not integers; convert to float first")

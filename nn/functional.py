@@ -10,6 +10,7 @@ from math import sqrt
 
 from .. import errors
 from ..frontend import ops
+from ..frontend.half import in_float32
 from ..frontend.tensor import Tensor
 
 Pair = int | Sequence[int]
@@ -120,6 +121,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise errors.ShapeError(f"attention: key and value must agree in their second to last axis, got {shapes}")
 
 
+@in_float32
 def layer_norm(
     x: Tensor,
     normalized_shape: int | Sequence[int],
@@ -302,6 +304,7 @@ def avg_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding
 # ---------------------------------------------------------------- losses
 
 
+@in_float32
 def cross_entropy(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-log softmax(x)[target] over axis 1 of (N, C, ...), or over the only axis of (C,).
 
@@ -313,12 +316,14 @@ def cross_entropy(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tens
     return _reduced("cross_entropy", log_sum - (_pick(x, target, axis) - top.squeeze(axis)), reduction)
 
 
+@in_float32
 def nll_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-x[target] over axis 1 of log-probabilities (N, C, ...); labels as in cross_entropy."""
     axis = _class_axis("nll_loss", x, target)
     return _reduced("nll_loss", -_pick(x, target, axis), reduction)
 
 
+@in_float32
 def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """(x - target)**2; the two shapes must be equal."""
     _same_shapes("mse_loss", x, target)
@@ -326,6 +331,7 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     return _reduced("mse_loss", difference * difference, reduction)
 
 
+@in_float32
 def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-(target * log sigmoid(x) + (1 - target) * log(1 - sigmoid(x))), safe for any x; the two shapes must be equal."""
     _same_shapes("binary_cross_entropy_with_logits", x, target)

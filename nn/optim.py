@@ -1,6 +1,7 @@
 """Optimisers. In: parameters with gradients. Out: new values assigned to them; one step is one program.
 
-Hyperparameters enter each step as 0-d inputs, so changing one (`opt.lr = 0.01`) compiles nothing.
+Hyperparameters enter each step as 0-d inputs, so changing one (`opt.lr = 0.01`) compiles nothing. Of parameters of 16-bit
+floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from ..frontend import ops
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
+from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import provenance, user_site
 
@@ -53,13 +55,13 @@ class Optimizer:
         updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for i, p, grad in updated:
-                self.update(p, grad, self.state[i], self.steps[i] + 1, scalar)
+                self.update(p, _wide(grad), self.state[i], self.steps[i] + 1, scalar)
         ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
         for i, _, _ in updated:  # not where the step failed
             self.steps[i] += 1
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
-        """Assigns lazy new values to p and its state."""
+        """Assigns lazy new values to p and its state; grad has the dtype of the state."""
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
 
 
@@ -77,13 +79,13 @@ class SGD(Optimizer):
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
         if self.weight_decay:
-            grad = grad + scalar("weight_decay", self.weight_decay, p.dtype) * p
+            grad = grad + scalar("weight_decay", self.weight_decay, grad.dtype) * p
         if state:
-            momentum = scalar("momentum", self.momentum, p.dtype)
+            momentum = scalar("momentum", self.momentum, grad.dtype)
             velocity = momentum * state["momentum"] + grad
             grad = grad + momentum * velocity if self.nesterov else velocity
             state["momentum"].assign(velocity)
-        p.assign(p - scalar("lr", self.lr, p.dtype) * grad)
+        p.assign(p - scalar("lr", self.lr, grad.dtype) * grad)
 
 
 class Adam(Optimizer):
@@ -109,13 +111,18 @@ class Adam(Optimizer):
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
         rate = self.lr * correction / (1.0 - beta1**step)
         if self.weight_decay:
-            grad = grad + scalar("weight_decay", self.weight_decay, p.dtype) * p
-        mean = state["mean"] + scalar("1 - beta1", 1.0 - beta1, p.dtype) * (grad - state["mean"])
-        square = state["square"] + scalar("1 - beta2", 1.0 - beta2, p.dtype) * (grad * grad - state["square"])
-        p.assign(p - scalar("rate", rate, p.dtype) * mean / (square.sqrt() + scalar("eps", self.eps * correction, p.dtype)))
+            grad = grad + scalar("weight_decay", self.weight_decay, grad.dtype) * p
+        mean = state["mean"] + scalar("1 - beta1", 1.0 - beta1, grad.dtype) * (grad - state["mean"])
+        square = state["square"] + scalar("1 - beta2", 1.0 - beta2, grad.dtype) * (grad * grad - state["square"])
+        eps = scalar("eps", self.eps * correction, grad.dtype)
+        p.assign(p - scalar("rate", rate, grad.dtype) * mean / (square.sqrt() + eps))
         state["mean"].assign(mean)
         state["square"].assign(square)
 
 
+def _wide(x: Tensor) -> Tensor:
+    return x.float() if x.dtype.is_half else x
+
+
 def _zeros_like(p: Tensor) -> Tensor:
-    return ops.tensor(np.zeros(p.shape), p.dtype)
+    return ops.tensor(np.zeros(p.shape), dt.float32 if p.dtype.is_half else p.dtype)
