@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const, node, scalar_node
+from ..ir.loop_walk import SLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def choose(cond: Val, yes: float, no: float, dtype: DType) -> Val:
 
 def rarely(cond: Val, slow: Val, fast: Val) -> Val:
     """A WHERE whose `slow` is computed only when the condition holds in some lane."""
-    return Val(node(Op.WHERE, (cond.node, slow.node, fast.node), "rare"))
+    return Val(node(Op.WHERE, (cond.node, slow.node, fast.node), SLOW))
 
 
 def floor(x: Val) -> Val:

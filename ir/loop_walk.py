@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from .graph import Node, Op, rebuild, scalar_node
 from .index import Index, Mask, Var
 from .loop import Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+
+SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
 
 
 def index_values(mask: Mask) -> list[Node]:
@@ -25,12 +27,17 @@ def operands(n: Node) -> tuple[Node, ...]:
     return n.src
 
 
-def postorder(roots: Iterable[Node]) -> list[Node]:
+def usual_operands(n: Node) -> tuple[Node, ...]:
+    """The operands evaluated in any case: all but the slow one of a rare WHERE."""
+    return (n.src[0], n.src[2]) if n.op is Op.WHERE and n.arg == SLOW else operands(n)
+
+
+def postorder(roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] = operands) -> list[Node]:
     """Every Node the roots need, operands first; a loop, not recursion."""
     done: dict[Node, None] = {}
     stack = list(reversed(list(roots)))
     while stack:
-        missing = [o for o in operands(stack[-1]) if o not in done]
+        missing = [o for o in needs(stack[-1]) if o not in done]
         if missing:
             stack.extend(reversed(missing))
         else:

@@ -10,15 +10,13 @@ from collections.abc import Callable
 from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import Node, Op
-from ...ir.loop_walk import operands
+from ...ir.loop_walk import SLOW, usual_operands
 from ..target import Target
 from . import memory
 from .combine import fused, maximum
 from .lanes import Scope, both, index_bits, scalar_index, vector_index
 from .memory import Function
 from .writer import Val, Writer, const_text, elem_type, suffix
-
-SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
 
 
 class EmitError(ValueError):
@@ -34,7 +32,7 @@ def evaluate(fn: Function, root: Node, group: int) -> Val:
     stack = [] if _is_known(fn, root, group, values) else [root]
     while stack:
         n = stack[-1]
-        missing = [o for o in _eager(n) if o not in values and not _is_known(fn, o, group, values)]
+        missing = [o for o in usual_operands(n) if o not in values and not _is_known(fn, o, group, values)]
         if missing:
             stack.extend(reversed(missing))
             continue
@@ -50,11 +48,6 @@ def _is_known(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> boo
     if found is not None:
         values[n] = found
     return found is not None
-
-
-def _eager(n: Node) -> tuple[Node, ...]:
-    """Operands evaluated in any case: all but the slow one of a rare WHERE."""
-    return (n.src[0], n.src[2]) if n.op is Op.WHERE and n.arg == SLOW else operands(n)
 
 
 def _compute(fn: Function, n: Node, group: int, values: dict[Node, Val]) -> Val:

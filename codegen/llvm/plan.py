@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...ir.graph import Node, Op
 from ...ir.index import Index, Var
 from ...ir.loop import LANES, REG, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import postorder, roots, statements
+from ...ir.loop_walk import postorder, roots, statements, usual_operands
 from ..target import Target
 from .lanes import Lanes
 from .writer import integer
@@ -45,9 +45,12 @@ class Plan:
 
 
 def lane_width(loop: For, target: Target) -> int:
-    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer."""
+    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer.
+
+    What is rarely evaluated does not count: there, a value may take several registers.
+    """
     dtypes = [b.dtype for s in statements(loop.body) if isinstance(s, Store | Reduce | Alloc) for b in (s.buf,)]
-    dtypes += [n.dtype for n in postorder(_value_roots(loop.body)) if n.op not in (Op.VAR, Op.CONST)]
+    dtypes += [n.dtype for n in postorder(_value_roots(loop.body), usual_operands) if n.op not in (Op.VAR, Op.CONST)]
     return target.lanes_of(dtypes)
 
 
