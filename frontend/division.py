@@ -40,9 +40,11 @@ def floordiv(a: Operand, b: Operand) -> Node:
     x, y = integers_for_bool(*pair("floor_divide", a, b))
     if not x.dtype.is_float:
         return node(Op.IDIV, (x, y))
-    direct, rest = div(x, y), mod(x, y)
-    # as NumPy: (x - x % y) / y is nearly whole, so it is rounded to the nearest; a zero has the sign of x / y
+    # as NumPy: (x - rest) / y is nearly whole, so it is rounded to the nearest; a zero has the sign of x / y
+    direct, rest = div(x, y), fmod(x, y)
     quotient = div(sub(x, rest), y)
+    differs = logical_and(ne(rest, 0.0), ne(lt(rest, 0.0), lt(y, 0.0)))
+    quotient = where(differs, sub(quotient, 1.0), quotient)
     down = node(Op.FLOOR, (quotient,))
     nearest = where(lt(0.5, sub(quotient, down)), add(down, 1.0), down)
     nearest = where(eq(nearest, 0.0), mul(direct, 0.0), nearest)

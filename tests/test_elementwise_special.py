@@ -466,6 +466,7 @@ def test_operators_with_python_numbers(name: str) -> None:
         _check_present(f"{name} {s}", BINARY[name], of_right.numpy(), v, filled)
 
 
+@np.errstate(all="ignore")
 def _check_present(name: str, rows: str, got: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     """Checks the rows whose kinds occur."""
     for row in rows.strip().splitlines():
