@@ -1,6 +1,6 @@
-"""Transcendental ops as basic ops. In: loop-level Nodes. Out: equivalent Nodes of + - * / FMA LDEXP, bits, compare and WHERE.
+"""Transcendental ops and float remainders as basic ops: + - * / FMA LDEXP, bits, compare and WHERE. In, out: loop-level Nodes.
 
-All are within 2 ULP in float32 and 4 ULP in float64, valid at any lane width: no tables in
+The transcendental ones are within 2 ULP in float32 and 4 ULP in float64. All are valid at any lane width: no tables in
 memory, no calls. Rare cases stand in a WHERE with arg "rare", whose second operand is evaluated only when needed.
 Casts of 16-bit floats become integer arithmetic where the target has no instruction for them.
 """
@@ -20,6 +20,7 @@ from .math_exp import exp, expm1, tanh
 from .math_half import expand_cast
 from .math_hyper import acosh, asinh, atanh, cosh, sinh
 from .math_log import log, log1p
+from .math_mod import QUOTIENT, remainder
 from .math_pow import pow
 from .math_trig import sin, tan
 
@@ -45,9 +46,15 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
 
 
 def expand(n: Node, has_float16: bool = False) -> Node:
-    """One Node: itself unless its op is transcendental or a cast of 16-bit floats. Its sources are left alone."""
+    """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit floats.
+
+    Its sources are left alone.
+    """
     if n.op is Op.CAST:
         return expand_cast(n, has_float16)
+    if n.op is Op.MOD and n.dtype in QUOTIENT:
+        with provenance(n.site):
+            return remainder(n).node
     if n.op not in TRANSCENDENTAL:
         return n
     operands = map(Val, n.src)
