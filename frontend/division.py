@@ -30,8 +30,8 @@ def fmod(a: Operand, b: Operand) -> Node:
 
 
 def _magnitude(x: Node) -> Node:
-    """|x| with slope 1 at 0, so that the remainder has it there too."""
-    return where(lt(x, 0.0), neg(x), x)
+    """|x| with slope 1 or -1 at the zeros, as the sign has it, so that the remainder's slope is 1 there."""
+    return where(signbit(x), neg(x), x)
 
 
 @in_float32

@@ -1,4 +1,4 @@
-"""The remainder of floats: exact over the whole range of quotients, with and without FMA; quick where the quotient is not huge."""
+"""The remainder of floats: exact over the whole range of quotients, with and without FMA."""
 
 from __future__ import annotations
 
