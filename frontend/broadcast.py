@@ -84,22 +84,19 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     return found
 
 
-def bounds(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest integer of an integer dtype."""
-    below = 1 << (dtype.bits - 1)
-    return (-below, below - 1) if dtype.kind == "i" else (0, 2 * below - 1)
+def holds(dtype: DType, value: Scalar) -> bool:
+    """Is a Python number within the range of an integer dtype, or a Python integer within that of float64?"""
+    if dtype.is_int:
+        least, greatest = dt.limits(dtype)
+        return least <= value <= greatest
+    return not isinstance(value, int) or value.bit_length() <= 1024
 
 
 def number(name: str, value: Scalar, dtype: DType) -> Node:
     """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as NumPy does."""
-    if dtype.is_int:
-        low, high = bounds(dtype)
-        if not low <= value <= high:
-            raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}")
-    try:
-        return const(value, dtype)
-    except OverflowError:
-        raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}") from None
+    if not holds(dtype, value):
+        raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}")
+    return const(value, dtype)
 
 
 def _shown(value: Scalar) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from math import inf
 
-import numpy as np
-
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const, node
@@ -17,11 +15,11 @@ from .broadcast import (
     Operand,
     Scalar,
     as_node,
-    bounds,
     broadcast_shape,
     broadcast_to,
     common_dtype,
     full_like,
+    holds,
     pair,
     promote,
     to_dtype,
@@ -59,16 +57,10 @@ def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
     for x, value in ((a, b), (b, a)):
         if isinstance(x, Node) and isinstance(value, float):
             dtype = _meeting(x.dtype, dtype)
-        elif isinstance(x, Node) and isinstance(value, int) and not _holds(dtype, value):
+        elif isinstance(x, Node) and isinstance(value, int) and not holds(dtype, value):
             dtype, beyond = (dtype if dtype.is_float else dt.float32), inf if value > 0 else -inf
             return (to_dtype(x, dtype), const(beyond, dtype)) if x is a else (const(beyond, dtype), to_dtype(x, dtype))
     return as_node(name, a, dtype), as_node(name, b, dtype)
-
-
-def _holds(dtype: DType, value: int) -> bool:
-    """Is a Python integer within the range of a dtype?"""
-    low, high = (-(1 << 1023), 1 << 1023) if dtype.is_float else bounds(dtype)
-    return low <= value <= high
 
 
 def _less(x: Node, y: Node) -> Node:
@@ -236,7 +228,7 @@ def _is_idle(dtype: DType, bound: Operand, side: int) -> bool:
     """Is a Python integer beyond all values of an integer dtype, so that it limits nothing?"""
     if not dtype.is_int or isinstance(bound, Node):
         return False
-    extreme = bounds(dtype)[side]
+    extreme = dt.limits(dtype)[side]
     return bound <= extreme if side == 0 else bound >= extreme
 
 
@@ -255,7 +247,7 @@ def nan_to_num(x: Node, /, nan: Scalar = 0.0, posinf: Scalar | None = None, negi
     """x with other numbers for NaN and the infinities: unless given, the greatest and the least finite number of its dtype."""
     if not x.dtype.is_float:
         return x
-    most = float(np.finfo(x.dtype.numpy).max)
+    most = dt.largest(x.dtype)
     x = where(eq(x, inf), most if posinf is None else posinf, x)
     x = where(eq(x, -inf), -most if neginf is None else neginf, x)
     return where(isnan(x), nan, x)

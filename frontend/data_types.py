@@ -72,11 +72,9 @@ def finfo(type: Any, /) -> FloatLimits:
     dtype = _dtype_of(type)
     if not dtype.is_float:
         raise errors.DTypeError(f"finfo: {dtype.name} is not a float; iinfo has the limits of integers")
-    digits = getattr(dtype, "digits", {32: 24, 64: 53}.get(dtype.bits, 0))
-    top = 1 << (dtype.bits - digits - 1)  # 2**top is the first power of two that overflows
-    eps = 2.0 ** (1 - digits)
-    largest = (2.0 - eps) * 2.0 ** (top - 1)
-    return FloatLimits(dtype.bits, eps, largest, -largest, 2.0 ** (2 - top), dtype)
+    top = 1 << (dtype.bits - dtype.digits - 1)  # 2**top is the first power of two that overflows
+    largest = dt.largest(dtype)
+    return FloatLimits(dtype.bits, 2.0 ** (1 - dtype.digits), largest, -largest, 2.0 ** (2 - top), dtype)
 
 
 def iinfo(type: Any, /) -> IntegerLimits:
@@ -84,8 +82,8 @@ def iinfo(type: Any, /) -> IntegerLimits:
     dtype = _dtype_of(type)
     if not dtype.is_int:
         raise errors.DTypeError(f"iinfo: {dtype.name} is not an integer; finfo has the limits of floats")
-    magnitude = 1 << (dtype.bits - (dtype.kind == "i"))
-    return IntegerLimits(dtype.bits, magnitude - 1, -magnitude if dtype.kind == "i" else 0, dtype)
+    least, greatest = dt.limits(dtype)
+    return IntegerLimits(dtype.bits, greatest, least, dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:

@@ -5,10 +5,11 @@ Integers never trap: x // 0 and x % 0 are 0, the least integer // -1 wraps.
 
 from __future__ import annotations
 
+from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .arithmetic import add, div, integers_for_bool, mul, neg, sub
 from .bits import signbit
-from .broadcast import Operand, pair
+from .broadcast import Operand, pair, to_dtype
 from .comparison import eq, isinf, isnan, logical_and, logical_or, lt, ne, where
 from .half import in_float32
 
@@ -40,6 +41,8 @@ def floordiv(a: Operand, b: Operand) -> Node:
     x, y = integers_for_bool(*pair("floor_divide", a, b))
     if not x.dtype.is_float:
         return node(Op.IDIV, (x, y))
+    if x.dtype.is_half:  # the steps would round in between
+        return to_dtype(floordiv(to_dtype(x, dt.float32), to_dtype(y, dt.float32)), x.dtype)
     # as NumPy: (x - rest) / y is nearly whole, so it is rounded to the nearest; a zero has the sign of x / y
     direct, rest = div(x, y), fmod(x, y)
     quotient = div(sub(x, rest), y)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .arguments import as_int
 from .arithmetic import add, div, mul, neg, sub
-from .broadcast import bounds, full_like
+from .broadcast import full_like
 from .comparison import eq, gt, isfinite, lt, ne, where
 
 
@@ -33,9 +32,8 @@ def round_(x: Node, /, decimals: int = 0) -> Node:
         return _whole_tens(x, -decimals) if decimals < 0 and x.dtype.is_int else x
     if not decimals:
         return _nearest(x)
-    most = float(np.finfo(x.dtype.numpy).max)
     scale = 10 ** abs(decimals)
-    if scale > most:  # x has fewer decimals than that, or none of its digits is left
+    if scale > dt.largest(x.dtype):  # x has fewer decimals than that, or none of its digits is left
         return x if decimals > 0 else where(isfinite(x), mul(x, 0.0), x)
     if decimals < 0:
         return mul(_nearest(div(x, float(scale))), float(scale))
@@ -56,7 +54,7 @@ def _nearest(x: Node) -> Node:
 def _whole_tens(x: Node, zeros: int) -> Node:
     """The nearest multiple of 10**zeros, halves to even; 0 if the dtype has not even that power of ten."""
     unit = 10**zeros
-    if unit > bounds(x.dtype)[1]:
+    if unit > dt.limits(x.dtype)[1]:
         return full_like(x, 0)
     down, rest = node(Op.IDIV, (x, full_like(x, unit))), node(Op.MOD, (x, full_like(x, unit)))
     is_odd = ne(node(Op.AND, (down, full_like(x, 1))), 0)

@@ -135,10 +135,20 @@ def half_bits(value: float, dtype: DType) -> int:
     return int.from_bytes(struct.pack("<f", value), "little") >> 16
 
 
+def limits(dtype: DType) -> tuple[int, int]:
+    """The least and the greatest value of an integer dtype (or bool)."""
+    if dtype.kind == "i":
+        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+    return 0, (1 << dtype.bits) - 1
+
+
+def largest(dtype: DType) -> float:
+    """The greatest finite value of a float dtype."""
+    return ldexp((1 << dtype.digits) - 1, _MOST_EXPONENT[dtype] - dtype.digits)
+
+
 def lowest(dtype: DType) -> float | int | bool:
     """The identity of MAX: -inf, the least integer, or False."""
     if dtype.is_float:
-        return float("-inf")
-    if dtype.kind == "i":
-        return int(-(1 << (dtype.bits - 1)))
-    return False if dtype.kind == "b" else 0
+        return -inf
+    return False if dtype.kind == "b" else limits(dtype)[0]

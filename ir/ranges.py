@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from math import floor, inf, prod, trunc
 from typing import Any
 
-from .dtype import DType, rounded
+from .dtype import DType, limits, rounded
 from .graph import HINTS, VIEWS, Node, Op
 from .rewrite import constant_of
 
@@ -32,11 +32,7 @@ def ranges(order: Iterable[Node]) -> Ranges:
 
 def dtype_range(dtype: DType) -> Range:
     """Every value of a dtype."""
-    if dtype.is_float:
-        return -inf, inf
-    if dtype.kind == "i":
-        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
-    return 0, (1 << dtype.bits) - 1
+    return (-inf, inf) if dtype.is_float else limits(dtype)
 
 
 def _within(r: Range, whole: Range) -> Range:

@@ -287,6 +287,18 @@ def test_float_remainders_are_exact(data: st.DataObject, dtype: str) -> None:
     np.testing.assert_array_equal((x // y).numpy()[finite], np.floor_divide(a, b)[finite])
 
 
+@pytest.mark.parametrize(
+    "name", ["remainder", "fmod", "floor_divide", "nextafter", "copysign", "less", "less_equal", "equal", "fmax"]
+)
+@np.errstate(all="ignore")
+def test_float16_against_numpy(name: str) -> None:
+    """Every value, with others drawn at random."""
+    every = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    x, y = np.tile(every, 2), np.random.default_rng(0).permutation(np.tile(every, 2))
+    keep = spared(operator.floordiv, x, y) if name == "floor_divide" else np.full(x.shape, True)
+    same(getattr(wf, name)(wf.tensor(x), wf.tensor(y))[wf.tensor(keep)], getattr(np, name)(x, y)[keep])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_remainders_of_huge_ratios(dtype: str) -> None:
     info = np.finfo(dtype)
