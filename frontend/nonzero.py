@@ -7,12 +7,10 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, cast, node, reshape
 from . import realize, reductions, storage
+from .arguments import Axes, as_int, sized
 from .broadcast import Operand, as_dtype, to_dtype
 from .elementwise import floordiv, invert, mod, reversed_order
 from .movement import part, stack
-from .reductions import Axes
-
-MOST_BINS = 1 << 40  # more are a mistake rather than a wish
 
 
 def computed(*nodes: Node) -> list[Node]:
@@ -33,21 +31,20 @@ def number(n: Node) -> int:
 
 def positions(mask: Node) -> Node:
     """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises the mask's pending values."""
-    return positions_and(mask)[0]
+    if not mask.size:
+        return graph.full(0, dt.int64, (0,))
+    order, count = trues_first(mask)
+    return part(order, 0, 0, number(count))
 
 
-def positions_and(mask: Node, *others: Node) -> list[Node]:
-    """The positions of the Trues, then other values, all in memory from one program.
+def trues_first(mask: Node, *others: Node) -> list[Node]:
+    """All flat positions of a mask that is not empty, those of the Trues in front; the number of Trues; the other values.
 
-    A stable sort puts the Trues in front, in their order.
+    In memory, from one program. The order is that of a stable sort.
     """
-    if mask.size < 2:
-        count, *kept = computed(cast(reshape(mask, (mask.size,)), dt.int64), *others)
-        return [graph.full(0, dt.int64, (number(reshape(count, ())) if mask.size else 0,)), *kept]
     flat = reshape(mask, (mask.size,))
     order = node(Op.ARGSORT, (invert(flat),), (0, False))
-    found, count, *kept = computed(order, graph.reduce("add", cast(flat, dt.int64), (0,)), *others)
-    return [part(found, 0, 0, number(count)), *kept]
+    return computed(order, graph.reduce("add", cast(flat, dt.int64), (0,)), *others)
 
 
 def flatnonzero(x: Node) -> Node:
@@ -93,7 +90,7 @@ def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Nod
     integers, IndexError for negative elements.
     """
     _check_bins(x, weights, minlength)
-    length = minlength.__index__()
+    length = as_int("bincount", "minlength", minlength)
     if x.size:
         highest = graph.reduce("max", x, (0,))
         lowest = reversed_order(graph.reduce("max", reversed_order(x), (0,)))
@@ -101,11 +98,9 @@ def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Nod
         if number(low) < 0:
             raise errors.IndexError(f"bincount: {number(low)} is negative, only 0 and above are counted")
         length = max(length, number(high) + 1)
-    if length > MOST_BINS:
-        raise errors.ShapeError(f"bincount: {length} bins are too many")
     values = graph.full(1, dt.int64, x.shape) if weights is None else weights
     assert isinstance(values, Node)
-    return node(Op.SCATTER, (values, cast(x, dt.int64)), ((0,), (length,)))
+    return node(Op.SCATTER, (values, cast(x, dt.int64)), ((0,), sized("bincount", (length,))))
 
 
 def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
@@ -117,5 +112,5 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
         raise errors.DTypeError(f"bincount: weights must be a tensor, not {weights!r}")
     if weights is not None and weights.shape != x.shape:
         raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
-    if isinstance(minlength, bool) or not hasattr(minlength, "__index__") or minlength.__index__() < 0:
-        raise errors.ShapeError(f"bincount: minlength is an int of 0 or more, not {minlength!r}")
+    if as_int("bincount", "minlength", minlength) < 0:
+        raise errors.ShapeError(f"bincount: minlength is 0 or more, not {minlength}")

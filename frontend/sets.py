@@ -11,9 +11,9 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
 from .broadcast import Operand, as_node, common_dtype
-from .elementwise import invert, isnan, logical_and, ne, sub
+from .elementwise import clip, eq, invert, isnan, logical_and, ne, sub, where
 from .movement import concat, part
-from .nonzero import computed, positions, positions_and
+from .nonzero import computed, number, positions, trues_first
 from .sorting import isin, sort
 
 
@@ -40,36 +40,6 @@ class UniqueInverse(NamedTuple):
     inverse_indices: Any
 
 
-class _Groups:
-    """The groups of equal elements of x: where each starts in the sorted x. The sort is computed, once."""
-
-    def __init__(self, x: Node, equal_nan: bool) -> None:
-        self.shape, self.n = x.shape, x.size
-        flat = reshape(x, (x.size,))
-        order = graph.full(0, dt.int64, (1,)) if self.n == 1 else node(Op.ARGSORT, (flat,), (0, False))
-        ordered = node(Op.GATHER, (flat, order), (0,))
-        starts = _starts(ordered, equal_nan)
-        group = sub(node(Op.SCAN, (graph.cast(starts, dt.int64),), 0), 1)
-        self.starts, self.order, self.ordered, self.group = positions_and(starts, order, ordered, group)
-
-    @property
-    def values(self) -> Node:
-        return node(Op.GATHER, (self.ordered, self.starts), (0,))
-
-    @property
-    def indices(self) -> Node:
-        return node(Op.GATHER, (self.order, self.starts), (0,))
-
-    @property
-    def inverse(self) -> Node:
-        return reshape(node(Op.SCATTER, (self.group, self.order), ((0,), (self.n,))), self.shape)
-
-    @property
-    def counts(self) -> Node:
-        ends = concat([part(self.starts, 0, 1, self.starts.size), graph.full(self.n, dt.int64, (1,))])
-        return sub(ends, self.starts)
-
-
 def _starts(ordered: Node, equal_nan: bool) -> Node:
     """Does an element differ from the one before it? The first one does."""
     n = ordered.size
@@ -85,8 +55,25 @@ def _unique(x: Node, equal_nan: bool, index: bool, inverse: bool, counts: bool) 
     if not x.size:
         none = graph.full(0, dt.int64, (0,))
         return [graph.full(0, x.dtype, (0,)), *[none] * index, *[graph.full(0, dt.int64, x.shape)] * inverse, *[none] * counts]
-    g = _Groups(x, equal_nan)
-    return computed(g.values, *[g.indices] * index, *[g.inverse] * inverse, *[g.counts] * counts)
+    flat = reshape(x, (x.size,))
+    order = node(Op.ARGSORT, (flat,), (0, False))
+    ordered = node(Op.GATHER, (flat, order), (0,))
+    starts = _starts(ordered, equal_nan)
+    group = sub(node(Op.SCAN, (graph.cast(starts, dt.int64),), 0), 1)
+    group_of = reshape(node(Op.SCATTER, (group, order), ((0,), (x.size,))), x.shape)
+    first, count, ordered, *more = trues_first(starts, ordered, *[order] * index, *[group_of] * inverse)
+    begin = part(first, 0, 0, number(count))
+    found = [node(Op.GATHER, (y, clip(begin, 0, x.size - 1)), (0,)) for y in (ordered, *more[:index])]
+    return computed(*found, *more[index:], *[_sizes(first, begin, count)] * counts)
+
+
+def _sizes(first: Node, begin: Node, count: Node) -> Node:
+    """From each beginning to the next one or, for the last of `count`, to the end."""
+    n, groups = first.size, begin.size
+    if groups == n:
+        return graph.full(1, dt.int64, (n,))
+    is_last = eq(node(Op.IOTA, (), groups), sub(count, 1))  # of a count in memory: the kernel is the same for any other
+    return sub(where(is_last, n, part(first, 0, 1, groups + 1)), begin)
 
 
 def unique_all(x: Node) -> UniqueAll:
@@ -135,7 +122,7 @@ def _pair(name: str, a: Operand, b: Operand) -> list[Node]:
 
 
 def _chosen(x: Node, mask: Node) -> Node:
-    return node(Op.GATHER, (x, positions(mask)), (0,)) if x.size else x
+    return node(Op.GATHER, (x, clip(positions(mask), 0, x.size - 1)), (0,)) if x.size else x
 
 
 def union1d(a: Operand, b: Operand) -> Node:

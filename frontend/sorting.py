@@ -10,10 +10,10 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
+from .arguments import as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
 from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, where
 from .movement import part
-from .reductions import normalise_axis
 
 
 def _line(name: str, x: Node, axis: int | None) -> tuple[Node, int]:
@@ -63,9 +63,7 @@ def topk(x: Node, k: int, axis: int = -1, largest: bool = True, sorted: bool = T
     axis out of range, or k outside 0 .. extent; DTypeError if k is not an int.
     """
     x, place = _line("topk", x, axis)
-    if isinstance(k, bool) or not hasattr(k, "__index__"):
-        raise errors.DTypeError(f"topk: k is an int, not {k!r}")
-    count = k.__index__()
+    count = as_int("topk", "k", k)
     if not 0 <= count <= x.shape[place]:
         raise errors.ShapeError(f"topk: k = {count} is not in 0 .. {x.shape[place]}, axis {place} of shape {x.shape}")
     order = part(_order(x, place, largest), place, 0, count)

@@ -206,4 +206,5 @@ RULES: dict[Op, Rule] = {
     Op.REDUCE: _reduced,
     Op.SCAN: _scanned,
     Op.SCATTER: _scattered,
+    Op.ARGSORT: lambda n, _: (0, max(n.shape[n.arg[0]] - 1, 0)),
 }

@@ -236,3 +236,30 @@ def test_errors_name_what_is_wrong(call: Any, error: type[Exception], text: str)
 def test_a_sorter_out_of_range_raises_when_computed() -> None:
     with pytest.raises(errors.IndexError, match="index 9"):
         wf.searchsorted(wf.tensor([1.0, 2.0]), wf.tensor([1.5]), sorter=wf.tensor([0, 9])).numpy()
+
+
+# ---------------------------------------------------------------- kernels
+
+
+def test_places_of_a_sort_and_of_a_search_need_no_bounds_check() -> None:
+    x = wf.rand(40, 30).realize()
+    table, wanted = wf.sort(wf.rand(50)).realize(), wf.rand(60).realize()
+    for lazy in (wf.sort(x), list(wf.topk(x, 3)), wf.searchsorted(table, wanted), wf.isin(wanted, table), wf.median(x, axis=0)):
+        assert "check" not in {k.kind for k in wf.explain(lazy).kernels}
+    assert len(wf.explain(wf.searchsorted(table, wanted)).kernels) == 1
+    assert len(wf.explain(wf.sort(x)).kernels) == 2
+
+
+def test_other_numbers_of_trues_and_groups_need_no_new_kernels() -> None:
+    from weft.frontend import compile
+
+    def compute(groups: int) -> None:
+        x = np.arange(4000) % groups
+        wf.unique_all(wf.tensor(x))
+        wf.realize(wf.nonzero(wf.tensor(x > groups // 2)))
+
+    compute(3000)
+    before = len(compile._libraries)
+    for groups in (2600, 3300):
+        compute(groups)
+    assert len(compile._libraries) == before
