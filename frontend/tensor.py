@@ -418,9 +418,10 @@ def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
     plain = _unwrapped(value, tracks)
     if isinstance(plain, Node) or type(plain) in WEAK:
         return plain
-    from .creation import tensor
-
     try:
-        return tensor(value, dtype=dtype).node
-    except (TypeError, OverflowError) as error:
-        raise errors.DTypeError(f"assignment: {value!r:.60} does not become {dtype.name} ({error})") from None
+        array = np.asarray(value)
+    except ValueError as error:
+        raise errors.ShapeError(f"assignment: the nested lists are not of equal lengths ({error})") from None
+    if dt.from_numpy(array.dtype) is None:
+        raise errors.DTypeError(f"assignment: {value!r:.60} does not become {dtype.name}")
+    return as_operand(array)

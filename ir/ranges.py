@@ -77,7 +77,7 @@ def _converted(n: Node, found: Ranges) -> Range:
     (x,), to = n.src, n.dtype
     lo, hi = found[x]
     if to.is_float:
-        return rounded(lo, to), rounded(hi, to)  # rounding keeps the order
+        return min(lo, rounded(lo, to)), max(hi, rounded(hi, to))  # rounding keeps the order
     least, most = dtype_range(to)
     if to.kind == "b" or not x.dtype.is_float:
         return (lo, hi) if to.is_int else (least, most)  # what does not fit wraps: `ranges` sees it
@@ -126,13 +126,18 @@ def _inverted(n: Node, found: Ranges) -> Range:
 
 def _chosen(n: Node, found: Ranges) -> Range:
     c, a, b = n.src
+    if c.op is not Op.LT:
+        return _union(found[a], found[b])
+    (lo, hi), (other_lo, other_hi) = (found[s] for s in c.src)
+    if lo >= other_hi:  # never less, NaN or not
+        return _assuming(c, False, b, found)
+    if hi < other_lo and not c.src[0].dtype.is_float:
+        return _assuming(c, True, a, found)
     return _union(_assuming(c, True, a, found), _assuming(c, False, b, found))
 
 
 def _assuming(c: Node, holds: bool, x: Node, found: Ranges) -> Range:
-    """The range of x where the condition c holds, or where it does not: compared values and sums of them become narrower."""
-    if c.op is not Op.LT:
-        return found[x]
+    """The range of x where the comparison c holds, or where it does not: what it compares, and sums of that, become narrower."""
     narrow = _narrowed(c, holds, found)
     if x in narrow:
         return narrow[x]
@@ -142,7 +147,7 @@ def _assuming(c: Node, holds: bool, x: Node, found: Ranges) -> Range:
 
 
 def _narrowed(c: Node, holds: bool, found: Ranges) -> Ranges:
-    """The ranges of the two operands of a < b, where it holds or not; as they were where that cannot be."""
+    """The ranges of the two operands of a < b, where it holds or not."""
     a, b = c.src
     (a_lo, a_hi), (b_lo, b_hi) = found[a], found[b]
     if holds:

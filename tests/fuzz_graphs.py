@@ -390,7 +390,8 @@ def scatter(b: Builder) -> Built | None:
     lead = 1 + b.choose(min(2, x.node.ndim))
     extent = 1 + b.choose(20)
     at = b.index(x.node.shape[:lead], extent)
-    return b.apply(Op.SCATTER, x, at, arg=((0,), (extent, *x.node.shape[lead:])))
+    kind = ("max",) if x.node.dtype.is_int and b.choose(2) else ()
+    return b.apply(Op.SCATTER, x, at, arg=((0,), (extent, *x.node.shape[lead:]), *kind))
 
 
 def composite(build: Callable[..., Node], *operands: Built, b: Builder) -> Built:

@@ -1,0 +1,181 @@
+"""Indices out of range: found by compiled kernels on any number of threads, named in full, with nothing changed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn, options
+
+HERE = Path(__file__).name
+ROWS, COLUMNS, MANY = 500, 64, 20_000
+
+
+def here() -> int:
+    """The line of the caller."""
+    return sys._getframe(1).f_lineno
+
+
+def table(**kwargs: Any) -> wf.Tensor:
+    return wf.tensor(np.arange(ROWS * COLUMNS, dtype=np.float32).reshape(ROWS, COLUMNS), **kwargs)
+
+
+def indices(*bad: tuple[int, int], dtype: str = "int64") -> np.ndarray[Any, Any]:
+    """Many good ones, and at some places bad ones."""
+    found = np.random.default_rng(0).integers(0, 100, MANY).astype(dtype)
+    for place, value in bad:
+        found[place] = value
+    return found
+
+
+def text_of(t: wf.Tensor) -> str:
+    with pytest.raises(wf.errors.IndexError) as caught:
+        t.numpy()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_of_several_bad_indices_the_first_is_reported(threads: int) -> None:
+    bad = wf.tensor(indices((17_003, 900), (9_001, ROWS), (9_002, 7000), (19_999, -501)))
+    with options.override(num_threads=threads, serial_threshold=0, min_chunks=8):
+        for _ in range(3):
+            x = table()
+            where = f"index {ROWS} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() + 1}"
+            assert text_of(x[bad]) == f"index into shape (500, 64): {where}"
+            np.testing.assert_array_equal(x.numpy(), table().numpy())
+
+
+def test_the_array_is_named() -> None:
+    for function, build in NAMED.items():
+        x = table()
+        x.name = "vocabulary"
+        what = f"{function} 'vocabulary' of shape (500, 64)"
+        message = text_of(build(x, wf.tensor([0, 777])))
+        assert message.startswith(f"{what}: index 777 is out of range for axis 0 of extent 500, in ")
+
+
+def assigned(x: wf.Tensor, key: Any, value: Any) -> wf.Tensor:
+    y = x.clone()
+    y.name = x.name
+    y[key] = value
+    return y
+
+
+NAMED: dict[str, Callable[[wf.Tensor, wf.Tensor], wf.Tensor]] = {
+    "index into": lambda x, i: x[i],
+    "take from": lambda x, i: x.take(i, 0),
+    "gather from": wf.gather,
+    "scatter_add into": lambda x, i: wf.scatter_add(x, i, wf.ones(2, 64)),
+    "assignment into": lambda x, i: assigned(x, i, 0.0),
+    "take_along_axis from": lambda x, i: wf.take_along_axis(x, i.reshape(2, 1), 0),
+    "put_along_axis into": lambda x, i: wf.put_along_axis(x, i.reshape(2, 1), 1.0, 0),
+}
+
+
+def test_the_axis_is_that_of_the_whole_array() -> None:
+    x = wf.zeros(3, 4, 5) + 1
+    assert "index 9 is out of range for axis 2 of extent 5" in text_of(x[0, :, wf.tensor([9])])
+    assert "index 4 is out of range for axis 1 of extent 4" in text_of(x[1:, wf.tensor([4])])
+    assert "index -6 is out of range for axis 2 of extent 5" in text_of(x[None, ..., wf.tensor([-6])])
+    key = (0, slice(None, None, 2), wf.tensor([9]))
+    assert "index 9 is out of range for axis 2 of extent 5" in text_of(assigned(x, key, 7.0))
+    assert "index 3 is out of range for axis 0 of extent 3" in text_of(assigned(x, wf.tensor([3]), wf.zeros(1, 4, 5)))
+
+
+EXTREMES = [("uint64", 2**64 - 1), ("uint64", 2**63), ("uint64", 2**63 - 1), ("uint32", 2**32 - 1), ("uint8", 200),
+            ("int8", -128), ("int16", 32767), ("int32", -(2**31)), ("int64", -(2**63)), ("int64", 2**63 - 1)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "bad"), EXTREMES)
+def test_the_index_is_shown_as_it_was_written(dtype: str, bad: int) -> None:
+    x, i = wf.zeros(100, 3) + 1, wf.tensor(indices((7, bad), dtype=dtype))
+    for t in (x[i], assigned(x, i, 2.0), wf.gather(x, i), x.take(i, 0)):
+        assert f"index {bad} is out of range for axis 0 of extent 100" in text_of(t)
+
+
+def test_a_uint8_index_into_256_rows_needs_no_check() -> None:
+    i = np.arange(256, dtype=np.uint8)
+    np.testing.assert_array_equal(table()[wf.tensor(i)].numpy(), table().numpy()[:256])
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_computed_indices_are_checked_inside_the_program(threads: int) -> None:
+    x, scores = table(), wf.tensor(np.random.default_rng(1).normal(size=(MANY, 8)).astype(np.float32))
+    with options.override(num_threads=threads, serial_threshold=0, min_chunks=8):
+        good = scores.argmax(1) + wf.tensor(indices()) // 2
+        expected = np.argmax(scores.numpy(), 1) + indices() // 2
+        np.testing.assert_array_equal(x[good].numpy(), x.numpy()[expected])
+        bad = good + wf.tensor(np.where(np.arange(MANY) == 11_111, 5000, 0))
+        message = text_of(x[bad].exp().sum(1))
+        wrong = expected[11_111] + 5000
+        assert f"index {wrong} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() - 2}" in message
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_training_step_with_a_bad_index_changes_nothing(threads: int, late: bool) -> None:
+    class Model(nn.Module):
+        def __init__(self) -> None:
+            self.embedding = nn.Embedding(ROWS, COLUMNS)
+            self.out = nn.Linear(COLUMNS, 10)
+
+        def __call__(self, tokens: wf.Tensor) -> wf.Tensor:
+            return self.out(self.embedding(tokens))
+
+    model = Model()
+    optimizer = nn.optim.Adam(list(model.parameters()), lr=0.1)
+
+    def step(tokens: np.ndarray[Any, Any]) -> None:
+        i = wf.tensor(tokens)
+        if late:
+            i = i + (i.cumsum(0) < 0).sum()
+        optimizer.zero_grad()
+        model(i).square().mean().backward()
+        optimizer.step()
+        wf.realize(*model.parameters())
+
+    with options.override(num_threads=threads, serial_threshold=0):
+        step(indices())
+        before = [p.numpy(copy=True) for p in model.parameters()]
+        with pytest.raises(IndexError, match=r"gather from 'embedding.weight' of shape \(500, 64\): index 501 is out"):
+            step(indices((5, 501), (6, -1)))
+        for p, old in zip(model.parameters(), before, strict=True):
+            np.testing.assert_array_equal(p.numpy(), old)
+        step(indices())
+        assert all(np.isfinite(p.numpy()).all() for p in model.parameters())
+
+
+def test_gathers_of_one_line_are_told_apart_by_what_they_index() -> None:
+    a, b = table(), wf.zeros(3, 2) + 1
+    a.name, b.name = "a", "b"
+    i, j = wf.tensor([1, 1000]), wf.tensor([0, 2])
+    assert "'a'" in text_of(a[i].sum() + b[j].sum())
+    assert "'b'" in text_of(a[j].sum() + b[wf.tensor([0, 3])].sum())
+
+
+def test_a_program_found_again_reports_the_present_array_and_line() -> None:
+    for name in ("first", "second"):
+        x = table()
+        x.name = name
+        bad = x[wf.tensor([9999])] * 3.0
+        assert text_of(bad).startswith(f"index into '{name}'") and f"{HERE}:{here() - 1}" in text_of(bad)
+
+
+def test_nothing_is_selected_yet_the_index_is_wrong() -> None:
+    x = wf.zeros(3, 4) + 1
+    with pytest.raises(wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"):
+        x[wf.tensor([5]), :0]
+    with pytest.raises(wf.errors.IndexError, match="index 5 is out of range for axis 0 of extent 3"):
+        x[wf.tensor([5]), :0] = 1.0
+
+
+def test_the_interpreter_says_the_same() -> None:
+    with options.override(interpret=True):
+        message = text_of(table().take(wf.tensor([-501]), 0))
+        assert "take from shape (500, 64): index -501 is out of range for axis 0 of extent 500" in message
+        assert f"index {2**64 - 1} is out of range" in text_of(table()[wf.tensor(np.array([2**64 - 1], np.uint64))])
