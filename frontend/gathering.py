@@ -15,11 +15,11 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, Shape, Site, cast, node, provenance, user_site
+from ..ir.graph import Node, Op, Site, cast, node, provenance, user_site
 from ..ir.wrapped import wrapped
 from . import storage
 from .arguments import normalise_axis
-from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, promote, spread
+from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
 from .elementwise import add, maximum, where
 from .index_key import as_integers
 from .movement import reordered
@@ -60,19 +60,36 @@ def _indices(name: str, x: Any) -> Node:
     if isinstance(x, (bool, float)):
         raise errors.DTypeError(f"{name}: expected an integer tensor, got {type(x).__name__}")
     if isinstance(x, (int, list, tuple)):
-        array = np.asarray(x, None if np.size(x) else np.int64)
-        if array.dtype.kind not in "iu":
-            raise errors.DTypeError(f"{name}: expected integers, got {x!r:.60}")
-        x = storage.leaf(storage.from_array(array, dt.int64 if array.dtype.kind == "i" else dt.uint64, copy=True))
+        x = _leaf(name, x)
+        x = x if x.size else cast(x, dt.int64)
     if not isinstance(x, Node):
         raise errors.DTypeError(f"{name}: expected an integer tensor, got {type(x).__name__}")
     return as_integers(name, x)
+
+
+def _leaf(name: str, x: Any) -> Node:
+    """Python numbers, nested in sequences, as a value in memory."""
+    try:
+        array = np.asarray(x)
+    except ValueError as error:
+        raise errors.ShapeError(f"{name}: the nested lists are not of equal lengths ({error})") from None
+    dtype = dt.from_numpy(array.dtype)
+    if dtype is None:
+        raise errors.DTypeError(f"{name}: expected numbers, got {x!r:.60}")
+    return storage.leaf(storage.from_array(array, dtype, copy=True))
 
 
 def _array(name: str, x: Any) -> Node:
     if not isinstance(x, Node):
         raise errors.DTypeError(f"{name}: expected a tensor, got {type(x).__name__}")
     return x
+
+
+def _values(name: str, x: Any) -> Operand:
+    """A Node or a Python number."""
+    if isinstance(x, (Node, int, float)):
+        return x
+    return _leaf(name, x) if isinstance(x, (list, tuple)) else _array(name, x)
 
 
 # ---------------------------------------------------------------- picking
@@ -93,23 +110,28 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: str | None = N
         return axes_to(picked(x, [wrapped(found, x.shape[a])], (a,)), found.ndim, a)
 
 
-def gather(x: Node, indices: Sequence[Any], axes: Sequence[int] = (0,), *, name: str | None = None) -> Node:
+def gather(x: Node, indices: Any, axes: int | Sequence[int] = (0,), *, name: str | None = None) -> Node:
     """out[o, ..] = x[.., indices[k][o], ..] with indices[k] on axis axes[k]: shape of the (broadcast) indices + the other axes.
 
-    Indices must lie in 0 .. extent-1; what does not raises IndexError when it is computed.
+    indices: integers, or a tuple or list of several. They must lie in 0 .. extent-1; what does not raises IndexError when
+    it is computed. Raises DTypeError, ShapeError.
     """
-    places = _places("gather", x, indices, axes)
-    found = [_indices("gather", i) for i in indices]
-    shape = broadcast_shape("gather", [i.shape for i in found])
+    x = _array("gather", x)
+    places, found = _along_axes("gather", x, indices, axes)
     with provenance(site_of("gather from", x, name)):
-        return picked(x, [broadcast_to(cast(i, dt.int64), shape) for i in found], places)
+        return picked(x, found, places)
 
 
-def _places(function: str, x: Node, indices: Sequence[Any], axes: Sequence[int]) -> tuple[int, ...]:
-    places = tuple(normalise_axis(function, a, x.ndim) for a in axes)
-    if len(indices) != len(places) or len(set(places)) != len(places) or not places:
-        raise errors.ShapeError(f"{function}: {len(indices)} indices for axes {tuple(axes)} of shape {x.shape}")
-    return places
+def _along_axes(function: str, x: Node, indices: Any, axes: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
+    """The axes, and for each its indices as int64 of one shape."""
+    several = indices if isinstance(indices, (tuple, list)) else (indices,)
+    wanted = axes if isinstance(axes, (tuple, list)) else (axes,)
+    places = tuple(normalise_axis(function, a, x.ndim) for a in wanted)
+    if len(several) != len(places) or len(set(places)) != len(places) or not places:
+        raise errors.ShapeError(f"{function}: {len(several)} indices for axes {wanted} of shape {x.shape}")
+    found = [cast(_indices(function, i), dt.int64) for i in several]
+    shape = broadcast_shape(function, [i.shape for i in found])
+    return places, [broadcast_to(i, shape) for i in found]
 
 
 def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: str | None = None) -> Node:
@@ -134,7 +156,7 @@ def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: s
     found, a = _indices("put_along_axis", indices), normalise_axis("put_along_axis", axis, x.ndim)
     with provenance(site_of("put_along_axis into", x, name)):
         places = _along("put_along_axis", x, found, a)
-        shape, new = places[0].shape, as_node("put_along_axis", values, x.dtype)
+        shape, new = places[0].shape, as_node("put_along_axis", _values("put_along_axis", values), x.dtype)
         if broadcast_shape("put_along_axis", [new.shape, shape]) != shape:
             raise errors.ShapeError(f"put_along_axis: values of shape {new.shape} do not fit indices of shape {shape}")
         return replaced(x, places, tuple(range(x.ndim)), graph.reshape(broadcast_to(new, shape), (prod(shape),)))
@@ -184,28 +206,31 @@ def is_written(winner: Node) -> Node:
     return node(Op.LT, (graph.full(-1, dt.int64, winner.shape), winner))
 
 
-def scatter_add(x: Node, indices: Sequence[Any], values: Node, axes: Sequence[int] = (0,), *, name: str | None = None) -> Node:
+def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int] = (0,), *, name: str | None = None) -> Node:
     """x with values[o, ..] added at [.., indices[k][o], ..]: the adjoint of gather; repeated indices add up.
 
-    Indices must lie in 0 .. extent-1; what does not raises IndexError when it is computed.
+    indices: as in gather, in 0 .. extent-1. values: broadcast; the dtype is that of x + values. Raises IndexError when it is
+    computed, DTypeError, ShapeError.
     """
-    places = _places("scatter_add", x, indices, axes)
-    found = [_indices("scatter_add", i) for i in indices]
-    shape = broadcast_shape("scatter_add", [i.shape for i in found])
-    whole: Shape = shape + tuple(d for i, d in enumerate(x.shape) if i not in places)
-    if broadcast_shape("scatter_add", [values.shape, whole]) != whole:
-        raise errors.ShapeError(f"scatter_add: values of shape {values.shape} do not fit {whole}")
-    dtype = promote(x.dtype, values.dtype)
-    source = broadcast_to(as_node("scatter_add", values, dtype), whole)
+    x = _array("scatter_add", x)
+    places, found = _along_axes("scatter_add", x, indices, axes)
+    values = _values("scatter_add", values)
+    dtype = common_dtype("scatter_add", (x, values))
+    new, whole = (
+        as_node("scatter_add", values, dtype),
+        found[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in places),
+    )
+    if broadcast_shape("scatter_add", [new.shape, whole]) != whole:
+        raise errors.ShapeError(f"scatter_add: values of shape {new.shape} do not fit {whole}")
     with provenance(site_of("scatter_add into", x, name)):
-        at = [broadcast_to(cast(i, dt.int64), shape) for i in found]
-        _require_elements(x, at, places)
-        return add(as_node("scatter_add", x, dtype), node(Op.SCATTER, (source, *at), (places, x.shape)))
+        _require_elements(x, found, places)
+        sums = node(Op.SCATTER, (broadcast_to(new, whole), *found), (places, x.shape))
+        return add(as_node("scatter_add", x, dtype), sums)
 
 
 def masked_fill(x: Node, mask: Any, value: Operand) -> Node:
     """value (in x's dtype) where the mask holds, else x; all three broadcast. Raises DTypeError, ShapeError."""
-    x = _array("masked_fill", x)
-    if isinstance(mask, Node) and mask.dtype is not dt.bool_:
-        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {mask.dtype.name}")
-    return where(mask, as_node("masked_fill", value, x.dtype), x)
+    x, mask = _array("masked_fill", x), _values("masked_fill", mask)
+    if (mask.dtype is not dt.bool_) if isinstance(mask, Node) else not isinstance(mask, bool):
+        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {mask!r}")
+    return where(mask, as_node("masked_fill", _values("masked_fill", value), x.dtype), x)

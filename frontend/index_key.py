@@ -17,6 +17,8 @@ from ..ir import dtype as dt
 from ..ir.graph import Node, Shape, full, reshape
 from .broadcast import broadcast_shape
 
+MAX_AXES = 64  # of NumPy's arrays
+
 
 @dataclass
 class Key:
@@ -57,6 +59,8 @@ def parse(x: Node, key: Any) -> Key:
             _add_picking(found, x, axis, item)
         axis += taken
     _add_whole(found, x, axis, x.ndim - axis)
+    if len(found.kept) > MAX_AXES:
+        raise errors.IndexError(f"index: the result has more than {MAX_AXES} axes")
     if found.arrays and advanced[-1][0] - advanced[0][0] == len(advanced) - 1:
         found.place = advanced[0][1]
     return found
@@ -91,6 +95,8 @@ def _add_slice(found: Key, extent: int, item: slice) -> None:
 def _bounds(item: slice, extent: int) -> tuple[int, int, int]:
     try:
         return item.indices(extent)
+    except errors.WeftError:  # of a Tensor that is no index
+        raise
     except ValueError:
         raise errors.ShapeError("index: the step of a slice is 0") from None
     except TypeError:

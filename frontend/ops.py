@@ -27,7 +27,7 @@ from .dlpack import from_dlpack
 from .random import manual_seed, normal, rand, randint, randn, uniform
 from .ranges import arange, eye, linspace, meshgrid, tril, triu
 from .realize import realize
-from .tensor import Tensor, general, named, several, unary, wrap
+from .tensor import Tensor, general, named, several, unary
 
 
 def _of_tensor(function: Callable[..., Any], bind: Callable[..., Any] = unary) -> Callable[..., Any]:
@@ -151,21 +151,7 @@ union1d, intersect1d, setdiff1d, setxor1d = (_of_two(f) for f in (sets.union1d, 
 
 take, take_along_axis = named(gathering.take), named(gathering.take_along_axis)
 put_along_axis, masked_fill = named(gathering.put_along_axis), general(gathering.masked_fill)
-
-
-@wraps(gathering.gather)
-def gather(x: Tensor, indices: Any, axes: Any = (0,)) -> Tensor:
-    several = indices if isinstance(indices, (tuple, list)) else (indices,)
-    nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
-    return wrap(gathering.gather(x.node, nodes, (axes,) if isinstance(axes, int) else axes, name=x.name), x.requires_grad)
-
-
-@wraps(gathering.scatter_add)
-def scatter_add(x: Tensor, indices: Any, values: Tensor, axes: Any = (0,)) -> Tensor:
-    several = indices if isinstance(indices, (tuple, list)) else (indices,)
-    nodes = [(i if isinstance(i, Tensor) else tensor(i)).node for i in several]
-    out = gathering.scatter_add(x.node, nodes, values.node, (axes,) if isinstance(axes, int) else axes, name=x.name)
-    return wrap(out, x.requires_grad or values.requires_grad)
+gather, scatter_add = named(gathering.gather), named(gathering.scatter_add)
 
 
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:

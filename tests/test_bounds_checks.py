@@ -179,3 +179,35 @@ def test_the_interpreter_says_the_same() -> None:
         message = text_of(table().take(wf.tensor([-501]), 0))
         assert "take from shape (500, 64): index -501 is out of range for axis 0 of extent 500" in message
         assert f"index {2**64 - 1} is out of range" in text_of(table()[wf.tensor(np.array([2**64 - 1], np.uint64))])
+
+
+# ---------------------------------------------------------------- what is no index at all
+
+A = wf.zeros(3, 4) + 1.0
+E = wf.errors
+WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
+    (lambda: wf.gather([1, 2], 0), E.DTypeError, "gather: expected a tensor, got list"),
+    (lambda: wf.gather(A, [0, 1]), E.ShapeError, r"gather: 2 indices for axes \(0,\) of shape \(3, 4\)"),
+    (lambda: wf.gather(A, ([0], [1]), (0, 0)), E.ShapeError, "gather: 2 indices for axes"),
+    (lambda: wf.gather(A, np.array([0.5])), E.DTypeError, "gather: expected an integer tensor, got float64"),
+    (lambda: wf.scatter_add(A, ([0, 1],), "a"), E.DTypeError, "scatter_add: expected a tensor, got str"),
+    (lambda: wf.scatter_add(A, ([0, 1],), wf.ones(3, 4)), E.ShapeError, "scatter_add"),
+    (lambda: wf.scatter_add(wf.zeros(0, 4), ([0],), 1.0), E.IndexError, "index into axis 0 of extent 0"),
+    (lambda: wf.take(A, [[0], [1, 2]], 0), E.ShapeError, "take: the nested lists are not of equal lengths"),
+    (lambda: wf.take(A, [2**70], 0), E.DTypeError, "take: expected numbers"),
+    (lambda: wf.take_along_axis(A, [0]), E.ShapeError, r"indices of shape \(1,\) have not as many axes as shape \(3, 4\)"),
+    (lambda: wf.put_along_axis(A, [[0]], None, 1), E.DTypeError, "put_along_axis: expected a tensor, got NoneType"),
+    (lambda: wf.put_along_axis(A, [[0]], wf.ones(7), 1), E.ShapeError, r"values of shape \(7,\) do not fit indices of"),
+    (lambda: A.masked_fill(1, 2), E.DTypeError, "masked_fill: expected a bool mask"),
+    (lambda: A[(None,) * 63], E.IndexError, "the result has more than 64 axes"),
+    (lambda: A[: wf.tensor([1, 2])], E.ShapeError, "single element"),
+    (lambda: A[: wf.tensor(1.5)], E.DTypeError, "only an integer can be an index"),
+    (lambda: A[2**70], E.IndexError, f"index into shape .*index {2**70} is out of range for axis 0 of extent 3"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(WRONG)))
+def test_wrong_arguments_are_named(number: int) -> None:
+    build, kind, text = WRONG[number]
+    with pytest.raises(kind, match=text):
+        build()
