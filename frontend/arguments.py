@@ -6,17 +6,15 @@ Every error names the function, the argument and what it does not fit.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from .. import errors
-from ..ir.graph import Node, Op, Shape
+from ..ir.graph import Node, Op, Shape, addressable
 
 Axes = int | Sequence[int] | None
-MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
 
 
 def as_int(name: str, what: str, value: Any) -> int:
@@ -64,14 +62,7 @@ def as_shape(name: str, shape: Any) -> Shape:
     found = flat_ints(name, shape)
     if any(d < 0 for d in found):
         raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
-    return sized(name, found)
-
-
-def sized(name: str, shape: Shape) -> Shape:
-    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse the others."""
-    if prod(d or 1 for d in shape) > MAX_ELEMENTS:
-        raise errors.ShapeError(f"{name}: shape {shape} has too many elements: 2**60 - 1 is the most that can be addressed")
-    return shape
+    return addressable(name, found)
 
 
 def normalise_axis(name: str, axis: Any, ndim: int) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, Op, addressable, node
 from . import reductions, storage
-from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, sized
+from .arguments import as_int, axes_in_order, flat_ints, normalise_axis
 from .broadcast import broadcast_shape, broadcast_to, to_dtype
 from .cumulative import cumsum
 from .gathering import take
@@ -28,7 +28,7 @@ def tile(x: Node, /, repetitions: int | Sequence[int], *more: int) -> Node:
         raise errors.ShapeError(f"tile: {counts} has a negative count")
     counts = (1,) * (x.ndim - len(counts)) + counts
     shape = (1,) * (len(counts) - x.ndim) + x.shape
-    out = sized("tile", tuple(c * d for c, d in zip(counts, shape, strict=True)))
+    out = addressable("tile", tuple(c * d for c, d in zip(counts, shape, strict=True)))
     new = tuple((2 * i, c) for i, c in enumerate(counts))
     return graph.reshape(graph.expand(graph.reshape(x, shape), new), out)
 
@@ -47,7 +47,7 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
     count = as_int("repeat", "the count", repeats)
     if count < 0:
         raise errors.ShapeError(f"repeat: {count} is a negative count")
-    shape = sized("repeat", tuple(d * count if a == place else d for a, d in enumerate(x.shape)))
+    shape = addressable("repeat", tuple(d * count if a == place else d for a, d in enumerate(x.shape)))
     return graph.reshape(graph.expand(x, ((place + 1, count),)), shape)
 
 
@@ -57,7 +57,7 @@ def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
     total, least = (as_int("repeat", "a count", f(counts)) if counts.size else 0 for f in (reductions.sum, reductions.min))
     if least < 0:
         raise errors.ShapeError(f"repeat: {least} is a negative count")
-    sized("repeat", tuple(total if a == axis else d for a, d in enumerate(x.shape)))
+    addressable("repeat", tuple(total if a == axis else d for a, d in enumerate(x.shape)))
     if not total:
         return part(x, axis, 0, 0)
     ends = cumsum(counts)
@@ -132,7 +132,7 @@ def hstack(parts: Sequence[Node], /) -> Node:
 def broadcast_arrays(*arrays: Node) -> list[Node]:
     """All repeated to the shape to which they broadcast."""
     shape = broadcast_shape("broadcast_arrays", [x.shape for x in arrays]) if arrays else ()
-    return [broadcast_to(x, sized("broadcast_arrays", shape)) for x in arrays]
+    return [broadcast_to(x, addressable("broadcast_arrays", shape)) for x in arrays]
 
 
 def matrix_transpose(x: Node, /) -> Node:
@@ -167,7 +167,7 @@ def diag(x: Node, /, k: int = 0) -> Node:
         raise errors.ShapeError(f"diag: expected a vector or a matrix, got shape {x.shape}")
     k = as_int("diag", "k", k)
     n = x.size
-    sized("diag", (n + abs(k), n + abs(k)))
+    addressable("diag", (n + abs(k), n + abs(k)))
     square = graph.reshape(node(Op.PAD, (x,), ((0, 0, n),)), (n, n))
     return node(Op.PAD, (square,), ((max(-k, 0), max(k, 0), 0), (max(k, 0), max(-k, 0), 0)))
 

@@ -16,7 +16,7 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, cast, const, full, node, reshape
+from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape
 
 Scalar = bool | int | float
 Operand = Node | Scalar
@@ -142,7 +142,7 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
                     listed = " and ".join(str(tuple(s)) for s in shapes)
                     raise errors.ShapeError(f"{name}: shapes {listed} do not broadcast: axis {i - ndim} is {out[i]} and {extent}")
                 out[i] = extent
-    return tuple(out)
+    return addressable(name, tuple(out))
 
 
 def spread(x: Node, places: Sequence[int], shape: Shape) -> Node:

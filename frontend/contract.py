@@ -12,8 +12,8 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, node, reshape
-from .arguments import as_int, axes_in_order, normalise_axis, sized
+from ..ir.graph import Node, Op, addressable, node, reshape
+from .arguments import as_int, axes_in_order, normalise_axis
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
 
@@ -25,7 +25,7 @@ def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: 
     """The product of one or two factors of one dtype, each with a label per axis, summed over the labels not in `out`."""
     summed = [*dict.fromkeys(label for _, labels in factors for label in labels if label not in out)]
     order = [*out, *summed]
-    shape = sized(name, tuple(extents[label] for label in order))
+    shape = addressable(name, tuple(extents[label] for label in order))
     placed = [_placed(x, [order.index(label) for label in labels], shape) for x, labels in factors]
     is_bool = placed[0].dtype is dt.bool_
     product = placed[0] if len(placed) == 1 else node(Op.AND if is_bool else Op.MUL, placed)
@@ -76,31 +76,32 @@ def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
 
     Shape: the other axes of a, then those of b. Raises ShapeError where two paired extents differ.
     """
-    a, b = alike("tensordot", a, b)
-    mine, others = _paired(a, b, axes)
+    return _contracted("tensordot", *alike("tensordot", a, b), axes)
+
+
+def _contracted(name: str, a: Node, b: Node, axes: Any) -> Node:
+    mine, others = _paired(name, a, b, axes)
     for i, j in zip(mine, others, strict=True):
         if a.shape[i] != b.shape[j]:
-            raise errors.ShapeError(
-                f"tensordot: axis {i} of shape {a.shape} and axis {j} of shape {b.shape} have different extents"
-            )
+            raise errors.ShapeError(f"{name}: axis {i} of shape {a.shape} and axis {j} of shape {b.shape} have different extents")
     left: list[Hashable] = [("a", i) for i in range(a.ndim)]
     right: list[Hashable] = [left[mine[others.index(j)]] if j in others else ("b", j) for j in range(b.ndim)]
     extents = dict(zip([*left, *right], [*a.shape, *b.shape], strict=True))
     out = [x for i, x in enumerate(left) if i not in mine] + [x for j, x in enumerate(right) if j not in others]
-    return sum_of_products("tensordot", [(a, left), (b, right)], out, extents)
+    return sum_of_products(name, [(a, left), (b, right)], out, extents)
 
 
-def _paired(a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if not isinstance(axes, (tuple, list)):
-        count = as_int("tensordot", "axes", axes)
+        count = as_int(name, "axes", axes)
         if not 0 <= count <= min(a.ndim, b.ndim):
-            raise errors.ShapeError(f"tensordot: shapes {a.shape} and {b.shape} have not {count} axes to pair")
+            raise errors.ShapeError(f"{name}: shapes {a.shape} and {b.shape} have not {count} axes to pair")
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     if len(axes) != 2:
-        raise errors.ShapeError(f"tensordot: axes are an int or two sequences, not {axes}")
-    mine, others = (axes_in_order("tensordot", given, x.ndim) for given, x in zip(axes, (a, b), strict=True))
+        raise errors.ShapeError(f"{name}: axes are an int or two sequences, not {axes}")
+    mine, others = (axes_in_order(name, given, x.ndim) for given, x in zip(axes, (a, b), strict=True))
     if len(mine) != len(others):
-        raise errors.ShapeError(f"tensordot: {axes[0]} and {axes[1]} do not pair the axes one by one")
+        raise errors.ShapeError(f"{name}: {axes[0]} and {axes[1]} do not pair the axes one by one")
     return mine, others
 
 
@@ -125,16 +126,16 @@ def _axis_last(name: str, x: Node, axis: int) -> Node:
 def outer(a: Operand, b: Operand, /) -> Node:
     """Every product of an element of a with one of b, both flattened: shape (a.size, b.size)."""
     a, b = alike("outer", a, b)
-    return tensordot(reshape(a, (a.size,)), reshape(b, (b.size,)), 0)
+    return _contracted("outer", reshape(a, (a.size,)), reshape(b, (b.size,)), 0)
 
 
 def inner(a: Operand, b: Operand, /) -> Node:
     """The sum of products over the last axes of both; of a number, its multiples."""
     a, b = alike("inner", a, b)
-    return tensordot(a, b, ((-1,), (-1,)) if a.ndim and b.ndim else 0)
+    return _contracted("inner", a, b, ((-1,), (-1,)) if a.ndim and b.ndim else 0)
 
 
 def dot(a: Operand, b: Operand, /) -> Node:
     """As NumPy has it: the sum over the last axis of a and the last but one of b (its only one, if it is a vector)."""
     a, b = alike("dot", a, b)
-    return tensordot(a, b, ((-1,), (-min(2, b.ndim),)) if a.ndim and b.ndim else 0)
+    return _contracted("dot", a, b, ((-1,), (-min(2, b.ndim),)) if a.ndim and b.ndim else 0)

@@ -7,8 +7,8 @@ from math import prod
 
 from .. import errors
 from ..ir import graph
-from ..ir.graph import Node, Op, Shape, node
-from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis, sized
+from ..ir.graph import Node, Op, Shape, addressable, node
+from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
 
@@ -25,7 +25,7 @@ def _filled_in(x: Node, shape: Shape) -> Shape:
     known = prod(d for d in shape if d != -1)
     unknown = shape.count(-1)
     fits = not any(d < -1 for d in shape)
-    sized("reshape", shape)
+    addressable("reshape", shape)
     if unknown == 1 and fits and known and x.size % known == 0:
         shape = tuple(x.size // known if d == -1 else d for d in shape)
     elif unknown or not fits or known != x.size:
@@ -174,7 +174,7 @@ def _joined(parts: list[Node], axis: int) -> Node:
         return parts[0]
     extents = [x.shape[axis] for x in parts]
     total = sum(extents)
-    shape = sized("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
+    shape = addressable("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
     position = spread(node(Op.IOTA, (), total), [axis], shape)
     end = total
     out: Node | None = None

@@ -10,8 +10,8 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, node
-from .arguments import as_int, sized
+from ..ir.graph import Node, Op, addressable, node
+from .arguments import as_int
 from .arrange import tile
 from .broadcast import Scalar, common_dtype, to_dtype
 from .elementwise import where
@@ -29,7 +29,7 @@ def pad(x: Node, /, pad_width: Widths, value: Scalar = 0, mode: str = "constant"
     widths = _widths(x, pad_width)
     if not any(lo or hi for lo, hi in widths):
         return x
-    sized("pad", tuple(lo + d + hi for d, (lo, hi) in zip(x.shape, widths, strict=True)))
+    addressable("pad", tuple(lo + d + hi for d, (lo, hi) in zip(x.shape, widths, strict=True)))
     if mode == "constant":
         return _with_constant(x, tuple((lo, hi, 0) for lo, hi in widths), value)
     if mode not in _TILES:

@@ -8,9 +8,9 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, const, expand_to, full, node, reshape
+from ..ir.graph import Node, Op, addressable, const, expand_to, full, node, reshape
 from . import elementwise as ew
-from .arguments import as_int, as_real, as_shape, sized
+from .arguments import as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype
 from .tensor import Tensor, check_device, general, wrap
 
@@ -31,7 +31,7 @@ def arange(
     first, end, by = (as_real("arange", name, v) for name, v in (("start", start), ("stop", stop), ("step", step)))
     whole = all(isinstance(v, int) for v in (first, end, by))
     target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
-    (count,) = sized("arange", (_count(first, end, by),))
+    (count,) = addressable("arange", (_count(first, end, by),))
     out = wrap(to_dtype(_progression(count, first, by), target))
     return out.requires_grad_() if requires_grad else out
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..ir import bfloat16, graph
 from ..ir import dtype as dt
 from ..ir.dtype import DType
@@ -135,8 +136,11 @@ def is_row_major(shape: Shape, strides: Shape) -> bool:
 
 
 def allocate(dtype: DType, shape: Shape) -> Storage:
-    """New memory, contents undefined."""
-    return Storage(Buffer.allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+    """New memory, contents undefined. Raises MemoryError."""
+    try:
+        return Storage(Buffer.allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+    except errors.MemoryError as error:
+        raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
 
 
 def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:

@@ -17,6 +17,7 @@ from enum import Enum
 from math import prod
 from typing import Any
 
+from .. import errors
 from . import dtype as dt
 from .dtype import DType
 
@@ -113,6 +114,7 @@ INDEXED = frozenset({Op.GATHER, Op.SCATTER})
 LOOP_ONLY = frozenset({Op.VAR, Op.LOAD, Op.FMA, Op.LDEXP, Op.ANY})
 
 Shape = tuple[int, ...]
+MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
 Site = tuple[str, int] | tuple[str, int, str]  # file, line, and for an index: what is indexed
 
 
@@ -255,6 +257,13 @@ def _require(ok: bool, op: Op, why: str) -> None:
         raise GraphError(f"{op.value}: {why}")
 
 
+def addressable(name: str, shape: Shape) -> Shape:
+    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse the others."""
+    if prod(d or 1 for d in shape) > MAX_ELEMENTS:
+        raise errors.ShapeError(f"{name}: shape {shape} has too many elements: 2**60 - 1 is the most that can be addressed")
+    return shape
+
+
 def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
     """Dtype and shape of a Node; raises GraphError where the op's rules are broken."""
     if op in ELEMENTWISE:
@@ -280,7 +289,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             return dt.int64, x.shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
-            return x.dtype, src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg)
+            return x.dtype, addressable("gather", src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg))
         case Op.SCATTER:
             axes, shape = arg[:2]
             _check_indices(op, src[1:], axes)
@@ -353,7 +362,7 @@ def _slice_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
 
 def _pad_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
     _require(len(arg) == len(s) and all(min(a) >= 0 for a in arg), Op.PAD, f"{arg} of {s}")
-    return tuple(lo + d + max(0, d - 1) * interior + hi for d, (lo, hi, interior) in zip(s, arg, strict=True))
+    return addressable("pad", tuple(lo + d + max(0, d - 1) * interior + hi for d, (lo, hi, interior) in zip(s, arg, strict=True)))
 
 
 def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
@@ -362,7 +371,7 @@ def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
         _require(0 <= axis <= len(out) and extent >= 0, Op.EXPAND, f"{arg} of {s}")
         out.insert(axis, extent)
     _require([a for a, _ in arg] == sorted({a for a, _ in arg}), Op.EXPAND, f"{arg} of {s}")
-    return tuple(out)
+    return addressable("expand", tuple(out))
 
 
 def _skew_shape(s: Shape, arg: tuple[int, int, int], sign: int = -1) -> Shape:

@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
+from . import system
+
 ALIGNMENT = 64
+LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
 
 Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
 
@@ -30,20 +34,6 @@ def _address(array: np.ndarray[Any, Any]) -> int:
     return address
 
 
-def _memory_limit() -> int:
-    """A quarter of the memory that this process may use: the most that is kept for reuse."""
-    try:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        total = 4 << 30
-    try:
-        with open("/sys/fs/cgroup/memory.max") as file:  # the limit of a container
-            total = min(total, int(file.read()))
-    except (OSError, ValueError):
-        pass
-    return total // 4
-
-
 class Allocator:
     """Caching allocator for blocks of memory; thread-safe.
 
@@ -52,7 +42,7 @@ class Allocator:
     """
 
     def __init__(self, limit: int | None = None) -> None:
-        self.limit = _memory_limit() if limit is None else limit
+        self.limit = system.total() // 4 if limit is None else limit  # the most that is kept for reuse
         self._free: dict[int, list[Block]] = {}  # by size; the block freed last is at the end
         self._mapped = 0  # bytes in use and bytes in the free lists
         self.reset_lock()
@@ -109,19 +99,38 @@ class Allocator:
             self._mapped += size
 
     def _fresh(self, size: int) -> Block:
+        if size >= LARGE and self._is_too_much(size):
+            self.trim()
+            if self._is_too_much(size):
+                raise _refusal(size)
         try:
             block = self._map(size)
         except MemoryError:
             self.trim()
-            block = self._map(size)
+            try:
+                block = self._map(size)
+            except MemoryError:
+                raise _refusal(size) from None
         self._count(size)
         return block
+
+    @staticmethod
+    def _is_too_much(size: int) -> bool:
+        """Systems promise more memory than they have, and end the process that uses it."""
+        left = system.left()
+        return left is not None and size > left
 
     @staticmethod
     def _map(size: int) -> Block:
         owner = np.empty(size + ALIGNMENT, np.uint8)
         address = _address(owner)
         return size, address + -address % ALIGNMENT, owner
+
+
+def _refusal(size: int) -> errors.MemoryError:
+    left = system.left()
+    rest = "there is not as much" if left is None else f"{system.shown(left)} are left"
+    return errors.MemoryError(f"{system.shown(size)} of memory are needed, {rest}")
 
 
 memory = Allocator()
@@ -154,7 +163,7 @@ class Buffer:
 
     @classmethod
     def allocate(cls, nbytes: int) -> Buffer:
-        """Memory for nbytes, contents undefined, the address a multiple of 64."""
+        """Memory for nbytes, contents undefined, the address a multiple of 64. Raises errors.MemoryError."""
         block = memory.take(nbytes)
         return cls(block[1], nbytes, block)
 

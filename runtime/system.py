@@ -1,0 +1,51 @@
+"""How much memory there is. In: what the system tells. Out: bytes."""
+
+from __future__ import annotations
+
+import os
+
+CGROUP = "/sys/fs/cgroup/memory."
+
+
+def total() -> int:
+    """Bytes that this process may use: those of the machine, or fewer in a container."""
+    try:
+        found = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        found = 4 << 30
+    limit = _number(CGROUP + "max")
+    return found if limit is None else min(found, limit)
+
+
+def left() -> int | None:
+    """Bytes that can be had without pushing anybody else out; None where the system does not tell."""
+    free = _field("/proc/meminfo", "MemAvailable:")
+    found = [] if free is None else [free << 10]
+    limit, used = _number(CGROUP + "max"), _number(CGROUP + "current")
+    if limit is not None and used is not None:
+        found.append(limit - used + (_field(CGROUP + "stat", "inactive_file") or 0))
+    return max(0, min(found)) if found else None
+
+
+def shown(nbytes: int) -> str:
+    """Bytes in a unit that fits."""
+    for power, unit in ((50, "PiB"), (40, "TiB"), (30, "GiB")):
+        if nbytes >> power:
+            return f"{nbytes / 2**power:.1f} {unit}"
+    return f"{nbytes / 2**20:.1f} MiB"
+
+
+def _number(path: str) -> int | None:
+    try:
+        with open(path) as file:
+            return int(file.read())
+    except (OSError, ValueError):  # no such file, or "max" in it
+        return None
+
+
+def _field(path: str, name: str) -> int | None:
+    try:
+        with open(path) as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(name)), None)
+    except (OSError, ValueError):
+        return None
