@@ -76,7 +76,8 @@ def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
 
     Shape: the other axes of a, then those of b. Raises ShapeError where two paired extents differ.
     """
-    return _contracted("tensordot", *alike("tensordot", a, b), axes)
+    a, b = alike("tensordot", a, b)
+    return _contracted("tensordot", a, b, axes)
 
 
 def _contracted(name: str, a: Node, b: Node, axes: Any) -> Node:

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from weft.ir import dtype as dt
 
 E = wf.errors
-DTYPES = [d.name for d in dt.ALL]
-NUMBERS = [d.name for d in dt.ALL if d.kind != "b"]
+DTYPES = [d.name for d in dt.ALL if d.name != "bfloat16"]  # which NumPy lacks
+NUMBERS = [d for d in DTYPES if d != "bool"]
 
 
 def same(got: wf.Tensor, want: np.ndarray) -> None:

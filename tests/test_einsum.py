@@ -15,7 +15,7 @@ from weft.ir.graph import Op, toposort
 
 E = wf.errors
 RNG = np.random.default_rng(5)
-DTYPES = [d.name for d in dt.ALL]
+DTYPES = [d.name for d in dt.ALL if d.name != "bfloat16"]  # which NumPy lacks
 
 
 def drawn(shape: tuple[int, ...], dtype: str = "float64") -> np.ndarray:

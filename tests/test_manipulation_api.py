@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from weft.ir import dtype as dt
 
 E = wf.errors
-DTYPES = [d.name for d in dt.ALL]
+DTYPES = [d.name for d in dt.ALL if d.name != "bfloat16"]  # which NumPy lacks
 RNG = np.random.default_rng(8)
 
 

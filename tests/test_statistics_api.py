@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from weft.ir import dtype as dt
 
 E = wf.errors
-DTYPES = [d.name for d in dt.ALL]
-FLOATS = [d.name for d in dt.ALL if d.is_float]
+DTYPES = [d.name for d in dt.ALL if d.name != "bfloat16"]  # which NumPy lacks
+FLOATS = [d for d in DTYPES if d.startswith("float")]
 RNG = np.random.default_rng(11)
 
 
