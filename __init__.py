@@ -11,16 +11,8 @@ from typing import Any
 from . import errors
 from .frontend import ops as _ops
 from .frontend.explain import dump, explain
-from .frontend.grad import (
-    check_grad,
-    enable_grad,
-    grad,
-    hessian_vector_product,
-    jvp,
-    no_grad,
-    value_and_grad,
-    vjp,
-)
+from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
+from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.ops import *  # noqa: F403
 from .frontend.values import DEVICES as _DEVICES
 from .ir.dtype import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, full
-from . import creation, state, storage
+from . import creation, state
 from .history import depends, reached, stale_owner
 from .realize import realize
 from .tensor import Tensor, wrap
@@ -54,11 +54,12 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
     owned, passed = reached(loss.node)
     for leaf in owned:
         _require_fresh(leaf)
-    receivers = [t for leaf in owned if (t := leaf.arg.owner()) is not None] + _observed(passed)
-    nodes = [t.node for t in receivers]
-    for t, g in zip(receivers, ir_grad.vjp([loss.node], [seed], nodes), strict=True):
+    owners = {leaf: t for leaf in owned if (t := leaf.arg.owner()) is not None}
+    receivers = [*owners.values(), *_retaining(passed)]
+    found = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
+    for t, g in zip(receivers, found, strict=True):
         if g is not None:
-            _deliver(t, wrap(g))
+            t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
     if not retain_graph:
         _use_up(loss)
 
@@ -88,17 +89,32 @@ def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
     return g.astype(loss.dtype).node
 
 
-def _observed(passed: set[Node]) -> list[Tensor]:
+def _retaining(passed: set[Node]) -> list[Tensor]:
     """Computed Tensors among these Nodes whose gradient is asked for."""
-    found = [t for ref in list(state.observed.values()) if (t := ref()) is not None and t.node in passed]
-    return [t for t in found if t._requires_grad]
+    alive = [t for ref in list(state.retaining.values()) if (t := ref()) is not None]
+    return [t for t in alive if t._requires_grad and t.node in passed]
 
 
-def _deliver(t: Tensor, gradient: Tensor) -> None:
-    for hook in t._hooks or ():
-        changed = hook(gradient)
-        gradient = gradient if changed is None else changed
-    t.grad = gradient if t.grad is None else t.grad + gradient
+def _hooks(owners: dict[Node, Tensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
+    """By Node, what its hooks make of a gradient."""
+    hooks = {n: found for n in passed if (found := state.hooks.get(n))} if state.hooks else {}
+    hooks |= {leaf: t._hooks for leaf, t in owners.items() if t._hooks}
+    return {n: partial(_replaced, list(functions)) for n, functions in hooks.items()}
+
+
+def _replaced(hooks: list[Callable[[Tensor], Any]], gradient: Node) -> Node:
+    """The gradient after these hooks have run on it, in the order of their registration."""
+    g = wrap(gradient)
+    for hook in hooks:
+        changed = hook(g)
+        if changed is None:
+            continue
+        if not isinstance(changed, Tensor):
+            raise errors.DTypeError(f"backward: a hook returns a Tensor or None, not {type(changed).__name__}")
+        if changed.shape != g.shape:
+            raise errors.ShapeError(f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}")
+        g = changed.astype(g.dtype)
+    return g.node
 
 
 def _use_up(loss: Tracked) -> None:
@@ -109,7 +125,7 @@ def _use_up(loss: Tracked) -> None:
         loss._note = why
 
 
-# ---------------------------------------------------------------- functions
+# ---------------------------------------------------------------- by Tensors
 
 
 def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = False) -> Any:
@@ -146,41 +162,6 @@ def _explain_unreached(loss: Tensor, w: Tensor, i: int) -> None:
         f"grad: the loss does not depend on wrt[{i}] ({w.dtype.name}{list(w.shape)}), or its history was dropped when it was "
         "computed: require a gradient of what it depends on, or pass allow_unused=True for zeros"
     )
-
-
-def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """A function that returns (f(*args), its gradient by args[argnums]); a tuple of gradients for several argnums."""
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
-
-    def function(*args: Any, **kwargs: Any) -> Any:
-        tensors = [a if isinstance(a, Tensor) else creation.tensor(a) for a in args]
-        value = f(*tensors, **kwargs)
-        found = tuple(grad(value, [tensors[i] for i in places], allow_unused=True))
-        return value, found[0] if isinstance(argnums, int) else found
-
-    return function
-
-
-def vjp(f: Callable[..., Tensor], *inputs: Tensor) -> tuple[Tensor, Callable[[Any], list[Tensor]]]:
-    """(f(*inputs), a function from the cotangent of the output to those of the inputs)."""
-    out = f(*inputs)
-    return out, lambda cotangent: grad(out, inputs, gradient=cotangent, allow_unused=True)
-
-
-def jvp(f: Callable[..., Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """(f(*inputs), its derivative along the tangents): the vjp is linear in its cotangent; differentiate it by that."""
-    out, pull = vjp(f, *inputs)
-    cotangent = wrap(storage.defined_leaf(full(0, out.dtype, out.shape)))
-    along = [(g * t).sum() for g, t in zip(pull(cotangent), tangents, strict=True)]
-    total = along[0]
-    for term in along[1:]:
-        total = total + term
-    return out, grad(total, cotangent, allow_unused=True)
-
-
-def hessian_vector_product(f: Callable[[Tensor], Tensor], x: Tensor, v: Tensor) -> Tensor:
-    """The Hessian of f at x, applied to v (of x's shape)."""
-    return grad((grad(f(x), x) * v).sum(), x, allow_unused=True)  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- the check by central differences

@@ -1,6 +1,6 @@
 """What the package knows about live Tensors. In: Tensors as they are made and assigned. Out: who is pending, who is held.
 
-Everything here is weak: dropping a Tensor drops it from every table.
+Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with the graph they stand in.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from . import storage
 from .storage import Leaf
 
 held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
-observed: dict[int, weakref.ref[Any]] = {}  # by id of the Node: computed Tensors with a hook or retain_grad
+retaining: dict[int, weakref.ref[Any]] = {}  # by id: computed Tensors that asked for their gradient
+hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
 pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
 
 
@@ -39,10 +40,10 @@ def release_scalar(tensor: Any) -> None:
         del held_scalars[key]
 
 
-def observe(tensor: Any) -> None:
+def retain(tensor: Any) -> None:
     """Registers a computed Tensor whose gradient is asked for."""
-    key = id(tensor.node)
-    observed[key] = weakref.ref(tensor, lambda ref: observed.pop(key) if observed.get(key) is ref else None)
+    key = id(tensor)
+    retaining[key] = weakref.ref(tensor, lambda ref: retaining.pop(key) if retaining.get(key) is ref else None)
 
 
 def own(tensor: Any) -> None:

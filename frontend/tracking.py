@@ -64,17 +64,26 @@ class Tracked(Value):
         grad.backward(self, gradient, retain_graph)
 
     def retain_grad(self) -> None:
-        """backward() fills .grad of this computed Tensor too."""
+        """backward() fills .grad of this computed Tensor too. Raises GradientError unless it requires a gradient."""
+        self._require_tracked("retain_grad")
         if not self.is_leaf:
-            self._hooks = self._hooks or []
-            state.observe(self)
+            state.retain(self)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
-        """hook(gradient) runs during backward() and may return another gradient. Returns a function that removes it."""
-        if self._hooks is None:
-            self._hooks = []
+        """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
+
+        What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal
+        expressions are one value, and its gradient is that of all. Returns a function that removes the hook. Raises
+        GradientError unless this Tensor requires a gradient.
+        """
+        self._require_tracked("register_hook")
         if not self.is_leaf:
-            state.observe(self)
-        hooks = self._hooks
+            hooks = state.hooks.setdefault(self.node, [])
+        else:
+            hooks = self._hooks = self._hooks or []
         hooks.append(hook)
         return lambda: hooks.remove(hook)
+
+    def _require_tracked(self, name: str) -> None:
+        if not self._requires_grad:
+            raise errors.GradientError(f"{name}: this Tensor does not require a gradient")

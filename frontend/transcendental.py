@@ -80,6 +80,8 @@ def power(a: Operand, b: Operand) -> Node:
 
 
 def _scalar_power(x: Node, exponent: Scalar) -> Node:
+    if exponent == 0 and x.dtype.is_float:
+        return node(Op.POW, (x, full_like(x, 0.0)))  # 1 everywhere, with a derivative: 0
     if exponent in (0, 1, 2):
         return _product_power(x, int(exponent))
     if exponent in (3, 4):

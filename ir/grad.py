@@ -14,7 +14,7 @@ A branch of WHERE that was not taken contributes exactly 0, whatever its local d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import e, log, pi, prod, sqrt
 
@@ -71,8 +71,16 @@ def grad(loss: Node, wrt: Sequence[Node]) -> list[Node | None]:
     return vjp([loss], [full(1, loss.dtype, loss.shape)], wrt)
 
 
-def vjp(outputs: Sequence[Node], cotangents: Sequence[Node], wrt: Sequence[Node]) -> list[Node | None]:
-    """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path leads to w."""
+def vjp(
+    outputs: Sequence[Node],
+    cotangents: Sequence[Node],
+    wrt: Sequence[Node],
+    hooks: Mapping[Node, Callable[[Node], Node]] | None = None,
+) -> list[Node | None]:
+    """sum over outputs of cotangent * d output / d w, for each w; None where no differentiable path leads to w.
+
+    hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for everything before it.
+    """
     order = toposort(outputs)
     active = _active(order, wrt)
     found: dict[Node, Cotangent] = {}
@@ -80,17 +88,26 @@ def vjp(outputs: Sequence[Node], cotangents: Sequence[Node], wrt: Sequence[Node]
         _accumulate(found, output, Cotangent(cotangent))
     results: dict[Node, Node] = {}
     asked = set(wrt)
+    hooks = hooks or {}
     for n in reversed(order):
         g = found.pop(n, None)
         if g is None or n not in active:
             continue
         with provenance(n.site):
+            if n in hooks:
+                g = _hooked(g, hooks[n])
             if n in asked:
                 results[n] = g.node
             for i, rule in enumerate(RULES.get(n.op, ())):
                 if rule is not None and n.src[i] in active:
                     _accumulate(found, n.src[i], _pull(n, i, rule, g))
     return [results.get(w) for w in wrt]
+
+
+def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:
+    old = g.node
+    new = hook(old)
+    return g if new is old else Cotangent(new, None, g.has_masked_zeros)
 
 
 def _active(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:

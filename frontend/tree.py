@@ -1,0 +1,46 @@
+"""Structures of Tensors. In: tuples, lists and dicts, nested at will. Out: their leaves as a list, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+CONTAINERS = (tuple, list, dict)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """What is no container, from left to right; dicts in the order of their insertion."""
+    if not isinstance(tree, CONTAINERS):
+        return [tree]
+    children = tree.values() if isinstance(tree, dict) else tree
+    return [leaf for child in children for leaf in leaves(child)]
+
+
+def like(tree: Any, new: list[Any]) -> Any:
+    """The same structure with other leaves."""
+    return _filled(tree, iter(new))
+
+
+def _filled(tree: Any, new: Iterator[Any]) -> Any:
+    if not isinstance(tree, CONTAINERS):
+        return next(new)
+    if isinstance(tree, dict):
+        return {key: _filled(child, new) for key, child in tree.items()}
+    children = [_filled(child, new) for child in tree]
+    return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)  # a named tuple takes them one by one
+
+
+def is_like(tree: Any, other: Any) -> bool:
+    """Do both have the same structure."""
+    if not isinstance(tree, CONTAINERS) or not isinstance(other, CONTAINERS):
+        return not isinstance(tree, CONTAINERS) and not isinstance(other, CONTAINERS)
+    if isinstance(tree, dict) != isinstance(other, dict) or len(tree) != len(other):
+        return False
+    if isinstance(tree, dict):
+        return list(tree) == list(other) and all(is_like(tree[k], other[k]) for k in tree)
+    return all(is_like(a, b) for a, b in zip(tree, other, strict=True))
+
+
+def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same structure with the function of each leaf."""
+    return like(tree, [function(leaf) for leaf in leaves(tree)])
