@@ -346,7 +346,7 @@ def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
 def one_chunk(kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str) -> Lowered:
     """A tiny kernel: all of it in one chunk."""
     phase = For(Var("g", 1), 1, GRID, body)
-    return Lowered(Loops(kernel.name, buffers, (), [phase], tiny=True), (), [work(u.node for u in kernel.units)], text)
+    return Lowered(Loops(kernel.name, buffers, (), [phase]), (), [work(u.node for u in kernel.units)], text)
 
 
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:

@@ -18,8 +18,8 @@ MIN_WALKS = 2  # chunks in which single numbers are scattered: each looks at all
 LONG_UPDATE = 4  # numbers whose addition takes as long as looking at an index
 
 
-def _lane_loop(lane: Var, statement: Stmt, tuning: Tuning) -> Stmt:
-    return For(lane, lane.extent, SERIAL if tuning.tiny or lane.extent == 1 else LANES, [statement])
+def _lane_loop(lane: Var, statement: Stmt) -> Stmt:
+    return For(lane, lane.extent, LANES if lane.extent > 1 else SERIAL, [statement])
 
 
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
@@ -41,7 +41,7 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tun
         Alloc(acc, 1 if kind == "mul" else -0.0 if n.dtype.is_float else 0),
         For(step, step.extent, SERIAL, [Reduce(acc, Index(), kind, value), Store(out.buf, out.at(at), load(acc, Index()))]),
     ]
-    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)], tuning.tiny)
+    loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)])
     return Lowered(loops, chunk.values, [4 * n.size], f"scan: serial along axis {axis}, {chunk.describe()}")
 
 
@@ -71,8 +71,8 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     spots = iter(inner)
     dest = [chosen[a] if a in chosen else next(spots) for a in range(len(shape))]
     update = Reduce(out.buf, out.at(dest), kind[0] if kind else "add", ev.value(updates, [*where, *inner]))
-    body: list[Stmt] = [_lane_loop(lane, update, tuning)] if row > 1 else [update]
-    clear = _clear(n, owner, chunk, out, tuning)
+    body: list[Stmt] = [_lane_loop(lane, update)] if row > 1 else [update]
+    clear = _clear(n, owner, chunk, out)
     if counted is None:
         mine = Range(chosen[owner] - chunk.first, 0, chunk.size)
         walk = For(position, position.extent, SERIAL, [If((mine,), body)])
@@ -82,7 +82,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     total = prod(at_shape) * (row + (chunk.count if counted is None else 0)) + prod(shape)
     walks = "all indices" if counted is None else "its indices"
     text = f"scatter: each chunk owns {chunk.size} of {shape[owner]} destinations and walks {walks}"
-    return Lowered(Loops(kernel.name, buffers, chunk.params, [phase], tuning.tiny), chunk.values, [total], text)
+    return Lowered(Loops(kernel.name, buffers, chunk.params, [phase]), chunk.values, [total], text)
 
 
 def _owner(n: Node) -> tuple[int, int | None]:
@@ -101,18 +101,18 @@ def _scatter_chunks(n: Node, owners: int, row: int, walks_all: bool, tuning: Tun
     return Chunks(owners, work, tuning.min_chunks)
 
 
-def _clear(n: Node, axis: int, chunk: Chunks, out: Place, tuning: Tuning) -> Stmt:
+def _clear(n: Node, axis: int, chunk: Chunks, out: Place) -> Stmt:
     """What one row of the destinations holds before the first update."""
     others = tuple(d for a, d in enumerate(n.shape) if a != axis)
     lane = Var("l", max(1, prod(others)))
     at = unravel(var(lane) if lane.extent > 1 else Index(), others)
     at.insert(axis, chunk.position)
     store = Store(out.buf, out.at(at), const(dt.lowest(n.dtype) if n.arg[2:] else 0, n.dtype))
-    return _lane_loop(lane, store, tuning)
+    return _lane_loop(lane, store)
 
 
 def lower_checks(
-    checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int, tuning: Tuning
+    checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
 ) -> Lowered:
     """One serial phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
     stored = {
@@ -126,7 +126,7 @@ def lower_checks(
         at = unravel(var(lane) if n.size > 1 else Index(), n.shape)
         value = load(stored[n].buf, stored[n].at(at)) if n in stored else ev.value(n, at)
         check = Check(value, extent, site, row_major(at, n.shape))
-        phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, check, tuning)]))
+        phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, check)]))
     buffers = tuple(p.buf for p in stored.values())
-    loops = Loops("check_indices", buffers, (), phases, tuning.tiny)
+    loops = Loops("check_indices", buffers, (), phases)
     return Lowered(loops, (), [0 for _ in checks], "checks: serial, the first failure wins")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..ir.fuse import Fused
 from ..ir.graph import Node
 from ..ir.kernel import Kernel, work
+from ..ir.loop import SERIAL, For, If, Stmt
 from ..ir.plan import Step
 from ..ir.program import CheckSite
 from . import schedule
@@ -48,24 +49,48 @@ class LoweredProgram:
         return [k.step for k in self.kernels]
 
 
-def _is_tiny(operations: int, settings: Settings) -> bool:
+def is_tiny(operations: int, settings: Settings) -> bool:
     """Whether compiling fast code would never pay. Who forces threads or chunks wants the schedules that have them."""
     return settings.min_chunks == 1 and operations < min(schedule.TINY_WORK, settings.serial_work)
 
 
 def lower_kernel(kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings) -> Lowered:
     """Loops of one kernel."""
-    tuning = Tuning(settings.min_chunks, _is_tiny(work(u.node for u in kernel.units), settings))
+    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings))
+    lowered = _lowered(kernel, strides, settings.target, tuning)
+    return one_lane(lowered) if tuning.tiny and is_tiny(sum(lowered.work), settings) else lowered
+
+
+def one_lane(lowered: Lowered) -> Lowered:
+    """The same loops for a tiny kernel: no lanes, nothing unrolled."""
+    phases = [replace(phase, body=_serial(phase.body)) for phase in lowered.loops.phases]
+    return replace(lowered, loops=replace(lowered.loops, phases=phases, tiny=True))
+
+
+def _serial(body: list[Stmt]) -> list[Stmt]:
+    return [_serial_statement(s) for s in body]
+
+
+def _serial_statement(s: Stmt) -> Stmt:
+    match s:
+        case For():
+            return replace(s, kind=SERIAL, unroll=1, body=_serial(s.body))
+        case If():
+            return replace(s, body=_serial(s.body))
+    return s
+
+
+def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     match kernel.kind:
         case "contraction":
-            return lower_contraction(kernel, strides, settings.target, tuning)
+            return lower_contraction(kernel, strides, target, tuning)
         case "scan":
             return lower_scan(kernel, strides, tuning)
         case "scatter":
             return lower_scatter(kernel, strides, tuning)
         case "sort":
-            return lower_sort(kernel, strides, settings.target, tuning)
-    return lower_rows(kernel, strides, settings.target, tuning)
+            return lower_sort(kernel, strides, target, tuning)
+    return lower_rows(kernel, strides, target, tuning)
 
 
 def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]], settings: Settings) -> LoweredProgram:
@@ -73,11 +98,11 @@ def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]]
     out = LoweredProgram(sites=tuple(checks.sites))
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
-        lowered = lower_checks(checks.early, strides, places, 0, _check_tuning(checks.early, settings))
+        lowered = _check_lanes(lower_checks(checks.early, strides, places, 0), checks.early, settings)
         out.kernels.append(_check("check_inputs", lowered, places, settings, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
-        lowered = lower_checks([(n, extent)], strides, [n], site, _check_tuning([(n, extent)], settings))
+        lowered = _check_lanes(lower_checks([(n, extent)], strides, [n], site), [(n, extent)], settings)
         out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
     for kernel in fused.kernels:
         lowered = lower_kernel(kernel, strides, settings)
@@ -88,8 +113,8 @@ def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]]
     return out
 
 
-def _check_tuning(checks: list[tuple[Node, int]], settings: Settings) -> Tuning:
-    return Tuning(tiny=_is_tiny(work(n for n, _ in checks), settings))
+def _check_lanes(lowered: Lowered, checks: list[tuple[Node, int]], settings: Settings) -> Lowered:
+    return one_lane(lowered) if is_tiny(work(n for n, _ in checks), settings) else lowered
 
 
 def _check(name: str, lowered: Lowered, places: list[Node], settings: Settings, early: bool) -> LoweredKernel:

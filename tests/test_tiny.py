@@ -12,7 +12,7 @@ from harness import compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.schedule import TINY_WORK
 from weft.ir.graph import Op, toposort
-from weft.ir.loop import LANES, For
+from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_walk import statements
 
 DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks, so never tiny
@@ -57,9 +57,9 @@ def test_only_small_work_is_tiny() -> None:
 
 def test_tiny_kernels_have_no_lanes() -> None:
     x, index = leaf(4, 5), leaf(6, dtype=g.dt.int64)
-    outputs = [g.softmax(x), g.node(Op.GATHER, (x, index), (0,)), g.node(Op.SCAN, (x,), 1)]
+    outputs = [g.softmax(x), g.node(Op.ARGSORT, (x,), (1, False)), g.node(Op.GATHER, (x, index), (0,)), g.node(Op.SCAN, (x,), 1)]
     outputs.append(g.node(Op.SCATTER, (leaf(6, 5), index), ((0,), (4, 5))))
     program = compiled(outputs, **DEFAULTS)
     assert inputs_of(outputs) and all(call.loops.tiny for call in program.program.calls)
     loops = [s for call in program.program.calls for s in statements(call.loops.phases) if isinstance(s, For)]
-    assert LANES not in {s.kind for s in loops}
+    assert {s.kind for s in loops} == {GRID, SERIAL}
