@@ -100,7 +100,8 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     lowered = lower_all(fused, checks, strides, settings)
     program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
     check_artefacts(graph, simplified, prepared, checks, lowered)
-    executable, keys = link(program, settings.target)
+    keys = [kernel_key(call.loops, settings.target) for call in program.calls]
+    executable = link(program, keys, settings.target)
 
     return Compiled(graph, simplified, fused, lowered, program, executable, keys, settings.target)
 
@@ -187,11 +188,10 @@ def kernel(key: str, loops: Loops, target: Target) -> list[int]:
         return found
 
 
-def link(program: Program, target: Target) -> tuple[Executable, list[str]]:
-    """The executable of a program, every kernel's code found or made; and the keys of the kernels."""
-    keys = [kernel_key(call.loops, target) for call in program.calls]
+def link(program: Program, keys: Sequence[str], target: Target) -> Executable:
+    """The executable of a program, every kernel's code found or made."""
     addresses = [a for key, call in zip(keys, program.calls, strict=True) for a in kernel(key, call.loops, target)]
-    return Executable(image_of(program), addresses), keys
+    return Executable(image_of(program), addresses)
 
 
 # ---------------------------------------------------------------- programs on disk

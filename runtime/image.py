@@ -81,7 +81,7 @@ def _place(program: Program, ref: Ref) -> tuple[int, int]:
 
 def pack(image: Image, code: Any, place_of: Callable[[Site | None], int | None]) -> bytes:
     """An Image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
-    checks = [(c.what, c.axis, c.extent, place_of(c.site), c.shift) for c in image.checks]
+    checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
     sizes = image.inputs, image.outputs, image.arena_bytes
     return json.dumps([*sizes, image.table, image.code, list(image.donations.items()), checks, code]).encode()
 
@@ -89,5 +89,5 @@ def pack(image: Image, code: Any, place_of: Callable[[Site | None], int | None])
 def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[Image, Any]:
     """What `pack` was given."""
     inputs, outputs, arena, table, places, donations, checks, code = json.loads(data)
-    sites = tuple(CheckSite(what, axis, extent, site_at(place), shift) for what, axis, extent, place, shift in checks)
+    sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
     return Image(inputs, outputs, arena, tuple(table), tuple(places), dict(donations), sites), code
