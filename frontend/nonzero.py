@@ -5,9 +5,9 @@ from __future__ import annotations
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, cast, node, reshape
+from ..ir.graph import Node, Op, addressable, cast, node, reshape
 from . import realize, reductions, storage
-from .arguments import Axes, as_int, sized
+from .arguments import Axes, as_int
 from .broadcast import Operand, as_dtype, to_dtype
 from .elementwise import floordiv, invert, mod, reversed_order
 from .movement import part, stack
@@ -100,7 +100,7 @@ def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Nod
         length = max(length, number(high) + 1)
     values = graph.full(1, dt.int64, x.shape) if weights is None else weights
     assert isinstance(values, Node)
-    return node(Op.SCATTER, (values, cast(x, dt.int64)), ((0,), sized("bincount", (length,))))
+    return node(Op.SCATTER, (values, cast(x, dt.int64)), ((0,), addressable("bincount", (length,))))
 
 
 def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
