@@ -128,9 +128,9 @@ def _window(offset: Val, count: int, padding: int, steps: tuple[int, ...]) -> li
     for step in steps:
         stay = equal(number & step, 0)
         words = [where(stay, near, far) for near, far in zip(words, words[step:], strict=False)]
-    shift = cast(offset & 63, dt.uint64)
-    back = 64 - shift
-    return [(words[i] << shift) | (words[i + 1] >> back) for i in range(count)]
+    places = cast(offset, dt.uint64)
+    shift, back = places & 63, ~places & 63  # a shift by 64 places is one by 1 and one by 63
+    return [(words[i] << shift) | (words[i + 1] >> 1 >> back) for i in range(count)]
 
 
 def _constant_word(i: int, padding: int) -> Val:

@@ -164,11 +164,18 @@ def _bitwise(op: str) -> Callable[[Context, Val, Val], Val]:
 
 def _shift(c: Context, a: Val, by: Val, op: str, beyond: Val) -> Val:
     """A shift whose amounts of the width or more (negative ones too) give `beyond`."""
-    amount, bits = c.node.src[1], c.dtype.bits
-    if amount.op is Op.CONST and 0 <= amount.arg < bits:
+    bits = c.dtype.bits
+    if _is_below(c.node.src[1], bits):
         return c.w.binary(op, a, by)
     inside = c.w.compare("ult", by, c.const(bits, by))
     return c.w.select(inside, c.w.binary(op, a, c.w.select(inside, by, c.zero(by))), beyond)
+
+
+def _is_below(n: Node, limit: int) -> bool:
+    """Whether n is certainly in [0, limit): a constant, or masked by one."""
+    if n.op is Op.AND:
+        return any(_is_below(s, limit) for s in n.src if s.op is Op.CONST)
+    return n.op is Op.CONST and 0 <= n.arg < limit
 
 
 def _shl(c: Context, a: Val, by: Val) -> Val:
