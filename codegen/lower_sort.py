@@ -39,8 +39,6 @@ _SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
 
 def sort_key(x: Node, descending: bool) -> Node:
     """An unsigned integer that is smaller where x sorts first: NaN is the greatest, -0.0 equals 0.0."""
-    if x.dtype.is_float and x.dtype.bits < 32:
-        x = cast(x, dt.float32)
     if x.dtype.kind == "b":
         key = cast(x, dt.uint8)
     elif x.dtype.is_float:
@@ -53,12 +51,16 @@ def sort_key(x: Node, descending: bool) -> Node:
 
 
 def _float_key(x: Node) -> Node:
-    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest."""
-    bits = x.dtype.bits
-    whole = node(Op.BITCAST, (_binary(Op.ADD, x, 0.0),), _SIGNED[bits])  # -0.0 + 0.0 is 0.0
-    flipped = _binary(Op.OR, node(Op.BITCAST, (_binary(Op.SHR, whole, bits - 1),), _UNSIGNED[bits]), 1 << (bits - 1))
-    key = node(Op.XOR, (node(Op.BITCAST, (whole,), _UNSIGNED[bits]), flipped))
-    return node(Op.WHERE, (node(Op.EQ, (x, x)), key, const((1 << bits) - 1, key.dtype)))
+    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest. In integers alone,
+    since 16-bit floats are only moved."""
+    bits, unsigned, signed = x.dtype.bits, _UNSIGNED[x.dtype.bits], _SIGNED[x.dtype.bits]
+    sign, infinity = 1 << (bits - 1), ((1 << (bits - x.dtype.digits)) - 1) << (x.dtype.digits - 1)
+    raw = node(Op.BITCAST, (x,), unsigned)
+    filled = node(Op.BITCAST, (_binary(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
+    key = node(Op.XOR, (raw, _binary(Op.OR, filled, sign)))
+    size = _binary(Op.AND, raw, sign - 1)
+    key = node(Op.WHERE, (_binary(Op.EQ, size, 0), const(sign, unsigned), key))
+    return node(Op.WHERE, (_binary(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
 
 
 def _binary(op: Op, x: Node, value: float) -> Node:

@@ -87,6 +87,18 @@ def test_views_and_layouts_sort_as_their_values(n: int) -> None:
             same(wf.argsort(got, axis=axis), places(source, axis, False))
 
 
+@pytest.mark.parametrize("d", [dt.float16, dt.bfloat16], ids=lambda d: d.name)
+@pytest.mark.parametrize("shape", [(30,), (4, 200), (700,)], ids=str)
+def test_16_bit_floats_sort_as_the_same_values_in_float32(d: dt.DType, shape: tuple[int, ...]) -> None:
+    half = wf.tensor(drawn(shape, dt.float32, 19)).astype(d).realize()
+    for descending in (False, True):
+        want = places(half.float().numpy(), -1, descending)
+        same(wf.argsort(half, descending=descending), want)
+        same(wf.sort(half, descending=descending).float(), np.take_along_axis(half.float().numpy(), want, -1))
+    assert wf.sort(half).dtype is d
+    same(wf.unique_counts(half).counts, np.unique(half.float().numpy(), return_counts=True, equal_nan=False)[1])
+
+
 def test_no_axis_sorts_all_elements() -> None:
     x = drawn((4, 9), dt.int32, 3)
     same(wf.sort(wf.tensor(x), axis=None), np.sort(x, axis=None))
