@@ -41,6 +41,8 @@ def _value(n: Node) -> Any:
 def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item"):
+        if getattr(value, "size", 1) != 1:
+            raise errors.ShapeError(f"{name}: {what} is one number, not {value!r}")
         value = value.item()
     if isinstance(value, int):
         return int(value)
@@ -49,10 +51,18 @@ def as_real(name: str, what: str, value: Any) -> int | float:
     raise errors.DTypeError(f"{name}: {what} is a real number, not {value!r}")
 
 
+def as_bool(name: str, what: str, value: Any) -> bool:
+    """A bool from anything with one truth value. Raises DTypeError."""
+    try:
+        return bool(value)
+    except ValueError:
+        raise errors.DTypeError(f"{name}: {what} is True or False, not {value!r}") from None
+
+
 def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[Any] = args
-    if len(args) == 1 and isinstance(args[0], (tuple, list, range, np.ndarray)):
+    if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
         given = args[0]
     return tuple(as_int(name, f"each of {args}", i) for i in given)
 

@@ -29,11 +29,11 @@ def as_dtype(spec: Any) -> DType:
     """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (float32). Raises DTypeError."""
     if isinstance(spec, DType):
         return spec
-    if spec in WEAK:
+    if isinstance(spec, type) and spec in WEAK:
         return {bool: dt.bool_, int: default_int, float: default_float}[spec]
     try:
         found = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
-    except TypeError:
+    except (TypeError, ValueError):
         found = None
     if found is None:
         names = ", ".join(dt.BY_NAME)

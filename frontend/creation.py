@@ -48,6 +48,8 @@ def _as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
             array = np.asarray(data, as_dtype(dtype).numpy)  # refuses Python ints that do not fit
     except OverflowError as error:
         raise errors.OverflowError(f"tensor: {error}") from None
+    except TypeError as error:
+        raise errors.DTypeError(f"tensor: {error}") from None
     except ValueError as error:
         raise errors.ShapeError(f"tensor: the nested lists are not of equal lengths ({error})") from None
     if array.dtype.kind in "Of" and _is_plain_python(data) and array.size and all(type(i) in (int, bool) for i in _leaves(data)):
@@ -65,11 +67,11 @@ def _leaves(data: Any) -> Iterator[Any]:
 
 
 def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
-    if dtype is not None:
-        return as_dtype(dtype)
     found = dt.from_numpy(array.dtype)
     if found is None:
-        raise errors.DTypeError(f"tensor: there is no dtype for elements of type {array.dtype}; pass dtype=")
+        raise errors.DTypeError(f"tensor: there is no dtype for elements of type {array.dtype}")
+    if dtype is not None:
+        return as_dtype(dtype)
     return default_float if found is dt.float64 and _is_plain_python(data) else found
 
 

@@ -10,7 +10,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
 from . import reductions
-from .arguments import Axes, as_int, as_real, normalise_axes, normalise_axis
+from .arguments import Axes, as_bool, as_int, as_real, normalise_axes, normalise_axis
 from .broadcast import Operand, broadcast_to, to_dtype
 from .contract import alike
 from .elementwise import absolute, as_float, eq, ne, sqrt_, sub, where
@@ -53,7 +53,7 @@ def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: Any, includ
     if axis is None and x.ndim > 1:
         raise errors.ShapeError(f"{name}: shape {x.shape} has several axes: name one")
     out = _running(name, op, x, axis, dtype)
-    if not include_initial:
+    if not as_bool(name, "include_initial", include_initial):
         return out
     place = 0 if axis is None else normalise_axis(name, axis, x.ndim)
     first = tuple(1 if a == place else d for a, d in enumerate(out.shape))

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
+from .. import errors
 from ..ir.dtype import lowest
 from . import activations as act
-from . import arrange, contract, cumulative, gathering, movement, padding, reductions, sets, sorting
+from . import arrange, contract, cumulative, gathering, movement, padding, ranges, reductions, sets, sorting
 from . import einsum as einsum_
 from . import elementwise as ew
 from . import nonzero as nz
@@ -23,7 +24,7 @@ from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones
 from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .dlpack import from_dlpack
 from .random import manual_seed, normal, rand, randint, randn, uniform
-from .ranges import arange, eye, linspace, meshgrid, tril, triu
+from .ranges import arange, eye, linspace
 from .realize import realize
 from .tensor import Tensor, general, named, several, unary
 
@@ -57,7 +58,11 @@ def _of_tensors(function: Callable[..., Any]) -> Callable[..., Tensor]:
 
     @wraps(function)
     def call(parts: Sequence[Any], /, *args: Any, **kwargs: Any) -> Tensor:
-        return method([p if isinstance(p, Tensor) else tensor(p) for p in parts], *args, **kwargs)
+        try:
+            given = list(parts)
+        except TypeError:
+            raise errors.DTypeError(f"{function.__name__}: expected a sequence of tensors, not {parts!r}") from None
+        return method([p if isinstance(p, Tensor) else tensor(p) for p in given], *args, **kwargs)
 
     return call
 
@@ -84,6 +89,17 @@ def _general(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
         return method(x if isinstance(x, Tensor) else tensor(x), *args, **kwargs)
+
+    return call
+
+
+def _of_all(function: Callable[..., Any]) -> Callable[..., list[Tensor]]:
+    """A function of any number of Tensors, or of anything that makes them."""
+    method = general(function)
+
+    @wraps(function)
+    def call(*arrays: Any, **kwargs: Any) -> list[Tensor]:
+        return method(*(x if isinstance(x, Tensor) else tensor(x) for x in arrays), **kwargs)
 
     return call
 
@@ -132,8 +148,9 @@ flip, pad, window, ravel = (_of_tensor(f) for f in (movement.flip, padding.pad, 
 permute_dims, expand_dims, matrix_transpose = permute, unsqueeze, _of_tensor(arrange.matrix_transpose)
 concat, stack, split = _of_tensors(movement.concat), _of_tensors(movement.stack), _general(movement.split)
 concatenate, hstack, vstack = concat, _of_tensors(arrange.hstack), _of_tensors(arrange.vstack)
+tril, triu, meshgrid = _of_tensor(ranges.tril), _of_tensor(ranges.triu), _of_all(ranges.meshgrid)
 tile, roll, repeat = _of_tensor(arrange.tile), _of_tensor(arrange.roll), _general(arrange.repeat)
-unstack, chunk, broadcast_arrays = _general(arrange.unstack), _general(arrange.chunk), general(arrange.broadcast_arrays)
+unstack, chunk, broadcast_arrays = _general(arrange.unstack), _general(arrange.chunk), _of_all(arrange.broadcast_arrays)
 diagonal, diag, trace = _of_tensor(arrange.diagonal), _of_tensor(arrange.diag), _of_tensor(arrange.trace)
 
 matmul, tensordot, vecdot, einsum = (general(f) for f in (contract.matmul, contract.tensordot, contract.vecdot, einsum_.einsum))

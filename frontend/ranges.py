@@ -10,9 +10,9 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, addressable, const, expand_to, full, node, reshape
 from . import elementwise as ew
-from .arguments import as_int, as_real, as_shape
+from .arguments import as_bool, as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype
-from .tensor import Tensor, check_device, general, wrap
+from .tensor import Tensor, check_device, wrap
 
 Real = int | float
 
@@ -73,10 +73,15 @@ def linspace(
     Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down, for an integer dtype).
     """
     check_device(device)
+    endpoint = as_bool("linspace", "endpoint", endpoint)
     first, end = as_real("linspace", "start", start), as_real("linspace", "stop", stop)
     target = default_float if dtype is None else as_dtype(dtype)
     (count,) = as_shape("linspace", (as_int("linspace", "num", num),))
-    out = _between(float(first), float(end), count, count - 1 if endpoint else count)
+    try:
+        low, high = float(first), float(end)
+    except OverflowError:
+        raise errors.OverflowError(f"linspace: {first} or {end} is too large for a float") from None
+    out = _between(low, high, count, count - 1 if endpoint else count)
     out = to_dtype(ew.floor(out) if target.is_int else out, target)
     position = node(Op.IOTA, (), count)
     if target.is_int:
@@ -141,17 +146,17 @@ def _triangle(name: str, x: Node, k: int) -> Node:
     return ew.where(broadcast_to(inside, x.shape), x, full(0, x.dtype, x.shape))
 
 
-def _tril(x: Node, /, k: int = 0) -> Node:
+def tril(x: Node, /, k: int = 0) -> Node:
     """x on and below the k-th diagonal of its last two axes, 0 above. Raises ShapeError for fewer than two axes."""
     return _triangle("tril", x, k)
 
 
-def _triu(x: Node, /, k: int = 0) -> Node:
+def triu(x: Node, /, k: int = 0) -> Node:
     """x on and above the k-th diagonal of its last two axes, 0 below. Raises ShapeError for fewer than two axes."""
     return _triangle("triu", x, k)
 
 
-def _meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
+def meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
     """The coordinates of a grid: each vector along an axis of its own, repeated along all others.
 
     indexing: "ij" for axes in the order of the vectors, "xy" for the first two exchanged (columns, then rows).
@@ -168,5 +173,3 @@ def _meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
     shape = broadcast_shape("meshgrid", [x.shape for x in lying]) if lying else ()
     return [broadcast_to(x, shape) for x in lying]
 
-
-tril, triu, meshgrid = general(_tril), general(_triu), general(_meshgrid)

@@ -13,7 +13,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node, reshape
-from .arguments import Axes, as_real, normalise_axes, normalise_axis
+from .arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
 from .half import in_float32
@@ -26,7 +26,7 @@ def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
 
 def _reduced(kind: str, x: Node, axes: tuple[int, ...], keepdims: bool) -> Node:
     out = graph.reduce(kind, x, axes)
-    return reshape(out, _kept(x, axes)) if keepdims else out
+    return reshape(out, _kept(x, axes)) if as_bool("reduction", "keepdims", keepdims) else out
 
 
 def _back(reduced: Node, axes: tuple[int, ...], shape: tuple[int, ...]) -> Node:
@@ -139,7 +139,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     last = x.shape[place] - 1
     from_end = spread(sub(last, node(Op.IOTA, (), x.shape[place])), [place], x.shape)
     found = sub(last, graph.reduce("max", where(hit, from_end, 0), (place,)))
-    return reshape(found, kept) if keepdims else found
+    return reshape(found, kept) if as_bool("reduction", "keepdims", keepdims) else found
 
 
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first
@@ -154,7 +154,7 @@ def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     top = where(isfinite(top), top, 0.0)
     total = graph.reduce("add", exp(sub(x, _back(top, axes, x.shape))), axes)
     out = add(log(total), top)
-    return reshape(out, _kept(x, axes)) if keepdims else out
+    return reshape(out, _kept(x, axes)) if as_bool("reduction", "keepdims", keepdims) else out
 
 
 def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:

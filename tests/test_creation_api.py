@@ -294,6 +294,28 @@ def test_linspace_errors() -> None:
         wf.linspace(0, 1, 2.5)  # type: ignore[arg-type]
     with pytest.raises(E.DTypeError, match="start"):
         wf.linspace("a", 1, 2)
+    with pytest.raises(E.OverflowError, match="too large for a float"):
+        wf.linspace(0, 10**400, 2)
+    with pytest.raises(E.DTypeError, match="endpoint is True or False"):
+        wf.linspace(0, 1, 2, endpoint=np.ones(2))  # type: ignore[arg-type]
+
+
+WRONG: list[tuple[Callable[[], Any], str]] = [
+    (lambda: wf.tril({1, 2}), "tensor: there is no dtype"),
+    (lambda: wf.concat(3), "concat: expected a sequence"),
+    (lambda: wf.stack(np.array(1)), "stack: expected a sequence"),
+    (lambda: wf.meshgrid("a"), "tensor: there is no dtype"),
+    (lambda: wf.zeros(2, dtype=[1]), "there is no dtype"),
+    (lambda: wf.zeros(2, dtype=wf.ones(1)), "there is no dtype"),
+    (lambda: wf.tensor(b"ab", dtype="float32"), "tensor: there is no dtype"),
+    (lambda: wf.ones(2).sum(keepdims=np.ones(2)), "keepdims is True or False"),
+]
+
+
+@pytest.mark.parametrize("case", WRONG, ids=[str(i) for i in range(len(WRONG))])
+def test_things_that_are_no_arguments_are_named(case: tuple[Callable[[], Any], str]) -> None:
+    with pytest.raises(E.DTypeError, match=case[1]):
+        case[0]()
 
 
 # ---------------------------------------------------------------- diagonals and grids
