@@ -31,14 +31,14 @@ class Capture:
         self.constants: list[tuple[float, DType]] = []  # one per use
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
-        self.scalars: list[Any] = []  # 0-d Tensors that a user holds and that lie inside
+        self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk
 
     def visit(self, root: Node) -> None:
         """Numbers everything that the root needs, sources first; a loop, not recursion."""
         index, views, entries, sites = self.index, self.views, self.entries, self.sites
-        held = state.held_scalars
+        held = state.thread.held_scalars
         stack = [root]
         while stack:
             n = stack[-1]
@@ -88,9 +88,9 @@ class Capture:
         return True
 
     def _hold(self, n: Node) -> None:
-        tensor = state.held_scalars[id(n)]()
+        tensor = state.thread.held_scalars[id(n)]()
         if tensor is not None and tensor.node is n and tensor._storage is None:
-            self.scalars.append(tensor)
+            self.scalars.append((tensor, n))
 
     # ------------------------------------------------------------ numbers and constants
 

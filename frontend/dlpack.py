@@ -35,11 +35,7 @@ def to_capsule(t: Value, stream: Any, max_version: Any, dl_device: Any, copy: bo
     if dl_device is not None and tuple(dl_device) != CPU:
         raise errors.BufferError(f"__dlpack__: the memory is on the CPU {CPU}, not on the device {tuple(dl_device)}")
     versioned = max_version is not None and tuple(max_version) >= dlpack.VERSION
-    stored = realize.value(t)
-    if copy:
-        stored = _copied(stored)
-    else:
-        stored.buffer.exported = True
+    stored = realize.read(t, _copied if copy else _exported)
     code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
     return dlpack.export(
         dlpack.Array(stored.address, code, 8 * stored.dtype.itemsize, stored.shape, stored.strides, flags, stored), versioned
@@ -124,6 +120,11 @@ def _why_not_shared(array: Array, dtype: DType) -> str:
 def _foreign(array: Array, dtype: DType) -> Storage:
     buffer = Buffer(array.address, prod(array.shape) * dtype.itemsize, array.owner, foreign=True)
     return Storage(buffer, dtype, array.shape, array.strides)
+
+
+def _exported(stored: Storage) -> Storage:
+    stored.buffer.exported = True
+    return stored
 
 
 def _copied(stored: Storage) -> Storage:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ContextDecorator
-from functools import partial
-from typing import Any
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
@@ -18,18 +17,32 @@ from .realize import realize
 from .tensor import Tensor, wrap
 from .tracking import Tracked
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class _GradMode(ContextDecorator):
-    """Sets whether results require gradients, inside a `with` block or a decorated function."""
+
+class _GradMode:
+    """Sets whether results require gradients, inside a `with` block or a decorated function; in this thread only."""
 
     enabled = True
 
+    def __init__(self) -> None:
+        self._before: list[bool] = []
+
     def __enter__(self) -> None:
-        self._before = [*getattr(self, "_before", []), state.mode.grad_enabled]
+        self._before.append(state.mode.grad_enabled)
         state.mode.grad_enabled = self.enabled
 
     def __exit__(self, *exception: object) -> None:
         state.mode.grad_enabled = self._before.pop()
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            with type(self)():  # each call its own: several threads may be inside
+                return function(*args, **kwargs)
+
+        return call
 
 
 class no_grad(_GradMode):
@@ -59,7 +72,8 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
     found = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
     for t, g in zip(receivers, found, strict=True):
         if g is not None:
-            t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
+            with state.lock:  # another thread may add to the same gradient
+                t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
     if not retain_graph:
         _use_up(loss)
 

@@ -19,7 +19,7 @@ def computed(*nodes: Node) -> list[Node]:
 
     tensors = [wrap(n) for n in nodes]
     realize.realize(*tensors)
-    return [storage.leaf(realize.value(t)) for t in tensors]
+    return [t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors]  # one Leaf for one memory
 
 
 def number(n: Node) -> int:

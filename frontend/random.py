@@ -45,20 +45,26 @@ class Generator:
 
 
 class _Default:
+    """The generator of all random Tensors, made at the first draw: importing touches no memory."""
+
+    lock = threading.Lock()
     generator: Generator | None = None
 
 
+def _default() -> Generator:
+    with _Default.lock:
+        if _Default.generator is None:
+            _Default.generator = Generator(0)
+        return _Default.generator
+
+
 def _words(count: int) -> philox.Words:
-    if _Default.generator is None:
-        _Default.generator = Generator(0)
-    return _Default.generator.words(count)
+    return _default().words(count)
 
 
 def manual_seed(seed: int) -> None:
     """Seeds the generator of all random Tensors (the seed is 0 at start)."""
-    if _Default.generator is None:
-        _Default.generator = Generator(seed)
-    _Default.generator.manual_seed(seed)
+    _default().manual_seed(seed)
 
 
 # ---------------------------------------------------------------- from bits to numbers

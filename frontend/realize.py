@@ -11,20 +11,19 @@ import sys
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import errors, options
-from ..ir import graph
-from ..ir.graph import Node, Op, Site, toposort
+from ..ir.graph import Node, Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
 from . import state, storage
 from .capture import Capture, is_constant
-from .history import reached, stale_owner
 from .storage import Storage
 from .structure import Structure
+from .transition import Lines, commit, keep, release, restore
 
 MAX_PROGRAMS = 1024  # the oldest is forgotten beyond; its kernels stay in the disk cache
 
@@ -47,7 +46,7 @@ class Program:
 
 
 _programs: dict[tuple[Any, ...], Program] = {}
-_lock = threading.RLock()
+lock = threading.RLock()  # one thread at a time computes, or reads memory that a program could write
 
 
 def realize(*tensors: Tensor) -> None:
@@ -55,7 +54,7 @@ def realize(*tensors: Tensor) -> None:
 
     Without arguments: the pending assigns. Raises IndexError for an index out of range; then nothing has changed.
     """
-    with _lock:
+    with lock:
         targets = [t for t in _flat(tensors) if t._stored() is None]
         if targets or not tensors:
             _realize(targets)
@@ -63,9 +62,16 @@ def realize(*tensors: Tensor) -> None:
 
 def value(tensor: Tensor) -> Storage:
     """The memory of the Tensor's value, which is computed if need be."""
-    if tensor._stored() is None:
+    stored: Storage | None
+    while (stored := tensor._stored()) is None:  # again where another thread gave it a new value
         realize(tensor)
-    return tensor._stored()  # type: ignore[no-any-return]
+    return stored
+
+
+def read(tensor: Tensor, how: Callable[[Storage], Any]) -> Any:
+    """What `how` makes of the Tensor's memory while no program writes to it."""
+    with lock:
+        return how(value(tensor))
 
 
 def _flat(tensors: Sequence[Any]) -> list[Tensor]:
@@ -110,11 +116,12 @@ def _attach_view(t: Tensor) -> bool:
             return False
         chain.append(n)
         n = n.src[0]
+    node = n if not chain else chain[0]
     for view in reversed(chain):
         stored = storage.viewed(view, stored)
         if stored is None:
             return False
-    _keep(t, stored)
+    keep(t, node, stored)
     return True
 
 
@@ -123,8 +130,8 @@ def _attach_view(t: Tensor) -> bool:
 
 def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
     job = _job(tensors, with_scalars)
-    for t, stored in job.views:
-        _keep(t, stored)
+    for t, n, stored in job.views:
+        keep(t, n, stored)
     if job.tensors:
         try:
             program = _find(job)
@@ -136,37 +143,42 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
 
 @dataclass
 class Job:
-    """What one program is asked for. `donations`: (output, input) where an assign replaces that input."""
+    """What one program is asked for. `donations`: (output, input) where an assign replaces that input.
+
+    `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on.
+    """
 
     tensors: list[Tensor]
+    nodes: list[Node]
     roots: list[Node]
     capture: Capture
     donations: list[tuple[int, int]]
-    views: list[tuple[Tensor, Storage]]
+    views: list[tuple[Tensor, Node, Storage]]
     key: tuple[Any, ...]
 
 
-def _root(t: Tensor) -> Node:
-    """The Node that computes a Tensor: behind a Leaf, its definition."""
-    n: Node = t.node
-    return n.arg.definition if n.op is Op.INPUT else n
+def _root(n: Node) -> Node:
+    """The Node that computes a value: behind a Leaf that waits for it, its definition."""
+    return n.arg.definition or n if n.op is Op.INPUT else n
 
 
 def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
     capture = Capture()
-    for t in tensors:
-        _visit(capture, _root(t))
+    asked = {id(t): (t, t.node) for t in tensors}
+    for _, n in asked.values():
+        _visit(capture, _root(n))
     if with_scalars:
         _visit_scalars(capture)
-    if capture.scalars:
-        tensors = _flat([tensors, capture.scalars])
-    roots = [_root(t) for t in tensors]
-    views = [(t, capture.views[r]) for t, r in zip(tensors, roots, strict=True) if r in capture.views]
-    left = [(t, r) for t, r in zip(tensors, roots, strict=True) if r not in capture.views]
-    tensors, roots = [t for t, _ in left], [r for _, r in left]
+    for t, n in capture.scalars:
+        asked.setdefault(id(t), (t, n))
+    all_ = [(t, n, _root(n)) for t, n in asked.values()]
+    views = [(t, n, capture.views[r]) for t, n, r in all_ if r in capture.views]
+    left = [(t, n, r) for t, n, r in all_ if r not in capture.views]
+    nodes, roots = [n for _, n, _ in left], [r for _, _, r in left]
     numbers = capture.numbers(roots)
-    donations = _donations(tensors, capture)
-    return Job(tensors, roots, capture, donations, views, capture.finish(numbers, donations))
+    donations = _donations(nodes, capture)
+    key = capture.finish(numbers, donations)
+    return Job([t for t, _, _ in left], nodes, roots, capture, donations, views, key)
 
 
 def _visit(capture: Capture, root: Node) -> None:
@@ -176,26 +188,29 @@ def _visit(capture: Capture, root: Node) -> None:
 
 def _visit_scalars(capture: Capture) -> None:
     """Adds the 0-d Tensors that a user holds and that need little more than what is captured."""
-    for ref in list(state.held_scalars.values()):
+    for ref in list(state.thread.held_scalars.values()):
         t = ref()
-        if t is not None and t._storage is None and not is_constant(_root(t)) and capture.lies_inside(t.node):
-            capture.visit(t.node)
-            capture.scalars.append(t)
+        if t is None or t._storage is not None:
+            continue
+        n = t.node
+        if not is_constant(_root(n)) and capture.lies_inside(n):
+            capture.visit(n)
+            capture.scalars.append((t, n))
 
 
-def _donations(tensors: list[Tensor], capture: Capture) -> list[tuple[int, int]]:
+def _donations(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
     """Pairs (output, input) of which the output may take the input's memory if nothing else needs it."""
-    replaced = [(k, t, t.node.arg.previous) for k, t in enumerate(tensors) if t.node.op is Op.INPUT and t.node.arg.previous]
+    replaced = [(k, n, n.arg.previous) for k, n in enumerate(nodes) if n.op is Op.INPUT and n.arg.previous]
     if not replaced:
         return []
     place = {id(n): j for j, n in enumerate(capture.slots)}
     uses = Counter(id(s.buffer) for s in capture.inputs)
     out = []
-    for k, t, (version, _) in replaced:
+    for k, n, (version, _) in replaced:
         j = place.get(id(version()))
         if j is not None:
             stored = capture.inputs[j]
-            same = stored.dtype is t.dtype and stored.shape == t.shape and stored.is_contiguous
+            same = stored.dtype is n.dtype and stored.shape == n.shape and stored.is_contiguous
             if same and uses[id(stored.buffer)] == 1:
                 out.append((k, j))
     return out
@@ -260,7 +275,7 @@ def maker() -> Any:
 
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
     """What `realize` would compile: (outputs, leaves, the leaves' layouts, donations). Computes and changes nothing."""
-    with _lock:
+    with lock:
         job = _job([t for t in _flat(tensors) if t._stored() is None], False)
         return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites).unfolded()
 
@@ -274,18 +289,18 @@ def _run(job: Job, program: Program) -> None:
     constants = [job.capture.constants[use] for use in program.structure.varying]
     inputs = inputs + storage.scalars([v for v, _ in constants], [d for _, d in constants])
     slots = [weakref.ref(n) for n in job.capture.slots]
-    release = [_release(t) for t in tensors]
+    released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     built = program.structure.sites
     lines = {built[i]: job.capture.sites[i] for i in program.checked}
-    job.capture = job.roots = job.views = None  # type: ignore[assignment]
+    job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
     try:
         outputs = _outputs(tensors, inputs, slots, donations, program)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        _restore(tensors, release, inputs, slots, program, lines)
+        restore(tensors, released, inputs, slots, program.structure, lines)
         raise _explained(failure, program, lines) from None
-    for t, old, stored in zip(tensors, release, outputs, strict=True):
-        _commit(t, old, stored)
+    for t, r, stored in zip(tensors, released, outputs, strict=True):
+        commit(t, r, stored)
 
 
 def _outputs(tensors: list[Tensor], inputs: list[Storage], slots: list[Any], donations: Any, program: Program) -> list[Storage]:
@@ -298,98 +313,6 @@ def _outputs(tensors: list[Tensor], inputs: list[Storage], slots: list[Any], don
             statistics["donated"] += 1
             outputs[k] = Storage(old.buffer, old.dtype, old.shape)
     return [storage.allocate(t.dtype, t.shape) if s is None else s for t, s in zip(tensors, outputs, strict=True)]
-
-
-def _release(t: Tensor) -> weakref.ref[Node] | None:
-    """Lets go of a Tensor's graph. What it returns finds the Node again if somebody else holds it."""
-    n = t.node
-    if n.op is Op.INPUT:
-        n.arg.definition = None
-        return None
-    if not t.shape:
-        state.release_scalar(t)
-    if _keeps_history(t):
-        return weakref.ref(n)
-    t.node = graph.leaf(storage.Leaf(None), n.dtype, n.shape)
-    return weakref.ref(n)
-
-
-def _keeps_history(t: Tensor) -> bool:
-    return t._requires_grad and t._note is None
-
-
-def _commit(t: Tensor, old: weakref.ref[Node] | None, stored: Storage) -> None:
-    """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it becomes a plain value."""
-    t._storage = stored
-    n = None if old is None else old()
-    if old is None:
-        t.node.arg.storage, t.node.arg.previous, t.node.arg.is_initial = stored, None, False
-    elif n is None:
-        t.node.arg.storage = stored
-    else:
-        t.node = n
-        storage.remember(n, stored)
-        if _keeps_history(t):
-            _watch_history(t)
-
-
-def _keep(t: Tensor, stored: Storage) -> None:
-    """The Tensor is a view of other memory."""
-    stored.mark_shared()
-    state.release_scalar(t)
-    t._storage = stored
-    if t.node.op is Op.INPUT:
-        t.node.arg.storage, t.node.arg.definition, t.node.arg.previous = stored, None, None
-    else:
-        storage.remember(t.node, stored)
-
-
-def _watch_history(t: Tensor) -> None:
-    """History that leads to replaced parameters is dropped, now or when they are replaced."""
-    leaves = reached(t.node)[0]
-    for leaf in leaves:
-        owner = stale_owner(leaf)
-        if owner is not None:
-            state.cut_history(t, f"{state.described(owner)} was replaced by an update")
-            return
-    for leaf in leaves:
-        leaf.arg.dependents.append(weakref.ref(t))
-
-
-# ---------------------------------------------------------------- when a run fails
-
-
-Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
-
-
-def _restore(
-    tensors: list[Tensor], release: list[Any], inputs: list[Storage], slots: list[Any], program: Program, lines: Lines
-) -> None:
-    """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
-    nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
-    outputs, leaves = program.structure.graph()
-    known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
-    for n in toposort(outputs):
-        if n not in known:
-            with graph.provenance(lines.get(n.site, n.site)):
-                known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
-    for t, old, root in zip(tensors, release, outputs, strict=True):
-        if old is not None:
-            t.node = old() or known[root]
-            if not t.shape:
-                state.hold_scalar(t)
-        elif t.node.arg.previous is None:
-            t.node.arg.definition = known[root]
-            state.wait_again([t])
-        else:
-            _revert(t, *t.node.arg.previous)
-
-
-def _revert(t: Tensor, version: weakref.ref[Node], stored: Storage) -> None:
-    t.node = version() or storage.leaf(stored)
-    t._storage = stored
-    if t._requires_grad:
-        state.own(t)
 
 
 def _explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:

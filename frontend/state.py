@@ -1,6 +1,7 @@
 """What the package knows about live Tensors. In: Tensors as they are made and assigned. Out: who is pending, who is held.
 
 Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with the graph they stand in.
+What is pending or held belongs to the thread that made it: no other thread computes it unless it asks for that very Tensor.
 """
 
 from __future__ import annotations
@@ -13,10 +14,18 @@ from ..ir.graph import Node, Op
 from . import storage
 from .storage import Leaf
 
-held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
 retaining: dict[int, weakref.ref[Any]] = {}  # by id: computed Tensors that asked for their gradient
 hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
-pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
+lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
+
+
+class _PerThread(threading.local):
+    def __init__(self) -> None:
+        self.held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
+
+
+thread = _PerThread()
 
 
 class _Mode(threading.local):
@@ -28,16 +37,16 @@ mode = _Mode()
 
 def hold_scalar(tensor: Any) -> None:
     """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
-    key = id(tensor.node)
-    held_scalars[key] = weakref.ref(tensor, lambda ref: held_scalars.pop(key) if held_scalars.get(key) is ref else None)
+    key, held = id(tensor.node), thread.held_scalars
+    held[key] = weakref.ref(tensor, lambda ref: held.pop(key) if held.get(key) is ref else None)
 
 
-def release_scalar(tensor: Any) -> None:
-    """The 0-d Tensor is computed now, or has another Node."""
-    key = id(tensor.node)
-    ref = held_scalars.get(key)
+def release_scalar(tensor: Any, n: Node) -> None:
+    """The 0-d Tensor of this Node is computed now, or has another Node."""
+    held = thread.held_scalars
+    ref = held.get(id(n))
     if ref is not None and ref() is tensor:
-        del held_scalars[key]
+        del held[id(n)]
 
 
 def retain(tensor: Any) -> None:
@@ -58,7 +67,7 @@ def become_leaf(tensor: Any) -> None:
     if stored is None:
         tensor.node = storage.defined_leaf(tensor.node)
         tensor.node.arg.is_initial = True
-        pending.append(weakref.ref(tensor))
+        thread.pending.append(weakref.ref(tensor))
     else:
         tensor.node = storage.leaf(stored)
         stored.shared |= old() is not None
@@ -67,18 +76,28 @@ def become_leaf(tensor: Any) -> None:
 
 def assign(tensor: Any, value: Node) -> None:
     """The Tensor's next version: a new Leaf, defined by `value` until the next program computes it."""
-    old: Node = tensor.node
-    stored = tensor._stored()
     new = storage.defined_leaf(value)
-    arg: Leaf = new.arg
+    with lock:
+        old: Node = tensor.node
+        stored = tensor._stored()
+        arg: Leaf = new.arg
+        if old.op is Op.INPUT:
+            arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
+            arg.awaits = _first_version(old) if stored is None else None
+        tensor.node, tensor._storage = new, None
+        if tensor._requires_grad:
+            own(tensor)
     if old.op is Op.INPUT:
-        arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
-        arg.awaits = _first_version(old) if stored is None else None
         _cut_dependents(old.arg, tensor)
-    tensor.node, tensor._storage = new, None
-    if tensor._requires_grad:
-        own(tensor)
-    pending.append(weakref.ref(tensor))
+    thread.pending.append(weakref.ref(tensor))
+
+
+def move(tensor: Any, n: Node, requires_grad: bool) -> None:
+    """The Tensor stands for another value from now on."""
+    with lock:
+        tensor.node, tensor._storage, tensor._requires_grad, tensor._note = n, None, requires_grad, None
+    if not n.shape and n.op is not Op.INPUT:
+        hold_scalar(tensor)
 
 
 def _first_version(old: Node) -> Any:
@@ -125,11 +144,11 @@ def described(tensor: Any) -> str:
 
 def take_pending() -> list[Any]:
     """The Tensors with a pending value, each once, in the order of their last assign; the list is emptied."""
-    alive = {id(t): t for ref in reversed(pending) if (t := ref()) is not None}
-    pending.clear()
+    alive = {id(t): t for ref in reversed(thread.pending) if (t := ref()) is not None}
+    thread.pending.clear()
     return [t for t in reversed(alive.values()) if t.node.op is Op.INPUT and t.node.arg.definition is not None]
 
 
 def wait_again(tensors: list[Any]) -> None:
     """Puts Tensors that still have a pending value back."""
-    pending.extend(weakref.ref(t) for t in tensors if t.node.op is Op.INPUT and t.node.arg.definition is not None)
+    thread.pending.extend(weakref.ref(t) for t in tensors if t.node.op is Op.INPUT and t.node.arg.definition is not None)

@@ -208,9 +208,7 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
         t.assign(wrap(n))
         return
     value = wrap(n, requires_grad or t._requires_grad)
-    t.node, t._storage, t._requires_grad, t._note = value.node, None, value._requires_grad, None
-    if not value.shape and value.node.op is not Op.INPUT:
-        state.hold_scalar(t)
+    state.move(t, value.node, value._requires_grad)
 
 
 class Tensor(Tracked):
@@ -241,7 +239,7 @@ class Tensor(Tracked):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What pickle keeps: the value, and of a leaf that it requires a gradient."""
-        array = realize.value(self).peek_raw().copy()
+        array = realize.read(self, lambda stored: stored.peek_raw().copy())
         return _unpickled, (type(self), array, self.dtype, self._requires_grad and self.is_leaf, self.name)
 
     def assign(self, value: Any) -> Self:

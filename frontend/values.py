@@ -14,7 +14,7 @@ from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node, Shape
 from ..ir.index import row_major_strides
-from . import realize, storage
+from . import realize, state, storage
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -87,9 +87,15 @@ class Value:
         return stored is None or stored.is_contiguous
 
     def _stored(self) -> Storage | None:
-        if self._storage is None:
-            self._storage = storage.lookup(self.node)
-        return self._storage
+        found = self._storage
+        if found is None:
+            n = self.node
+            found = storage.lookup(n)
+            if found is not None:
+                with state.lock:  # another thread may give this Tensor another value at this very moment
+                    if self.node is n:
+                        self._storage = found
+        return found
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """weft.array_api. Raises OptionError (a ValueError) for a version of the standard that it does not contain."""
@@ -140,7 +146,7 @@ class Value:
 
         bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
         """
-        array = realize.value(self).numpy()
+        array = realize.read(self, Storage.numpy)
         return array.copy() if copy else array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -154,11 +160,11 @@ class Value:
         """The only element as a Python number. Raises ShapeError if there are more."""
         if self.size != 1:
             raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
-        return realize.value(self).peek().item()
+        return realize.read(self, lambda stored: stored.peek().item())
 
     def tolist(self) -> Any:
         """The value as nested lists of Python numbers."""
-        return realize.value(self).peek().tolist()
+        return realize.read(self, lambda stored: stored.peek().tolist())
 
     def __bool__(self) -> bool:
         return bool(self.item())
@@ -190,7 +196,8 @@ class Value:
         stored = self._stored()
         if stored is None:
             return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
-        values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
+        with realize.lock:
+            values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
         return f"tensor({values}, dtype={self.dtype.name})"
 
     def __str__(self) -> str:

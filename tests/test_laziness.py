@@ -18,7 +18,7 @@ from weft.ir import graph
 def nothing_pending() -> Iterator[None]:
     wf.realize()
     yield
-    state.pending.clear()
+    state.thread.pending.clear()
 
 
 class Counted:
@@ -451,3 +451,12 @@ def test_storages_forget_dead_nodes() -> None:
         (p * 2).realize()
     gc.collect()
     assert all(ref() is not None for ref in storage.cached.values())
+
+
+def test_values_that_decide_shapes_keep_the_version_they_were_read_from() -> None:
+    for read in (lambda x: x[x > 2] * 1, lambda x: wf.bincount(x, minlength=6)):
+        x = (wf.arange(6) + 0).realize()
+        expected, lazy = read(x).tolist(), read(x)
+        x.assign(x + 100)
+        x.realize()
+        assert lazy.tolist() == expected

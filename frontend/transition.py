@@ -1,0 +1,145 @@
+"""A Tensor's way from its graph to memory, and back where a run fails. In: Tensors, their Nodes. Out: the Tensors, changed.
+
+A Tensor lets go of its graph before a run. Another thread may read it meanwhile, build on it, or give it another value: what
+it stands for in between gets the memory too, and a Tensor that has moved on is left alone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir import graph
+from ..ir.graph import Node, Op, Site, toposort
+from . import state, storage
+from .history import reached, stale_owner
+from .storage import Storage
+
+Tensor = Any  # frontend.tensor.Tensor
+
+
+@dataclass
+class Released:
+    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history; `old` finds the Node
+    again if somebody else holds it, None for a Tensor that was a Leaf before."""
+
+    leaf: Node | None
+    old: weakref.ref[Node] | None
+
+    def is_held_by(self, t: Tensor) -> bool:
+        """Has no other thread given the Tensor another value since."""
+        n = self.leaf if self.leaf is not None or self.old is None else self.old()
+        return t.node is n
+
+
+def release(t: Tensor, n: Node) -> Released:
+    """Lets go of a Tensor's graph, of which n was the last Node."""
+    if n.op is Op.INPUT:
+        n.arg.definition = None
+        return Released(n, None)
+    if not n.shape:
+        state.release_scalar(t, n)
+    if _keeps_history(t):
+        return Released(None, weakref.ref(n))
+    leaf = graph.leaf(storage.Leaf(None), n.dtype, n.shape)
+    with state.lock:
+        if t.node is n:
+            t.node = leaf
+    return Released(leaf, weakref.ref(n))
+
+
+def _keeps_history(t: Tensor) -> bool:
+    return t._requires_grad and t._note is None
+
+
+def commit(t: Tensor, released: Released, stored: Storage) -> None:
+    """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it becomes a plain value."""
+    if released.leaf is not None:
+        arg: storage.Leaf = released.leaf.arg
+        arg.storage, arg.previous, arg.is_initial = stored, None, False
+    n = None if released.old is None else released.old()
+    with state.lock:
+        if not released.is_held_by(t):
+            return
+        t._storage = stored
+        if n is None:
+            return
+        t.node = n
+    storage.remember(n, stored)
+    if _keeps_history(t):
+        _watch_history(t)
+
+
+def keep(t: Tensor, n: Node, stored: Storage) -> None:
+    """The Tensor, whose Node is n, is a view of other memory."""
+    stored.mark_shared()
+    state.release_scalar(t, n)
+    if n.op is Op.INPUT:
+        n.arg.storage, n.arg.definition, n.arg.previous = stored, None, None
+    else:
+        storage.remember(n, stored)
+    with state.lock:
+        if t.node is n:
+            t._storage = stored
+
+
+def _watch_history(t: Tensor) -> None:
+    """History that leads to replaced parameters is dropped, now or when they are replaced."""
+    leaves = reached(t.node)[0]
+    for leaf in leaves:
+        owner = stale_owner(leaf)
+        if owner is not None:
+            state.cut_history(t, f"{state.described(owner)} was replaced by an update")
+            return
+    for leaf in leaves:
+        leaf.arg.dependents.append(weakref.ref(t))
+
+
+# ---------------------------------------------------------------- when a run fails
+
+
+Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
+
+
+def restore(
+    tensors: list[Tensor], releases: list[Released], inputs: list[Storage], slots: list[Any], structure: Any, lines: Lines
+) -> None:
+    """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
+    nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
+    outputs, leaves = structure.graph()
+    known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
+    for n in toposort(outputs):
+        if n not in known:
+            with graph.provenance(lines.get(n.site, n.site)):
+                known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
+    for t, released, root in zip(tensors, releases, outputs, strict=True):
+        with state.lock:
+            _take_back(t, released, known[root])
+
+
+def _take_back(t: Tensor, released: Released, root: Node) -> None:
+    is_held = released.is_held_by(t)
+    if released.old is not None:
+        n = released.old() or root
+        if released.leaf is not None:
+            released.leaf.arg.definition = n  # for what another thread has built on it
+        if is_held:
+            t.node = n
+            if not n.shape:
+                state.hold_scalar(t)
+        return
+    assert released.leaf is not None
+    arg: storage.Leaf = released.leaf.arg
+    if arg.previous is None or not is_held:
+        arg.definition = root
+        state.wait_again([t])
+    else:
+        _revert(t, *arg.previous)
+
+
+def _revert(t: Tensor, version: weakref.ref[Node], stored: Storage) -> None:
+    t.node = version() or storage.leaf(stored)
+    t._storage = stored
+    if t._requires_grad:
+        state.own(t)
