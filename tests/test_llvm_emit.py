@@ -83,6 +83,15 @@ def test_chunks_of_a_length_known_only_when_called(target, n):
     check_kernel(loops, [data, np.zeros_like(data)], [data, -data], target, params=(-(-n // 128), n))
 
 
+@pytest.mark.parametrize("n", [3, 5, 9, 17, 33, 65])
+@pytest.mark.parametrize("narrow", [dt.int8, dt.int16], ids=lambda d: d.name)
+def test_a_last_single_element_leaves_its_neighbour_alone(target, narrow, n):
+    x, y, i = argument("x", dt.int32), argument("y", narrow), Var("i", n)
+    loops = kernel([x, y], lanes(i, Store(y, var(i), op(Op.CAST, load(x, i), arg=narrow))))
+    data, old = integers(n, low=0, high=100, dtype=np.int32), np.full(n + 4, 7, narrow.numpy)
+    check_kernel(loops, [data, old], [data, np.append(data, [7] * 4).astype(narrow.numpy)], target)
+
+
 def test_masked_loads_give_zero_and_masked_stores_keep(target):
     x, y, i = argument("x"), argument("y"), Var("i", 45)
     inside, written = Range(var(i) - 3, 0, 40), Range(var(i), 1, 44)
