@@ -15,13 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from fuzz_graphs import EXACT, MOVES, ROUNDS, SUMS, Array, Builder, Choose, arithmetic
+from fuzz_graphs import EXACT, FLOATS, INTS, MOVES, ROUNDS, SUMS, Array, Builder, Choose, arithmetic
 from harness import assert_same_bits, compiled, execute, inputs_of, schedules
-from optable import assert_matches
+from opspec import assert_matches, float_info
 from weft.codegen.target import host
+from weft.ir import dtype as dt
 from weft.ir.grad import vjp
 from weft.ir.graph import LOOP_ONLY, Node, Op, toposort
-from weft.ir.interp import EVALUATORS
+from weft.ir.interp import EVALUATORS, run
 
 SCHEDULES = ("rows", "columns", "flat", "lines", "packed", "dot", "scan", "scatter", "sort", "checks")
 REASONS = (
@@ -96,12 +97,14 @@ def _add_gradients(case: Case, b: Builder) -> None:
 
 def evaluate(outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.Generator | None = None) -> list[Array]:
     """The oracle's values; with noise, every operation that may round differently does so."""
+    if noise is None:
+        return [np.asarray(v) for v in run(outputs, env)]
     values: dict[Node, Array] = {}
     with np.errstate(all="ignore"):
         for n in toposort(outputs):
             sources = [values[s] for s in n.src]
             values[n] = env[n] if n.op is Op.INPUT else np.asarray(EVALUATORS[n.op](n, *sources))
-            if noise is not None and n.dtype.is_float and (n.op in ROUNDS or (n.op is Op.REDUCE and n.arg[0] != "max")):
+            if n.dtype.is_float and (n.op in ROUNDS or (n.op is Op.REDUCE and n.arg[0] != "max")):
                 values[n] = _shaken(n, values[n], sources, noise)
     return [values[n] for n in outputs]
 
@@ -111,9 +114,10 @@ def _shaken(n: Node, value: Array, sources: list[Array], noise: np.random.Genera
     factors = _factors(n, sources[0], value)
     if n.op in SUMS and not factors:
         size = np.abs(EVALUATORS[n.op](n, np.abs(sources[0]), *sources[1:]))
-    eps = float(np.finfo(n.dtype.numpy).eps)
+    eps, _ = float_info(n.dtype.numpy)
     eps *= max(1, factors // 4)  # a product rounds at every factor, and equal factors round alike
-    return np.asarray(value + size * (2 * eps * noise.choice((-1, 1), value.shape)).astype(n.dtype.numpy), dtype=n.dtype.numpy)
+    off = size.astype(np.float64) * (2 * eps * noise.choice((-1, 1), value.shape))
+    return np.asarray(value.astype(np.float64) + off).astype(n.dtype.numpy)
 
 
 def _factors(n: Node, x: Array, value: Array) -> int:
@@ -128,17 +132,18 @@ def tolerances(case: Case, want: list[Array]) -> list[float]:
     out = [0.0] * len(want)
     for seed in range(2):
         for i, (w, other) in enumerate(zip(want, evaluate(case.outputs, case.env, np.random.default_rng(seed)), strict=True)):
-            if w.dtype.kind != "f":
+            if not case.outputs[i].dtype.is_float:
                 if not case.exact[i] and not np.array_equal(w, other):
                     raise Unsuitable
                 continue
-            if not np.isfinite(w).all() or np.abs(w).max(initial=0) > 1e6:
+            eps, _ = float_info(w.dtype)
+            scale = float(np.abs(w.astype(np.float64)).max(initial=0))
+            if not scale <= 1e6:
                 raise Unsuitable
-            scale = float(np.abs(w).max(initial=0))
             off = float(np.abs(other.astype(np.float64) - w.astype(np.float64)).max(initial=0))
-            if off > 1e-3 * max(scale, 1e-3):
+            if not off <= max(1e-3, 4 * eps) * max(scale, 1e-3):
                 raise Unsuitable
-            out[i] = max(out[i], 24 * off + 8 * float(np.finfo(w.dtype).eps) * scale)
+            out[i] = max(out[i], 24 * off + 8 * eps * scale)
     return out
 
 
@@ -154,6 +159,7 @@ class Hits:
         self.counts.update(f"reason {b.reason.rule}" for b in program.fused.boundaries)
         self.counts["graphs"] += 1
         self.counts[f"target {case.target}"] += 1
+        self.counts.update({f"dtype {n.dtype.name}" for n in toposort(program.graph)})
         self.counts["donations wished"] += len(case.donations)
         self.counts["donations done"] += len(program.donations)
 
@@ -163,6 +169,7 @@ class Hits:
     def missing(self) -> list[str]:
         """Everything that should be reached and was not."""
         wanted = [f"op {op.value}" for op in set(Op) - LOOP_ONLY]
+        wanted += [f"dtype {d.name}" for d in (*FLOATS, *INTS, dt.bool_)]
         wanted += [f"schedule {s}" for s in SCHEDULES] + [f"reason {r}" for r in REASONS]
         return sorted({w for w in wanted if not self.counts[w]})
 
@@ -175,7 +182,7 @@ def compare_case(case: Case, hits: Hits, exact: bool = False, **opts: Any) -> No
     hits.count(case, program)
     got = execute(program, case.outputs, case.env)
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
-        if case.exact[i] or b.dtype.kind != "f":
+        if case.exact[i] or not case.outputs[i].dtype.is_float:
             assert_matches(a, np.asarray(b))
         else:
             error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0)

@@ -10,6 +10,7 @@ from typing import Any
 import graphs as g
 import numpy as np
 from harness import leaf
+from optable import HALVES
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.graph import SCANS, TRANSCENDENTAL, Node, Op, node
@@ -21,6 +22,7 @@ ROUNDS = TRANSCENDENTAL | {*SCANS, Op.SCATTER}  # results may differ in the last
 BOUNDED_SLOPE = (Op.TANH, Op.ERF, Op.ATAN, Op.ASINH)
 SUMS = frozenset({Op.REDUCE, Op.SCATTER, *SCANS})
 INTS = (dt.int64, dt.int32, dt.uint8)
+FLOATS = (dt.float32, dt.float32, dt.float32, dt.float64, *HALVES)
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 70)
 SPECIALS = (np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -1e-40, 3e38)
 MOST, MOST_DRAWN = 20_000, 6_000  # elements of a value, of one whose shape is drawn
@@ -66,7 +68,8 @@ class Builder:
         if dtype.is_float:
             array = np.asarray(self.rng.standard_normal(shape)).astype(dtype.numpy)
             if self.specials and array.size and self.choose(3) == 0:
-                array.reshape(-1)[self.rng.integers(0, array.size, 2)] = self.rng.choice(SPECIALS, 2).astype(dtype.numpy)
+                with np.errstate(over="ignore"):
+                    array.reshape(-1)[self.rng.integers(0, array.size, 2)] = self.rng.choice(SPECIALS, 2).astype(dtype.numpy)
         else:
             low = 0 if dtype in (dt.uint8, dt.bool_) else low
             array = np.asarray(self.rng.integers(low, 2 if dtype is dt.bool_ else high, shape)).astype(dtype.numpy)
@@ -106,9 +109,9 @@ class Builder:
         return self.one_of(recent) if recent else otherwise()
 
     def float(self, least_axes: int = 0) -> Built:
-        dtype = dt.float64 if self.choose(6) == 0 else dt.float32
         return self.pick(
-            lambda v: v.node.dtype.is_float and v.node.ndim >= least_axes, lambda: self.leaf(self._deep(least_axes), dtype)
+            lambda v: v.node.dtype.is_float and v.node.ndim >= least_axes,
+            lambda: self.leaf(self._deep(least_axes), self.one_of(FLOATS)),
         )
 
     def _deep(self, least_axes: int) -> tuple[int, ...]:
@@ -197,7 +200,8 @@ def maximum(b: Builder) -> Built:
 def compare(b: Builder) -> Built | None:
     x = b.float()
     y = b.partner(x)
-    if not (x.exact and y.exact) and np.abs(x.array.astype(np.float64) - y.array).min(initial=1.0) < 1e-3:
+    gap = 0.1 if x.node.dtype.is_half else 1e-3
+    if not (x.exact and y.exact) and np.abs(x.array.astype(np.float64) - y.array.astype(np.float64)).min(initial=1.0) < gap:
         return None
     return b.apply(b.one_of((Op.LT, Op.EQ)), x, y)
 
@@ -245,9 +249,9 @@ def stepwise(b: Builder) -> Built | None:
 def convert(b: Builder) -> Built | None:
     x = b.any()
     if x.node.dtype.is_float and x.exact and b.choose(3) == 0:
-        to = b.one_of((dt.int32, dt.int64)) if x.node.dtype is dt.float64 else dt.int32
+        to = b.one_of({2: (dt.int16, dt.int32), 4: (dt.int32,), 8: (dt.int32, dt.int64)}[x.node.dtype.itemsize])
         return b.apply(Op.BITCAST if to.itemsize == x.node.dtype.itemsize and b.choose(2) else Op.CAST, x, arg=to)
-    to = b.one_of((dt.float32, dt.float64) if x.node.dtype.is_float else (dt.float32, dt.float64, dt.int64, dt.int32, dt.uint8))
+    to = b.one_of(FLOATS if x.node.dtype.is_float else (*FLOATS, *INTS))
     return b.apply(Op.CAST, x, arg=to) if to is not x.node.dtype else None
 
 
