@@ -37,6 +37,8 @@ def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
     """
     if isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype and a.shape == b.shape:
         return [a, b]
+    if isinstance(a, Node) and a.dtype.is_float and type(b) is float:
+        return [a, full_like(a, b)]
     if not isinstance(a, Node) or not isinstance(b, Node):
         a, b = _of_number(name, a, b)
     elif {a.dtype.kind, b.dtype.kind} != {"i", "u"} or dt.uint64 not in (a.dtype, b.dtype):

@@ -5,13 +5,15 @@ Integers never trap: x // 0 and x % 0 are 0, the least integer // -1 wraps.
 
 from __future__ import annotations
 
-from ..ir import dtype as dt
+from math import inf
+
 from ..ir.graph import Node, Op, node
-from .arithmetic import add, div, integers_for_bool, mul, neg, sub
+from .arithmetic import add, div, integers_for_bool, neg, sub
 from .bits import signbit
-from .broadcast import Operand, pair, to_dtype
-from .comparison import eq, isinf, isnan, logical_and, logical_or, lt, ne, where
+from .broadcast import Operand, pair
+from .comparison import eq, logical_and, lt, ne, where
 from .half import in_float32
+from .rounding import floor
 
 
 def mod(a: Operand, b: Operand) -> Node:
@@ -37,18 +39,21 @@ def _magnitude(x: Node) -> Node:
 
 @in_float32
 def floordiv(a: Operand, b: Operand) -> Node:
-    """a // b, rounded down; x // 0 is 0 for integers. Of infinities floor(a / b), as the Array API standard has it."""
+    """The greatest whole number not above a / b; x // 0 is 0 for integers.
+
+    Exact below 2**digits of the dtype, within 1 ULP above. Of infinities floor(a / b), as the Array API standard prefers.
+    """
     x, y = integers_for_bool(*pair("floor_divide", a, b))
     if not x.dtype.is_float:
         return node(Op.IDIV, (x, y))
-    if x.dtype.is_half:  # the steps would round in between
-        return to_dtype(floordiv(to_dtype(x, dt.float32), to_dtype(y, dt.float32)), x.dtype)
-    # as NumPy: (x - rest) / y is nearly whole, so it is rounded to the nearest; a zero has the sign of x / y
-    direct, rest = div(x, y), fmod(x, y)
-    quotient = div(sub(x, rest), y)
-    differs = logical_and(ne(rest, 0.0), ne(lt(rest, 0.0), lt(y, 0.0)))
-    quotient = where(differs, sub(quotient, 1.0), quotient)
-    down = node(Op.FLOOR, (quotient,))
-    nearest = where(lt(0.5, sub(quotient, down)), add(down, 1.0), down)
-    nearest = where(eq(nearest, 0.0), mul(direct, 0.0), nearest)
-    return where(logical_or(isnan(rest), isinf(y)), node(Op.FLOOR, (direct,)), nearest)
+    is_below = node(Op.XOR, (signbit(x), signbit(y)))
+    a, b = _magnitude(x), _magnitude(y)
+    rest = node(Op.MOD, (a, b))
+    quotient = div(a, b)
+    down = floor(quotient)
+    # a quotient just below a whole number may have been rounded to it: then the rest is nearly b
+    may_be_below = logical_and(eq(quotient, down), lt(quotient, 2.0**x.dtype.digits))
+    was_below = logical_and(may_be_below, lt(sub(b, rest), rest))
+    whole = where(was_below, sub(down, 1.0), down)
+    more = where(logical_and(ne(rest, 0.0), lt(b, inf)), add(whole, 1.0), whole)
+    return where(is_below, neg(more), whole)
