@@ -21,7 +21,7 @@ from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from .evaluate import Evaluator, Place, as_index, counter, load
-from .lower import Chunks, Lowered, Tuning, one_chunk, place_values
+from .lower import Chunks, Lowered, Tuning, place_values
 from .target import Target
 
 RANK_LIMIT = 128  # elements up to which ranks beat counting digits (measured, lines of float32; places fit in any key)
@@ -129,24 +129,20 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Tar
 def _ranks(s: _Sorting, target: Target, tuning: Tuning) -> Lowered:
     """A lane a line: its elements' ranks are counts of the elements before them."""
     work = s.n * (s.n + 8) // 4
-    text = f"ranks over {s.lines} lines of {s.n}"
-    if tuning.tiny:
-        number = Var("line", s.lines)
-        loop = For(number, s.lines, SERIAL, _rank_line(s, var(number) if s.lines > 1 else Index(), SERIAL))
-        return one_chunk(s.kernel, s.buffers, [loop], f"sort: {text}, one lane, one chunk")
     lanes = target.lanes(8)
     chunk = Chunks(s.lines, min(work, 4096 / lanes), tuning.min_chunks, multiple=lanes)
     lane = Var("l", chunk.size)
-    kind = UNROLL if s.n <= UNROLL_LIMIT else SERIAL
     if s.lines > 1:
-        body = _rank_line(s, chunk.first + var(lane), kind)
+        body = _rank_line(s, chunk.first + var(lane))
         phase = chunk.phase([For(lane, chunk.size, LANES, body, base=chunk.first, total=chunk.total)], wrap=False)
     else:
-        phase = chunk.phase(_rank_line(s, Index(), kind))
-    return s.finish([phase], chunk, [], [s.lines * work], f"{text}, a lane a line, {chunk.describe()}")
+        phase = chunk.phase(_rank_line(s, Index()))
+    text = f"ranks over {s.lines} lines of {s.n}, a lane a line, {chunk.describe()}"
+    return s.finish([phase], chunk, [], [s.lines * work], text)
 
 
-def _rank_line(s: _Sorting, line: Index, kind: str) -> list[Stmt]:
+def _rank_line(s: _Sorting, line: Index) -> list[Stmt]:
+    kind = UNROLL if s.n <= UNROLL_LIMIT else SERIAL
     i, j = Var("i", s.n), Var("j", s.n)
     first = s.key(line, var(i))
     keys, ranks = Buf("keys", first.dtype, s.n, REG), Buf("ranks", first.dtype, s.n, REG)
