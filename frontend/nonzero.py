@@ -7,7 +7,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, addressable, cast, node, reshape
 from . import realize, reductions, storage
-from .arguments import Axes, as_int
+from .arguments import Axes, as_int, normalise_axes
 from .broadcast import Operand, as_dtype, to_dtype
 from .elementwise import floordiv, invert, mod, reversed_order
 from .movement import part, stack
@@ -80,7 +80,8 @@ def argwhere(x: Node) -> Node:
 
 def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
     """How many elements are not 0 (NaN is not), int64; lazy."""
-    return reductions.sum(to_dtype(x, dt.bool_), axis, keepdims, dtype=as_dtype(int))
+    axes = normalise_axes("count_nonzero", axis, x.ndim)
+    return reductions.sum(to_dtype(x, dt.bool_), axes, keepdims, dtype=as_dtype(int))
 
 
 def bincount(x: Node, weights: Operand | None = None, minlength: int = 0) -> Node:
