@@ -25,14 +25,15 @@ import weft as wf
 
 FLOATS, INTS = ("float32", "float64"), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SHAPES = ((), (1,), (3,), (10,), (2, 5), (5, 2), (1, 7), (2, 2, 2), (3, 1, 3))
-FLOAT_MAPS = ("exp expm1 log log1p sqrt sin cos tan asin atan sinh cosh tanh asinh sigmoid erf floor ceil round abs neg square "
-              "reciprocal sign relu isnan isfinite").split()  # fmt: skip
-ANY_MAPS = "abs neg square sign positive".split()
+_FLOAT_MAPS = "exp expm1 log log1p sqrt sin cos tan asin atan sinh cosh tanh asinh sigmoid erf floor ceil round abs neg square"
+_BINARY = "add subtract multiply maximum minimum less equal not_equal greater_equal"
+FLOAT_MAPS = [*_FLOAT_MAPS.split(), "reciprocal", "sign", "relu", "isnan", "isfinite"]
+ANY_MAPS = ["abs", "neg", "square", "sign", "positive"]
 INT_MAPS = [*ANY_MAPS, "bitwise_invert"]
-BINARY = "add subtract multiply maximum minimum less equal not_equal greater_equal".split()
+BINARY = _BINARY.split()
 FLOAT_BINARY = [*BINARY, "divide", "pow", "atan2", "hypot", "remainder", "floor_divide"]
 INT_BINARY = [*BINARY, "bitwise_and", "bitwise_or", "bitwise_xor", "floor_divide", "remainder"]
-REDUCTIONS = "sum max min prod any all argmax".split()
+REDUCTIONS = ["sum", "max", "min", "prod", "any", "all", "argmax"]
 
 
 def known(names: list[str]) -> list[str]:
