@@ -19,7 +19,7 @@ from weft.ir.interp import EVALUATORS
 Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1
 ROUNDS = TRANSCENDENTAL | {*SCANS, Op.SCATTER}  # results may differ in the last places
-BOUNDED_SLOPE = (Op.TANH, Op.ERF, Op.ATAN, Op.ASINH)
+FUNCTIONS = sorted(TRANSCENDENTAL, key=lambda op: op.value)
 SUMS = frozenset({Op.REDUCE, Op.SCATTER, *SCANS})
 INTS = (dt.int64, dt.int32, dt.uint8)
 FLOATS = (dt.float32, dt.float32, dt.float32, dt.float64, *HALVES)
@@ -214,29 +214,28 @@ def choice(b: Builder) -> Built:
 
 
 def transcendental(b: Builder) -> Built:
+    """Each op as often as any other, on operands where it is smooth."""
     x = b.float()
-    match b.choose(11):
-        case 0:
-            half = b.apply(Op.MUL, x, b.constant(0.5, x))
-            return b.apply(Op.EXP, half, arg=b.one_of((None, 2)))
-        case 1:
-            return b.apply(Op.LOG, b.positive(x), arg=b.one_of((None, 2, 10)))
-        case 2:
-            return b.apply(Op.SIN, x, arg=b.choose(4))
-        case 3 | 4:
-            return b.apply(b.one_of(BOUNDED_SLOPE), x)
-        case 5:
-            return b.apply(b.one_of((Op.EXPM1, Op.SINH, Op.COSH)), b.apply(Op.MUL, x, b.constant(0.5, x)))
-        case 6:
-            return b.apply(Op.LOG1P, b.positive(x))
-        case 7:
-            inside = b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x))
-            return b.apply(b.one_of((Op.ASIN, Op.ACOS, Op.ATANH, Op.TAN)), inside)
-        case 8:
-            return b.apply(Op.ACOSH, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
-        case 9:
-            return b.apply(b.one_of((Op.ATAN2, Op.HYPOT)), x, b.positive(b.partner(x)))
-    return b.apply(Op.POW, b.positive(x), b.constant(b.one_of((2, 0.5, -1.5)), x))
+    match op := b.one_of(FUNCTIONS):
+        case Op.EXP:
+            return b.apply(op, b.apply(Op.MUL, x, b.constant(0.5, x)), arg=b.one_of((None, 2)))
+        case Op.LOG:
+            return b.apply(op, b.positive(x), arg=b.one_of((None, 2, 10)))
+        case Op.SIN:
+            return b.apply(op, x, arg=b.choose(4))
+        case Op.EXPM1 | Op.SINH | Op.COSH:
+            return b.apply(op, b.apply(Op.MUL, x, b.constant(0.5, x)))
+        case Op.LOG1P:
+            return b.apply(op, b.positive(x))
+        case Op.ASIN | Op.ACOS | Op.ATANH | Op.TAN:
+            return b.apply(op, b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x)))
+        case Op.ACOSH:
+            return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
+        case Op.ATAN2 | Op.HYPOT:
+            return b.apply(op, x, b.positive(b.partner(x)))
+        case Op.POW:
+            return b.apply(op, b.positive(x), b.constant(b.one_of((2, 0.5, -1.5)), x))
+    return b.apply(op, x)
 
 
 def stepwise(b: Builder) -> Built | None:
