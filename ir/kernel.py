@@ -133,13 +133,19 @@ def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]
     return n, index, mask
 
 
+def is_widening(n: Node) -> bool:
+    """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
+    return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half
+
+
 def reads_of(n: Node, index: list[Index]) -> list[Read]:
     """The reads that evaluating n[index] needs: one, or several through a gather."""
     n, index, ranges = resolve(n, index)
     out: list[Read] = []
-    while n.op is Op.GATHER:
-        index, more = _through_gather(n, index)
-        out += more
+    while n.op is Op.GATHER or is_widening(n):
+        if n.op is Op.GATHER:
+            index, more = _through_gather(n, index)
+            out += more
         n, index, inner = resolve(n.src[0], index)
         ranges += inner
     if n.op not in (Op.CONST, Op.IOTA):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .graph import ELEMENTWISE, HINTS, LEAVES, SCANS, VIEWS, Node, Op, toposort
 from .index import Div, Index, Mod, Var, row_major
-from .kernel import Unit, at_sub_axes, cost
+from .kernel import Unit, at_sub_axes, cost, is_widening
 
 INLINE_COST = 16  # a value made of constants and counters is recomputed where it is used, up to this many operations
 MAX_SPLITS = 6  # sub-axes of one axis
@@ -32,7 +32,8 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
     units: list[Unit] = []
     for n in order:
         is_value = n.op in ELEMENTWISE or n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER, Op.ARGSORT)
-        if n.size and ((is_value and (n not in inline or n in stored)) or n in copies):
+        elsewhere = n in inline or is_widening(n)  # evaluated where it is used
+        if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
     found = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)
     _refine(found)
