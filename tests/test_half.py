@@ -140,6 +140,12 @@ def test_moving_values_keeps_their_bits(half: DType) -> None:
     assert_same_bits(got, [np.ascontiguousarray(w) for w in want])
 
 
+def test_the_oracle_rounds_float32_to_bfloat16_as_ml_dtypes() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    x = near_halfway(dt.bfloat16, np.float32)
+    assert_matches(bfloat16.rounded(x), x.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
 # ---------------------------------------------------------------- what is computed in float32
 
 
