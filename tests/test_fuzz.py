@@ -62,5 +62,5 @@ def test_no_kernel_touches_foreign_memory() -> None:
 
 @pytest.mark.slow
 def test_many_graphs_agree_and_reach_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(400, first=10_000) == 0
+    assert main(500, first=10_000) == 0
     assert "not reached: nothing" in capsys.readouterr().out
