@@ -13,7 +13,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def documented(function: F) -> F:
     """Takes over the docstring of the function of the same name in frontend/ops."""
-    function.__doc__ = getattr(ops, function.__name__, function).__doc__
+    function.__doc__ = getattr(ops, function.__name__).__doc__
     return function
 
 
@@ -25,17 +25,19 @@ def named(function: F, name: str) -> F:
 
 def unary(name: str) -> Callable[[Any], Tensor]:
     """The elementwise function of one array."""
+    implementation = getattr(ops, name)
 
     def function(x: Any, /) -> Tensor:
-        return getattr(ops, name)(x)  # type: ignore[no-any-return]
+        return implementation(x)  # type: ignore[no-any-return]
 
     return named(function, name)
 
 
 def binary(name: str) -> Callable[[Any, Any], Tensor]:
     """The elementwise function of two arrays, of which one may be a Python number."""
+    implementation = getattr(ops, name)
 
     def function(x1: Any, x2: Any, /) -> Tensor:
-        return getattr(ops, name)(x1, x2)  # type: ignore[no-any-return]
+        return implementation(x1, x2)  # type: ignore[no-any-return]
 
     return named(function, name)
