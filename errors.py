@@ -13,6 +13,10 @@ class ShapeError(WeftError, ValueError):
     """Shapes, axes or sizes that do not fit together."""
 
 
+class ArgumentError(WeftError, ValueError):
+    """An argument whose value is not allowed, where none of the other errors says it better."""
+
+
 class DTypeError(WeftError, TypeError):
     """An element type that the operation does not take."""
 

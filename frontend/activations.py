@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
+from .. import errors
 from ..ir.graph import Node, Op, node
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
 from .half import in_float32
@@ -56,7 +57,7 @@ def gelu(x: Node, approximate: str = "none") -> Node:
     if approximate == "none":
         return mul(mul(x, 0.5), add(1.0, erf(mul(x, sqrt(0.5)))))
     if approximate != "tanh":
-        raise ValueError(f'gelu: approximate is "none" or "tanh", not {approximate!r}')
+        raise errors.ArgumentError(f'gelu: approximate is "none" or "tanh", not {approximate!r}')
     inner = mul(add(x, mul(mul(mul(x, x), x), 0.044715)), sqrt(2.0 / pi))
     return mul(mul(x, 0.5), add(1.0, tanh(inner)))
 

@@ -105,13 +105,16 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
     Raises DTypeError for other element types, ShapeError for strides that are negative or not whole elements.
     """
+    if not isinstance(array, np.ndarray):
+        raise errors.DTypeError(f"from_numpy: expected a NumPy array, got {type(array).__name__}; wf.tensor copies")
     dtype = dt.from_numpy(array.dtype)
-    if dtype is None or not array.dtype.isnative:
+    if dtype is None:
         raise errors.DTypeError(f"from_numpy: there is no dtype for elements of type {array.dtype}")
+    if not array.dtype.isnative:
+        raise errors.DTypeError(f"from_numpy: elements of type {array.dtype} have a foreign byte order; wf.tensor converts them")
     if any(s < 0 or s % array.itemsize for s in array.strides) or not array.flags.aligned:
         raise errors.ShapeError(f"from_numpy: strides {array.strides} cannot be aliased; wf.tensor copies")
-    t = wrap(storage.leaf(storage.from_array(array, dtype, copy=False)))
-    return t
+    return wrap(storage.leaf(storage.from_array(array, dtype, copy=False)))
 
 
 # ---------------------------------------------------------------- constants

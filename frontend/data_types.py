@@ -89,7 +89,7 @@ def iinfo(type: Any, /) -> IntegerLimits:
 def isdtype(dtype: Any, kind: Any) -> bool:
     """Is the dtype of a kind: a dtype, one of the names in KINDS, or a tuple of such (then: of any of them).
 
-    Raises OptionError (a ValueError) for another name, DTypeError for anything else.
+    Raises ArgumentError (a ValueError) for another name, DTypeError for anything else.
     """
     if not isinstance(dtype, DType):
         raise errors.DTypeError(f"isdtype: expected a dtype, got {dtype!r}")
@@ -100,7 +100,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if not isinstance(kind, str):
         raise errors.DTypeError(f"isdtype: a kind is a dtype, a name or a tuple of them, not {kind!r}")
     if kind not in KINDS:
-        raise errors.OptionError(f"isdtype: there is no kind {kind!r}; there are {', '.join(KINDS)}")
+        raise errors.ArgumentError(f"isdtype: there is no kind {kind!r}; there are {', '.join(KINDS)}")
     return dtype.kind in KINDS[kind]
 
 

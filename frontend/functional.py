@@ -112,7 +112,7 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     def function(*args: Any, **kwargs: Any) -> Any:
         wrong = [i for i in places if not -len(args) <= i < len(args)]
         if wrong:
-            raise errors.OptionError(f"value_and_grad: argnums names argument {wrong[0]} of {len(args)}")
+            raise errors.ArgumentError(f"value_and_grad: argnums names argument {wrong[0]} of {len(args)}")
         chosen = [i % len(args) for i in places]
         given = [a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args]
         traced = _Traced("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)

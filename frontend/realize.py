@@ -81,8 +81,12 @@ def _flat(tensors: Sequence[Any]) -> list[Tensor]:
         t = stack.pop()
         if isinstance(t, (list, tuple)):
             stack.extend(reversed(t))
-        elif t is not None:
+        elif isinstance(t, dict):
+            stack.extend(reversed(t.values()))
+        elif hasattr(t, "_stored"):
             out[id(t)] = t
+        elif t is not None:
+            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {t!r}")
     return list(out.values())
 
 
@@ -257,7 +261,10 @@ def _show(structure: Structure) -> None:
 
     compiled = compile.build(*structure.unfolded())
     if o.dump:
-        report.write(compiled, o.dump / f"program{statistics['built']}")
+        try:
+            report.write(compiled, o.dump / f"program{statistics['built']}")
+        except OSError as error:
+            raise errors.OptionError(f"WEFT_DUMP={str(o.dump)!r}: cannot write there: {error}") from None
     if o.debug:
         print(report.report(compiled), file=sys.stderr)
 

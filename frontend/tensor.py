@@ -3,6 +3,7 @@ until a value is asked for (numpy, item, tolist, bool, int, float, print, realiz
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Self
@@ -310,6 +311,10 @@ class Tensor(Tracked):
 
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
+
+    def __contains__(self, value: Any) -> builtins.bool:
+        found = self == value
+        return bool(found.any()) if isinstance(found, Tensor) else False
 
     def __getitem__(self, key: Any, /) -> Tensor:
         """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""

@@ -5,6 +5,7 @@ Values and special cases are those of the Array API standard; the ops' derivativ
 
 from __future__ import annotations
 
+from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
@@ -68,7 +69,7 @@ def logaddexp(a: Operand, b: Operand) -> Node:
 def power(a: Operand, b: Operand) -> Node:
     """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is exp2; integers wrap.
 
-    Raises ValueError for an integer to a negative Python integer; a negative element of an integer exponent gives 0.
+    Raises ArgumentError for an integer to a negative Python integer; a negative element of an integer exponent gives 0.
     """
     dtype = common_dtype("power", (a, b))
     if isinstance(a, Node) and not isinstance(b, Node) and (dtype.is_float or isinstance(b, int)):
@@ -88,7 +89,7 @@ def _scalar_power(x: Node, exponent: Scalar) -> Node:
         return in_float32(_product_power)(x, int(exponent))
     if not x.dtype.is_float:
         if exponent < 0:
-            raise ValueError(f"power: integers to the negative power {exponent} are not integers; convert to float first")
+            raise errors.ArgumentError(f"power: integers to the power {exponent} are not integers; convert to float first")
         return _product_power(x, int(exponent))
     if exponent == -1:
         return div(1.0, x)

@@ -98,11 +98,11 @@ class Value:
         return found
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
-        """weft.array_api. Raises OptionError (a ValueError) for a version of the standard that it does not contain."""
+        """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it does not contain."""
         from .. import array_api
 
         if api_version not in (None, *API_VERSIONS):
-            raise errors.OptionError(f"__array_namespace__: api_version {api_version!r} is none of {', '.join(API_VERSIONS)}")
+            raise errors.ArgumentError(f"__array_namespace__: api_version {api_version!r} is none of {', '.join(API_VERSIONS)}")
         return array_api
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
@@ -178,7 +178,7 @@ class Value:
     def __int__(self) -> int:
         value = self.item()
         if isinstance(value, float) and not isfinite(value):
-            kind = errors.OverflowError if isinf(value) else errors.OptionError
+            kind = errors.OverflowError if isinf(value) else errors.ArgumentError
             raise kind(f"int: {value} is not a whole number")
         return int(value)
 
@@ -198,7 +198,8 @@ class Value:
             return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
         with realize.lock:
             values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
-        return f"tensor({values}, dtype={self.dtype.name})"
+        shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
+        return f"tensor({values}{shape}, dtype={self.dtype.name})"
 
     def __str__(self) -> str:
         return repr(self.realize())

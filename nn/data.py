@@ -172,7 +172,7 @@ def _bilinear(old: int, new: int) -> Array:
 def batches(data: Images, size: int, seed: int | None = None, drop_last: bool = False) -> Iterator[tuple[Array, Array]]:
     """(images, labels) of `size` rows each, the last one shorter or dropped; shuffled if there is a seed."""
     if size < 1:
-        raise ValueError(f"batches: size must be at least 1, not {size}")
+        raise errors.ArgumentError(f"batches: size must be at least 1, not {size}")
     order = np.arange(len(data)) if seed is None else np.random.default_rng(seed).permutation(len(data))
     end = len(data) - len(data) % size if drop_last else len(data)
     for start in range(0, end, size):

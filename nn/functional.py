@@ -51,7 +51,7 @@ def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
 def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training."""
     if not 0.0 <= p <= 1.0:
-        raise ValueError(f"dropout: p must be in [0, 1], not {p}")
+        raise errors.ArgumentError(f"dropout: p must be in [0, 1], not {p}")
     if not training or p == 0.0:
         return x
     if p == 1.0:
@@ -234,11 +234,11 @@ def _conv_padding(
         return [(0, 0)] * len(kernel)
     if padding == "same":
         if any(s != 1 for s in strides):
-            raise ValueError(f'{name}: padding="same" needs stride 1, not {strides}')
+            raise errors.ArgumentError(f'{name}: padding="same" needs stride 1, not {strides}')
         totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
         return [(t // 2, t - t // 2) for t in totals]
     if isinstance(padding, str):
-        raise ValueError(f'{name}: padding is a number, a tuple, "valid" or "same", not {padding!r}')
+        raise errors.ArgumentError(f'{name}: padding is a number, a tuple, "valid" or "same", not {padding!r}')
     return [(p, p) for p in repeated(padding, len(kernel))]
 
 
@@ -251,7 +251,7 @@ def _windows(name: str, x: Tensor, kernel: Sequence[int], strides: Sequence[int]
     for i, (k, s, d) in enumerate(zip(kernel, strides, dilations, strict=True)):
         axis = 2 + 2 * i
         if min(k, s, d) < 1:
-            raise ValueError(f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}")
+            raise errors.ArgumentError(f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}")
         reach = (k - 1) * d + 1
         if reach > x.shape[axis]:
             raise errors.ShapeError(f"{name}: a window of {reach} does not fit the padded extent {x.shape[axis]} of axis {2 + i}")
@@ -266,7 +266,7 @@ def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, paddi
     sizes, pads = repeated(kernel, spatial), repeated(padding, spatial)
     strides = sizes if stride is None else repeated(stride, spatial)
     if any(2 * p > k for p, k in zip(pads, sizes, strict=True)):
-        raise ValueError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
+        raise errors.ArgumentError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
     x = _pad_spatial(x, [(p, p) for p in pads], fill)
     return _windows(name, x, sizes, strides, repeated(dilation, spatial))
 
@@ -373,7 +373,7 @@ def _reduced(name: str, x: Tensor, reduction: str) -> Tensor:
             return x.sum()
         case "none":
             return x
-    raise ValueError(f'{name}: reduction is "mean", "sum" or "none", not {reduction!r}')
+    raise errors.ArgumentError(f'{name}: reduction is "mean", "sum" or "none", not {reduction!r}')
 
 
 def repeated(value: Pair, length: int | None = None) -> tuple[int, ...]:
@@ -382,5 +382,5 @@ def repeated(value: Pair, length: int | None = None) -> tuple[int, ...]:
         return (value,) * (1 if length is None else length)
     out = tuple(value)
     if length is not None and len(out) != length:
-        raise ValueError(f"expected a number or {length} of them, not {out}")
+        raise errors.ArgumentError(f"expected a number or {length} of them, not {out}")
     return out

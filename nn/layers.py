@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import errors
 from ..frontend.tensor import Tensor
 from . import functional as F
 from . import init
@@ -46,7 +47,7 @@ class _Conv(Module):
     ) -> None:
         if groups < 1 or in_channels % groups or out_channels % groups:
             name = type(self).__name__
-            raise ValueError(f"{name}: groups={groups} must divide in_channels={in_channels} and out_channels={out_channels}")
+            raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
         kernel = F.repeated(kernel_size, self.spatial)
         shape = (out_channels, in_channels // groups, *kernel)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
@@ -193,7 +194,7 @@ class Sequential(Module):
     def __init__(self, *layers: Module) -> None:
         for i, layer in enumerate(layers):
             if not isinstance(layer, Module):
-                raise TypeError(f"Sequential: layer {i} must be a Module, not {type(layer).__name__}")
+                raise errors.DTypeError(f"Sequential: layer {i} must be a Module, not {type(layer).__name__}")
             setattr(self, str(i), layer)
 
     def __iter__(self) -> Iterator[Module]:

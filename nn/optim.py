@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .. import errors
 from ..frontend import ops
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
@@ -37,10 +38,10 @@ class Optimizer:
         self.lr = lr
         name = type(self).__name__
         if not self.params:
-            raise ValueError(f"{name}: there are no parameters; an iterator such as model.parameters() can be used only once")
+            raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
         for p in self.params:
             if not isinstance(p, Tensor) or not p.requires_grad:
-                raise ValueError(f"{name}: every parameter must be a Tensor that requires a gradient, got {p!r}")
+                raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {p!r}")
         self.steps = [0] * len(self.params)
         self.state = [{name: _zeros_like(p) for name in self.state_names} for p in self.params]
 
@@ -72,7 +73,7 @@ class SGD(Optimizer):
         self, params: Iterable[Tensor], lr: float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
     ) -> None:
         if nesterov and not momentum:
-            raise ValueError("SGD: nesterov needs a momentum")
+            raise errors.ArgumentError("SGD: nesterov needs a momentum")
         self.state_names = ("momentum",) if momentum else ()
         self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
         super().__init__(params, lr)
@@ -102,7 +103,7 @@ class Adam(Optimizer):
         weight_decay: float = 0.0,
     ) -> None:
         if not all(0.0 <= b < 1.0 for b in betas):
-            raise ValueError(f"Adam: betas must be in [0, 1), not {betas}")
+            raise errors.ArgumentError(f"Adam: betas must be in [0, 1), not {betas}")
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
         super().__init__(params, lr)
 

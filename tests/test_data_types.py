@@ -83,7 +83,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.iinfo(wf.bool_), E.DTypeError, "iinfo: bool is not an integer"),
     (lambda: wf.finfo("float33"), E.DTypeError, "there is no dtype 'float33'"),
     (lambda: wf.isdtype(wf.int8, "integer"), ValueError, "isdtype: there is no kind 'integer'; there are bool, signed integer"),
-    (lambda: wf.isdtype(wf.int8, ("bool", "float")), E.OptionError, "no kind 'float'"),
+    (lambda: wf.isdtype(wf.int8, ("bool", "float")), E.ArgumentError, "no kind 'float'"),
     (lambda: wf.isdtype(wf.int8, 3), E.DTypeError, "a kind is a dtype, a name or a tuple of them, not 3"),
     (lambda: wf.isdtype("int8", "bool"), E.DTypeError, "isdtype: expected a dtype, got 'int8'"),
     (lambda: wf.result_type(), E.DTypeError, "at least one"),  # noqa: PLW0108

@@ -121,7 +121,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.jvp(lambda a: a, (X,), (wf.ones(2),)), E.ShapeError, r"tangent of shape \(2,\) does not fit"),
     (lambda: wf.value_and_grad(lambda a: a)(X), E.GradientError, r"returned shape \(3,\), which is not a single element"),
     (lambda: wf.value_and_grad(lambda a: (a.sum(),))(X), E.GradientError, "not a single element"),
-    (lambda: wf.value_and_grad(lambda a: a, argnums=1)(X), E.OptionError, "argnums names argument 1 of 1"),
+    (lambda: wf.value_and_grad(lambda a: a, argnums=1)(X), E.ArgumentError, "argnums names argument 1 of 1"),
     (lambda: wf.hessian_vector_product(lambda a: a, X, X), E.GradientError, "not a single element"),
     (lambda: wf.hessian_vector_product(lambda a: a.sum(), X, wf.ones(2)), E.ShapeError, "tangent of shape"),
 ]
