@@ -30,7 +30,7 @@ from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
 from ..ir.sums import merge_sums
 from ..ir.units import collect
-from ..runtime import cache, device, native
+from ..runtime import cache, device, flat, native
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack, unpack
 from .structure import Structure
@@ -141,7 +141,7 @@ def check_artefacts(
 
 # ---------------------------------------------------------------- machine code, one unit a unique kernel
 
-_libraries: dict[str, native.Library] = {}
+_libraries: dict[str, list[int]] = {}  # by kernel key: the addresses of its phases
 _lock = threading.RLock()
 
 
@@ -164,15 +164,18 @@ def known_kernel(key: str, phases: int) -> list[int] | None:
             if data is None:
                 return None
             _load(key, data, phases)
-        return [_libraries[key][name] for name in _phases(key, phases)]
+        return _libraries[key]
+
+
+def _load(key: str, data: bytes, phases: int) -> None:
+    if flat.is_flat(data):
+        _libraries[key] = flat.load(data)
+    else:
+        _libraries[key] = list(native.load_object(data, _phases(key, phases)).values())
 
 
 def _phases(key: str, count: int) -> list[str]:
     return [f"{symbol(key)}_p{i}" for i in range(count)]
-
-
-def _load(key: str, data: bytes, phases: int) -> None:
-    _libraries[key] = native.load_object(data, _phases(key, phases))
 
 
 def kernel(key: str, loops: Loops, target: Target) -> list[int]:
@@ -181,11 +184,10 @@ def kernel(key: str, loops: Loops, target: Target) -> list[int]:
         found = known_kernel(key, len(loops.phases))
         if found is None:
             data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
+            data = flat.flattened(data, _phases(key, len(loops.phases)))
             cache.default().put(key, data)
             _load(key, data, len(loops.phases))
-            found = known_kernel(key, len(loops.phases))
-        assert found is not None
-        return found
+        return _libraries[key]
 
 
 def link(program: Program, keys: Sequence[str], target: Target) -> Executable:

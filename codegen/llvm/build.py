@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from functools import cache
 from typing import Any
 
@@ -26,7 +28,13 @@ def _llvm() -> Any:
 def target_machine(target: Target, level: int = 2) -> Any:
     """A fresh target machine (an engine that takes one owns it)."""
     triple = _llvm().Target.from_default_triple()
-    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True)
+    near = {"reloc": "pic", "codemodel": "small"} if runs_anywhere() else {}
+    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True, **near)
+
+
+def runs_anywhere() -> bool:
+    """Whether code refers to its constants by distance, so that it can be copied (runtime/flat.py)."""
+    return sys.platform == "linux" and platform.machine() == "x86_64"
 
 
 @cache

@@ -1,0 +1,80 @@
+"""Code that is copied into place gives the bits of code that the engine links; what cannot be copied is left as it is."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+
+import graphs as g
+import numpy as np
+import pytest
+from harness import compiled, execute, leaf, normal_inputs
+from weft.codegen.llvm.build import runs_anywhere
+from weft.frontend import compile
+from weft.ir import dtype as dt
+from weft.ir.graph import Node, Op, node
+from weft.runtime import flat, native
+
+pytestmark = pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
+OPTIONS = {"tiny": {"serial_threshold": None, "min_chunks": 1}, "wide": {}}
+
+
+def remainder() -> list[Node]:
+    x, y = leaf(7), leaf(7)
+    return [node(Op.MOD, (x, y)), node(Op.MOD, (leaf(5, dtype=dt.float64), leaf(5, dtype=dt.float64)))]  # calls fmodf and fmod
+
+
+CASES: dict[str, Callable[[], list[Node]]] = {
+    "softmax": lambda: [g.softmax(leaf(5, 9))],
+    "sine": lambda: [node(Op.SIN, (leaf(30),), 0)],
+    "matmul": lambda: [g.relu(g.matmul(leaf(20, 30), leaf(30, 40)))],
+    "remainder": remainder,
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("case", CASES)
+def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs = CASES[case]()
+    env = normal_inputs(outputs)
+    results, kinds = [], []
+    for flatten in (flat.flattened, lambda data, names: data):
+        loaded: list[bool] = []
+
+        def kept(data: bytes, names: list[str], flatten: Callable[..., bytes] = flatten, loaded: list[bool] = loaded) -> bytes:
+            made = flatten(data, names)
+            loaded.append(flat.is_flat(made))
+            return made
+
+        monkeypatch.setattr(compile.flat, "flattened", kept)
+        monkeypatch.setattr(compile, "_libraries", {})
+        results.append(execute(compiled(outputs, **OPTIONS[options]), outputs, env))
+        kinds.append(set(loaded))
+        monkeypatch.undo()
+    assert kinds == [{True}, {False}]
+    for copied, linked in zip(*results, strict=True):
+        np.testing.assert_array_equal(copied.view(np.uint8), linked.view(np.uint8))
+
+
+def test_an_object_with_data_of_its_own_is_left_as_it_is() -> None:
+    text = "@count = global i64 0\ndefine i64 @f() {\n  %old = atomicrmw add ptr @count, i64 1 monotonic\n  ret i64 %old\n}\n"
+    data = native.compile_portable(text)
+    assert flat.flattened(data, ["f"]) is data and not flat.is_flat(data)
+    assert flat.flattened(b"not an object", ["f"]) == b"not an object"
+
+
+def _in_child(outputs: list[Node]) -> None:
+    program = compiled(outputs, **OPTIONS["tiny"])
+    env = normal_inputs(outputs)
+    np.testing.assert_array_equal(execute(program, outputs, env)[0], env[next(iter(env))] * 3)
+
+
+def test_a_forked_child_loads_code_of_its_own() -> None:
+    x, y = leaf(6), leaf(6)
+    child = multiprocessing.get_context("fork").Process(target=_in_child, args=([g.mul(x, g.like(3, x))],))
+    child.start()
+    program = compiled([g.mul(y, g.like(5, y))], **OPTIONS["tiny"])
+    child.join(60)
+    env = normal_inputs([program.graph[0]])
+    np.testing.assert_array_equal(execute(program, program.graph, env)[0], env[y] * 5)
+    assert child.exitcode == 0
