@@ -146,7 +146,7 @@ def test_integer_power() -> None:
     assert (wf.tensor(x) ** 13).tolist() == (x**13).tolist()
     assert (wf.tensor(x) ** wf.tensor(e)).tolist() == (x**e).tolist()
     assert (2 ** wf.tensor(e)).tolist() == (2**e).tolist()
-    with pytest.raises(ValueError, match="negative power"):
+    with pytest.raises(ValueError, match="are not integers"):
         wf.tensor(x) ** -1
 
 
