@@ -25,7 +25,7 @@ import weft as wf
 
 CHUNK = 1 << 20
 QUICK = 257
-WIDER = {np.float32: np.float64, np.float64: np.longdouble}
+WIDER: dict[type, type] = {np.float32: np.float64, np.float64: np.longdouble}
 Arrays = tuple[np.ndarray, ...]
 
 

@@ -25,7 +25,8 @@ ODD = ("expm1", "log1p", "sin", "tan", "asin", "atan", "sinh", "tanh", "asinh", 
 
 def specials(dtype: str) -> np.ndarray:
     info = np.finfo(dtype)
-    sizes: list[float] = [0.0, info.smallest_subnormal, info.smallest_normal, 0.5, 1.0, 2.0, 3.0, 10.0, 89.0, 1e6, info.max, INF]
+    limits = [float(v) for v in (info.smallest_subnormal, info.smallest_normal, info.max)]
+    sizes = [0.0, *limits, 0.5, 1.0, 2.0, 3.0, 10.0, 89.0, 1e6, INF]
     return np.array([*sizes, *(-s for s in sizes), NAN], dtype)
 
 
