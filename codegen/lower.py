@@ -24,6 +24,7 @@ from .evaluate import Place
 from .schedule import Access
 from .stages import Frame, Reduction, RowLoop, Stage, StageBuilder, Write
 from .target import Target
+from .tiny import nest
 
 BLOCK_BYTES = 2048  # of each accumulator in a column reduction: long contiguous runs that stay in L1
 COLUMN_UNROLL = 4  # rows added at once before they reach the accumulator
@@ -183,9 +184,7 @@ class RowLowering:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
             body += [_serial(loop.axes, *_row_statements(loop)) for loop in s.loops]
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
-        if self.outer:
-            body = [_serial(self.outer, *body)]
-        return one_chunk(self.kernel, self.buffers, body, "tiny: one lane, one chunk")
+        return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
     def _nest(self, loop: RowLoop) -> Stmt:
         body = _row_statements(loop)
@@ -343,10 +342,13 @@ def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
     return Reduce(r.acc, var(lane), r.kind, values[0])
 
 
-def one_chunk(kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str) -> Lowered:
+def one_chunk(
+    kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], params: tuple[Param, ...], values: tuple[int, ...]
+) -> Lowered:
     """A tiny kernel: all of it in one chunk."""
     phase = For(Var("g", 1), 1, GRID, body)
-    return Lowered(Loops(kernel.name, buffers, (), [phase]), (), [work(u.node for u in kernel.units)], text)
+    loops = Loops(kernel.name, buffers, params, [phase])
+    return Lowered(loops, values, [work(u.node for u in kernel.units)], "tiny: one lane, one chunk")
 
 
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:

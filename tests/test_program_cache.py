@@ -160,3 +160,18 @@ def test_two_processes(tmp_path: Path) -> None:
         command = [sys.executable, "-c", PROCESS.format(warm=warm)]
         outputs.append(subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout)
     assert outputs[0] == outputs[1]
+
+
+def test_graphs_share_programs_and_kernels_where_they_can(new_process: Start, builds: list[str]) -> None:
+    """A dense map is one kernel whatever its shape; equal structures are one program."""
+    shapes = [(12,), (3, 4), (4, 3), (2, 2, 3), (1, 12), (12, 1)]
+    for repeat in range(2):
+        for shape in shapes:
+            x = wf.tensor(np.full(shape, float(repeat), "float32"))
+            (x.tanh() + x).numpy()
+    assert (builds.count("build"), builds.count("compile_text")) == (len(shapes), 1)
+    new_process()
+    for shape in shapes:
+        x = wf.tensor(np.full(shape, 3.0, "float32"))
+        (x.tanh() + x).numpy()
+    assert builds.count("build") == len(shapes)
