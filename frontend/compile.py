@@ -18,7 +18,7 @@ from ..codegen.lowering import LoweredKernel, LoweredProgram, Settings, lower_al
 from ..codegen.schedule import SERIAL_WORK
 from ..codegen.target import Target, host, named
 from ..ir.fuse import Fused, fuse
-from ..ir.graph import Node, Op, node, verify
+from ..ir.graph import Node, Op, node, provenance, verify
 from ..ir.half import widen
 from ..ir.loop import Loops
 from ..ir.loop_text import show
@@ -97,7 +97,8 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
-    lowered = lower_all(fused, checks, strides, settings)
+    with provenance(("", 0)):  # Nodes of loops have no line of the user's, nor is it worth looking for
+        lowered = lower_all(fused, checks, strides, settings)
     program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
     check_artefacts(graph, simplified, prepared, checks, lowered)
     keys = [kernel_key(call.loops, settings.target) for call in program.calls]

@@ -104,8 +104,7 @@ def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node
 
 def _plain(x: Any) -> Any:
     """Ops and dtypes by name."""
-    if isinstance(x, tuple):
+    kind = type(x)
+    if kind is tuple:
         return tuple([_plain(y) for y in x])
-    if isinstance(x, Op):
-        return x.value
-    return x.name if isinstance(x, DType) else x
+    return x.name if kind is DType else x._value_ if kind is Op else x

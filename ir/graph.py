@@ -11,8 +11,7 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from enum import Enum
 from math import prod
 from typing import Any
@@ -174,15 +173,20 @@ def user_site() -> Site | None:
     return None
 
 
-@contextmanager
-def provenance(site: Site | None) -> Iterator[None]:
-    """Nodes made inside carry this site (gradients inherit it from their forward node)."""
-    old = getattr(_state, "site", None)
-    _state.site = site
-    try:
-        yield
-    finally:
-        _state.site = old
+class provenance:
+    """Nodes made inside a `with` carry this site (gradients inherit it from their forward node)."""
+
+    __slots__ = ("before", "site")
+
+    def __init__(self, site: Site | None) -> None:
+        self.site = site
+
+    def __enter__(self) -> None:
+        self.before: Site | None = getattr(_state, "site", None)
+        _state.site = self.site
+
+    def __exit__(self, *_: object) -> None:
+        _state.site = self.before
 
 
 def _intern(op: Op, src: tuple[Node, ...], arg: Any, key_arg: Any, dtype: DType | None, shape: Shape | None) -> Node:

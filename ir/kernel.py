@@ -45,7 +45,9 @@ def work(nodes: Iterable[Node]) -> int:
 
 def kept_axes(n: Node) -> tuple[int, ...]:
     """The axes of the domain that index the result."""
-    return tuple(a for a in range(len(domain(n))) if n.op is not Op.REDUCE or a not in n.arg[1])
+    if n.op is not Op.REDUCE:
+        return tuple(range(len(n.shape)))
+    return tuple(a for a in range(len(domain(n))) if a not in n.arg[1])
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,7 @@ class _Printer:
         self.names: dict[object, str] = {}
         self.taken: set[str] = set()
         self.temps: dict[Node, str] = {}  # printed, and still what they were
+        self.loaded: set[Buf] = set()  # buffers that some printed Node reads
         self.count = 0
 
     def line(self, depth: int, text: str) -> None:
@@ -75,6 +76,7 @@ class _Printer:
     def operation(self, n: Node) -> str:
         if n.op is Op.LOAD:
             buf, index, mask = n.arg
+            self.loaded.add(buf)
             return f"load {self.name(buf)}[{self.index(index)}]{self.mask(mask)} {n.dtype.name}"
         if n.op is Op.VAR:
             return f"var {self.index(n.arg)}"
@@ -115,6 +117,8 @@ class _Printer:
         self.temps = {n: t for n, t in outer.items() if n in self.temps}
 
     def changed(self, bufs: set[Buf]) -> None:
+        if self.loaded.isdisjoint(bufs):
+            return
         stale: set[Node] = set()
         for n in postorder(self.temps):
             if (n.op is Op.LOAD and n.arg[0] in bufs) or any(o in stale for o in operands(n)):

@@ -19,6 +19,8 @@ def index_values(mask: Mask) -> list[Node]:
 
 def operands(n: Node) -> tuple[Node, ...]:
     """Every Node that must be known before n: its sources and those inside its index and mask."""
+    if n.src:
+        return n.src
     if n.op is Op.LOAD:
         _, index, mask = n.arg
         return (*index.values(), *index_values(mask))
@@ -116,9 +118,11 @@ class Substitution:
     def _replaced(self, n: Node) -> Node:
         if n.op is Op.LOAD:
             buf, index, mask = n.arg
-            return scalar_node(Op.LOAD, (), (buf, self.index(index), self.mask(mask)), n.dtype)
+            new = buf, self.index(index), self.mask(mask)
+            return n if new[1] is index and new[2] is mask else scalar_node(Op.LOAD, (), new, n.dtype)
         if n.op is Op.VAR:
-            return scalar_node(Op.VAR, (), self.index(n.arg), n.dtype)
+            at = self.index(n.arg)
+            return n if at is n.arg else scalar_node(Op.VAR, (), at, n.dtype)
         return rebuild(n, tuple(self.done[s] for s in n.src)) if n.src else n
 
     def index(self, index: Index) -> Index:
@@ -127,6 +131,8 @@ class Substitution:
         return index
 
     def mask(self, mask: Mask) -> Mask:
+        if all(self.index(r.index) is r.index for r in mask):
+            return mask
         return tuple(replace(r, index=self.index(r.index)) for r in mask)
 
     def body(self, body: list[Stmt]) -> list[Stmt]:

@@ -115,7 +115,7 @@ class _Memory:
         self.regions: list[mmap.mmap] = []
         self.address, self.used, self.size = 0, 0, 0
 
-    def place(self, block: bytes) -> int:
+    def place(self, block: bytes | bytearray) -> int:
         """The address of a copy of the block, which starts a page."""
         with native.lock:
             size = -(-len(block) // mmap.PAGESIZE) * mmap.PAGESIZE

@@ -38,8 +38,10 @@ def runs_anywhere() -> bool:
 
 
 @cache
-def _shared_machine(target: Target, level: int) -> Any:
-    return target_machine(target, level)
+def _shared_machine(target: Target, level: int) -> tuple[Any, str, str]:
+    """A target machine, its triple and its data layout."""
+    machine = target_machine(target, level)
+    return machine, machine.triple, str(machine.target_data)
 
 
 def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, fast: bool = False) -> bytes:
@@ -48,10 +50,9 @@ def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, 
     `fast`: compiled four times as fast, to code that keeps every value in memory.
     """
     llvm = _llvm()
-    machine = _shared_machine(target, 0 if fast else 2)
+    machine, triple, layout = _shared_machine(target, 0 if fast else 2)
     module = llvm.parse_assembly(text)
-    module.triple = machine.triple
-    module.data_layout = str(machine.target_data)
+    module.triple, module.data_layout = triple, layout
     module.verify()
     if not fast:
         _optimise(llvm, machine, module)

@@ -50,17 +50,20 @@ class Function:
 
     def buffers_of(self, root: Node) -> frozenset[Buf]:
         """Every buffer whose contents a Node depends on."""
-        stack = [root]
+        contents = self.contents
+        stack = [] if root in contents else [root]
         while stack:
             n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.contents]
+            inside = operands(n)
+            missing = [o for o in inside if o not in contents]
             if missing:
                 stack.extend(missing)
                 continue
             stack.pop()
-            own = {n.arg[0]} if n.op is Op.LOAD else set()
-            self.contents[n] = frozenset(own.union(*(self.contents[o] for o in operands(n))))
-        return self.contents[root]
+            below = {contents[o] for o in inside}
+            own = below.pop() if len(below) == 1 else frozenset[Buf]().union(*below)
+            contents[n] = own | {n.arg[0]} if n.op is Op.LOAD else own
+        return contents[root]
 
 
 def _load_level(fn: Function, buf: Buf, varies: bool) -> int:

@@ -74,7 +74,8 @@ def plan_phase(phase: For, target: Target) -> Plan:
         plan.widths[s.var] = min(lane_width(s, target), plan.widths.get(s.var, 1 << 20))
     for s in loops:
         plan.groups[s.var] = max(straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1))
-    _visit(plan, phase.body, None, set())
+    if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
+        _visit(plan, phase.body, None, set())
     return plan
 
 

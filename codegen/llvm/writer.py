@@ -11,14 +11,13 @@ import struct
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from ...ir.dtype import DType, half_bits
 from ...ir.loop import Buf
 
 
-@dataclass(frozen=True, slots=True)
-class Val:
+class Val(NamedTuple):
     """An SSA name or a literal; `w` lanes (1: a scalar) of the LLVM type `type`."""
 
     text: str
@@ -233,8 +232,8 @@ class Writer:
         return self.shuffle(first, [0] * w)
 
     def same_lanes(self, *values: Val) -> tuple[Val, ...]:
-        w = max(v.w for v in values)
-        return tuple(self.splat(v, w) for v in values)
+        widths = {v.w for v in values}
+        return values if len(widths) == 1 else tuple(self.splat(v, max(widths)) for v in values)
 
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
         """Lanes picked from a, then b."""
