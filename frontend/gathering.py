@@ -24,6 +24,8 @@ from .elementwise import add, maximum, where
 from .index_key import as_integers
 from .movement import reordered
 
+Label = str | None  # the name of the first Tensor, which frontend/binding.py fills in
+
 
 def site_of(what: str, x: Node, name: str | None) -> Site | None:
     """The user's line, with what a bounds check says is indexed: the array by its name, if it has one, and its shape."""
@@ -95,7 +97,7 @@ def _values(name: str, x: Any) -> Operand:
 # ---------------------------------------------------------------- picking
 
 
-def take(x: Node, indices: Any, axis: int | None = None, *, name: str | None = None) -> Node:
+def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) -> Node:
     """x[..., indices, ...] along one axis, or of the flattened x; shape: that of the indices in the place of the axis.
 
     indices: integers of any shape. Raises IndexError, DTypeError, ShapeError.
@@ -110,7 +112,7 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: str | None = N
         return axes_to(picked(x, [wrapped(found, x.shape[a])], (a,)), found.ndim, a)
 
 
-def gather(x: Node, indices: Any, axes: int | Sequence[int] = (0,), *, name: str | None = None) -> Node:
+def gather(x: Node, indices: Any, axes: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
     """out[o, ..] = x[.., indices[k][o], ..] with indices[k] on axis axes[k]: shape of the (broadcast) indices + the other axes.
 
     indices: integers, or a tuple or list of several. They must lie in 0 .. extent-1; what does not raises IndexError when
@@ -134,7 +136,7 @@ def _along_axes(function: str, x: Node, indices: Any, axes: int | Sequence[int])
     return places, [broadcast_to(i, shape) for i in found]
 
 
-def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: str | None = None) -> Node:
+def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: Label = None) -> Node:
     """out[i, j, k] = x[i, indices[i, j, k], k] for axis 1, and so on; the other axes of x and indices broadcast.
 
     axis None: of the flattened x, by 1-d indices. Raises IndexError, DTypeError, ShapeError.
@@ -147,7 +149,7 @@ def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: str |
         return picked(x, _along("take_along_axis", x, found, a), tuple(range(x.ndim)))
 
 
-def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: str | None = None) -> Node:
+def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: Label = None) -> Node:
     """x with x[i, indices[i, j, k], k] = values[i, j, k] for axis 1, and so on; of equal places the last one counts.
 
     values: cast to x's dtype, broadcast to the shape of the indices. Raises IndexError, DTypeError, ShapeError.
@@ -206,7 +208,7 @@ def is_written(winner: Node) -> Node:
     return node(Op.LT, (graph.full(-1, dt.int64, winner.shape), winner))
 
 
-def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int] = (0,), *, name: str | None = None) -> Node:
+def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
     """x with values[o, ..] added at [.., indices[k][o], ..]: the adjoint of gather; repeated indices add up.
 
     indices: as in gather, in 0 .. extent-1. values: broadcast; the dtype is that of x + values. Raises IndexError when it is

@@ -12,6 +12,7 @@ from .. import errors
 from ..frontend import ops
 from ..frontend.half import in_float32
 from ..frontend.tensor import Tensor
+from ..ir.dtype import lowest
 
 Pair = int | Sequence[int]
 
@@ -272,7 +273,7 @@ def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, paddi
 
 
 def _max_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair) -> Tensor:
-    win = _pool_windows(name, x, kernel, stride, padding, dilation, ops.lowest(x.dtype))
+    win = _pool_windows(name, x, kernel, stride, padding, dilation, lowest(x.dtype))
     return win.max(axis=tuple(range(3, win.ndim, 2)))
 
 
