@@ -301,10 +301,10 @@ def test_linspace_errors() -> None:
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: wf.tril({1, 2}), "tensor: there is no dtype"),
-    (lambda: wf.concat(3), "concat: expected a sequence"),
-    (lambda: wf.stack(np.array(1)), "stack: expected a sequence"),
-    (lambda: wf.meshgrid("a"), "tensor: there is no dtype"),
+    (lambda: wf.tril({1, 2}), "tril: x is a Tensor, an array or a number"),
+    (lambda: wf.concat(3), "concat: parts is a sequence of tensors, not 3"),
+    (lambda: wf.stack(np.array(1)), "stack: parts is a sequence of tensors"),
+    (lambda: wf.meshgrid("a"), "meshgrid: arrays is .* not 'a': there is no dtype"),
     (lambda: wf.zeros(2, dtype=[1]), "there is no dtype"),
     (lambda: wf.zeros(2, dtype=wf.ones(1)), "there is no dtype"),
     (lambda: wf.tensor(b"ab", dtype="float32"), "tensor: there is no dtype"),
