@@ -110,8 +110,10 @@ def _add_picking(found: Key, x: Node, axis: int, item: Any) -> None:
         item = full(item, dt.bool_, ())
     if isinstance(item, Node) and item.dtype is dt.bool_:
         extents = x.shape[axis : axis + item.ndim]
-        if item.shape != extents:
+        if any(i not in (0, extent) for i, extent in zip(item.shape, extents, strict=True)):
             raise errors.IndexError(f"index: a mask of shape {item.shape} does not fit {_described(x, axis, extents)}")
+        if item.shape != extents:  # an empty mask fits any extent and selects nothing
+            item = full(False, dt.bool_, extents)
         found.arrays.append((place, reshape(item, (item.size,))))
         found.shape.append(prod(extents))
         found.slices.append((0, item.size, 1))

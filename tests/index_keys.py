@@ -96,6 +96,6 @@ def for_weft(key: Any, as_tensors: bool) -> Any:
 
 
 def is_refused(key: Any) -> bool:
-    """What NumPy lets through by accident: a uint64 index beyond int64 (wrapped), an empty mask on an axis that is not empty."""
+    """What NumPy lets through by accident: a uint64 index beyond int64 (wrapped)."""
     arrays = [i for i in (key if isinstance(key, tuple) else (key,)) if isinstance(i, np.ndarray)]
-    return any((i.dtype == np.uint64 and i.size and i.max() > 2**63) or (i.dtype == bool and not i.size) for i in arrays)
+    return any(i.dtype == np.uint64 and i.size and i.max() > 2**63 for i in arrays)
