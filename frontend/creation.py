@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -42,19 +43,33 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 def _as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    wanted = None if dtype is None else as_dtype(dtype)
     try:
         array = np.asarray(data)
-        if dtype is not None and as_dtype(dtype).is_int and array.dtype.kind in "iuO" and not hasattr(data, "dtype"):
-            array = np.asarray(data, as_dtype(dtype).numpy)  # refuses Python ints that do not fit
+        integers = not hasattr(data, "dtype") and (array.dtype.kind in "iuO" or _is_wide(array, data))
+        if integers and wanted is not None and wanted.is_int:
+            return np.asarray(data, wanted.numpy)  # refuses Python ints that do not fit
     except OverflowError as error:
         raise errors.OverflowError(f"tensor: {error}") from None
     except TypeError as error:
         raise errors.DTypeError(f"tensor: {error}") from None
     except ValueError as error:
         raise errors.ShapeError(f"tensor: the nested lists are not of equal lengths ({error})") from None
-    if array.dtype.kind in "Of" and _is_plain_python(data) and array.size and all(type(i) in (int, bool) for i in _leaves(data)):
-        raise errors.OverflowError("tensor: there are integers that no one integer dtype can hold; pass dtype=")
-    return array
+    return _of_wide(data, wanted) if _is_wide(array, data) else array
+
+
+def _is_wide(array: np.ndarray[Any, Any], data: Any) -> bool:
+    """Are these Python ints that NumPy finds no integer dtype for, since some lie beyond int64?"""
+    plain = array.dtype.kind in "Of" and array.size > 0 and _is_plain_python(data)
+    return plain and all(type(i) in (int, bool) for i in _leaves(data))
+
+
+def _of_wide(data: Any, wanted: DType | None) -> np.ndarray[Any, Any]:
+    for candidate in (np.uint64,) if wanted is None else (np.uint64, np.float64):
+        with suppress(OverflowError):
+            return np.asarray(data, candidate)
+    holder = "one integer dtype can hold; pass dtype=" if wanted is None else "float can hold"
+    raise errors.OverflowError(f"tensor: there are integers that no {holder}")
 
 
 def _leaves(data: Any) -> Iterator[Any]:
