@@ -186,17 +186,16 @@ def test_the_interpreter_says_the_same() -> None:
 A = wf.zeros(3, 4) + 1.0
 E = wf.errors
 WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: wf.gather([1, 2], 0), E.DTypeError, "gather: expected a tensor, got list"),
     (lambda: wf.gather(A, [0, 1]), E.ShapeError, r"gather: 2 indices for axes \(0,\) of shape \(3, 4\)"),
     (lambda: wf.gather(A, ([0], [1]), (0, 0)), E.ShapeError, "gather: 2 indices for axes"),
     (lambda: wf.gather(A, np.array([0.5])), E.DTypeError, "gather: expected an integer tensor, got float64"),
-    (lambda: wf.scatter_add(A, ([0, 1],), "a"), E.DTypeError, "scatter_add: expected a tensor, got str"),
+    (lambda: wf.scatter_add(A, ([0, 1],), "a"), E.DTypeError, "scatter_add: values is a Tensor, an array or a number, not 'a'"),
     (lambda: wf.scatter_add(A, ([0, 1],), wf.ones(3, 4)), E.ShapeError, "scatter_add"),
     (lambda: wf.scatter_add(wf.zeros(0, 4), ([0],), 1.0), E.IndexError, "index into axis 0 of extent 0"),
     (lambda: wf.take(A, [[0], [1, 2]], 0), E.ShapeError, "take: the nested lists are not of equal lengths"),
     (lambda: wf.take(A, [2**70], 0), E.DTypeError, "take: expected numbers"),
     (lambda: wf.take_along_axis(A, [0]), E.ShapeError, r"indices of shape \(1,\) have not as many axes as shape \(3, 4\)"),
-    (lambda: wf.put_along_axis(A, [[0]], None, 1), E.DTypeError, "put_along_axis: expected a tensor, got NoneType"),
+    (lambda: wf.put_along_axis(A, [[0]], None, 1), E.DTypeError, "put_along_axis: values is a Tensor, an array or a number, not None"),
     (lambda: wf.put_along_axis(A, [[0]], wf.ones(7), 1), E.ShapeError, r"values of shape \(7,\) do not fit indices of"),
     (lambda: A.masked_fill(1, 2), E.DTypeError, "masked_fill: expected a bool mask"),
     (lambda: A[(None,) * 63], E.IndexError, "the result has more than 64 axes"),
