@@ -84,8 +84,7 @@ def linspace(
     out = _between(low, high, count, count - 1 if endpoint else count)
     out = to_dtype(ew.floor(out) if target.is_int else out, target)
     position = node(Op.IOTA, (), count)
-    if target.is_int:
-        out = ew.where(ew.eq(position, 0), _exact(first, target, count), out)
+    out = ew.where(ew.eq(position, 0), _exact(first, target, count), out)
     if endpoint and count > 1:
         out = ew.where(ew.eq(position, count - 1), _exact(end, target, count), out)
     return wrap(out).requires_grad_() if requires_grad else wrap(out)
