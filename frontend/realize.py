@@ -19,7 +19,7 @@ from .. import errors, options
 from ..ir.graph import Node, Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
-from . import state, storage
+from . import parts, state, storage
 from .capture import Capture, is_constant
 from .storage import Storage
 from .structure import Structure
@@ -69,8 +69,10 @@ def value(tensor: Tensor) -> Storage:
 
 
 def read(tensor: Tensor, how: Callable[[Storage], Any]) -> Any:
-    """What `how` makes of the Tensor's memory while no program writes to it."""
+    """What `how` makes of the Tensor's memory while no program writes to it; with a part, the whole is computed."""
     with lock:
+        if tensor._stored() is None and (wholes := parts.wholes(tensor)):
+            realize(*wholes)
         return how(value(tensor))
 
 

@@ -22,6 +22,7 @@ lock = threading.RLock()  # of the fields of every Tensor: held for a few assign
 class _PerThread(threading.local):
     def __init__(self) -> None:
         self.held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.indexed: dict[int, weakref.ref[Any]] = {}  # by id of the Node: lazy Tensors of which parts were taken
         self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
 
 

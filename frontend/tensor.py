@@ -23,6 +23,7 @@ from . import (
     movement,
     nonzero,
     padding,
+    parts,
     realize,
     reductions,
     sets,
@@ -183,7 +184,9 @@ class Tensor(Tracked):
 
     def __getitem__(self, key: Any, /) -> Tensor:
         """What NumPy's x[key] gives; a bool mask in the key is computed. Raises IndexError, DTypeError, ShapeError."""
-        return wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
+        part = wrap(indexing.getitem(self.node, _key(key), self.name), self._requires_grad)
+        parts.note(self, part)
+        return part
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
