@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from .. import errors
 from ..ir.graph import Node, Op, node
+from .arguments import as_choice, as_double
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
 from .half import in_float32
 from .transcendental import erf, exp, log1p, tanh
@@ -54,10 +54,8 @@ def softplus(x: Node) -> Node:
 def gelu(x: Node, approximate: str = "none") -> Node:
     """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
     x = as_float(x)
-    if approximate == "none":
+    if as_choice("gelu", "approximate", approximate, ("none", "tanh")) == "none":
         return mul(mul(x, 0.5), add(1.0, erf(mul(x, sqrt(0.5)))))
-    if approximate != "tanh":
-        raise errors.ArgumentError(f'gelu: approximate is "none" or "tanh", not {approximate!r}')
     inner = mul(add(x, mul(mul(mul(x, x), x), 0.044715)), sqrt(2.0 / pi))
     return mul(mul(x, 0.5), add(1.0, tanh(inner)))
 
@@ -65,4 +63,5 @@ def gelu(x: Node, approximate: str = "none") -> Node:
 def leaky_relu(x: Node, negative_slope: float = 0.01) -> Node:
     """x above 0, negative_slope * x below."""
     x = as_float(x)
-    return where(lt(x, 0.0), mul(x, negative_slope), x)
+    slope = as_double("leaky_relu", "negative_slope", negative_slope)
+    return where(lt(x, 0.0), mul(x, slope), x)

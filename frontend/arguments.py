@@ -5,7 +5,7 @@ Every error names the function, the argument and what it does not fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import index
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..ir.graph import Node, Op, Shape, addressable
 
 Axes = int | Sequence[int] | None
 MOST_BITS = 256  # of integers that errors show in full
+MOST_ITEMS = 1 << 24  # of a range
 MOST_TEXT = 100  # characters of a value in an error
 
 
@@ -33,15 +34,23 @@ def shown(value: Any) -> str:
 def as_int(name: str, what: str, value: Any) -> int:
     """An int from an int or anything with __index__ but a bool. Raises DTypeError."""
     if type(value) is int:
-        return value
+        return _not_too_long(name, what, value)
     try:
         if isinstance(value, Node) and value.dtype.is_int:
             value = _value(value)
         if isinstance(value, bool):
             raise TypeError
-        return index(value)
+        found = index(value)
     except TypeError:
-        raise errors.DTypeError(f"{name}: {what} is an int, not {value!r}") from None
+        raise errors.DTypeError(f"{name}: {what} is an int, not {shown(value)}") from None
+    return _not_too_long(name, what, found)
+
+
+def _not_too_long(name: str, what: str, value: int) -> int:
+    """The int itself. Raises OverflowError for one that no count, place or extent is near, and that text cannot show."""
+    if value.bit_length() > MOST_BITS:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large")
+    return value
 
 
 def _value(n: Node) -> Any:
@@ -55,13 +64,21 @@ def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item"):
         if getattr(value, "size", 1) != 1:
-            raise errors.ShapeError(f"{name}: {what} is one number, not {value!r}")
+            raise errors.ShapeError(f"{name}: {what} is one number, not {shown(value)}")
         value = value.item()
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return value
-    raise errors.DTypeError(f"{name}: {what} is a real number, not {value!r}")
+    raise errors.DTypeError(f"{name}: {what} is a real number, not {shown(value)}")
+
+
+def as_double(name: str, what: str, value: Any) -> float:
+    """A float from what as_real takes. Raises OverflowError for an int beyond all floats."""
+    try:
+        return float(as_real(name, what, value))
+    except OverflowError:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large for a float") from None
 
 
 def as_bool(name: str, what: str, value: Any) -> bool:
@@ -69,15 +86,41 @@ def as_bool(name: str, what: str, value: Any) -> bool:
     try:
         return bool(value)
     except ValueError:
-        raise errors.DTypeError(f"{name}: {what} is True or False, not {value!r}") from None
+        raise errors.DTypeError(f"{name}: {what} is True or False, not {shown(value)}") from None
+
+
+def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few words. Raises ArgumentError."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        raise errors.ArgumentError(f"{name}: {what} is {', '.join(others)} or {last}, not {shown(value)}")
+    return value
+
+
+def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
+    """Anything that can be called. Raises DTypeError."""
+    if not callable(value):
+        raise errors.DTypeError(f"{name}: {what} is a function, not {shown(value)}")
+    return value
+
+
+def as_sequence(name: str, what: str, value: Any) -> list[Any]:
+    """The items of anything that has some. Raises DTypeError."""
+    if isinstance(value, range) and abs(value.stop - value.start) // abs(value.step) > MOST_ITEMS:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too long")
+    try:
+        return list(value)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: {what} is a sequence, not {shown(value)}") from None
 
 
 def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[Any] = args
     if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
-        given = args[0]
-    return tuple(as_int(name, f"each of {args}", i) for i in given)
+        given = as_sequence(name, "a sequence of ints", args[0])
+    what = "each of a sequence of ints"
+    return tuple(as_int(name, what, i) for i in given)
 
 
 def as_shape(name: str, shape: Any) -> Shape:

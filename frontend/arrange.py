@@ -12,7 +12,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, addressable, node
 from . import reductions, storage
-from .arguments import as_int, axes_in_order, flat_ints, normalise_axis
+from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, shown
 from .broadcast import broadcast_shape, broadcast_to, to_dtype
 from .cumulative import cumsum
 from .gathering import take
@@ -40,7 +40,9 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
     """
     if more:
         counts = (repeats, *more)
-        raise errors.DTypeError(f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {counts})")
+        raise errors.DTypeError(
+            f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {shown(counts)})"
+        )
     x, place = (ravel(x), 0) if axis is None else (x, normalise_axis("repeat", axis, x.ndim))
     if isinstance(repeats, (Node, tuple, list)):
         return _repeated_each(x, repeats, place)
@@ -68,7 +70,9 @@ def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
 def _counts(repeats: Any, extent: int) -> Node:
     """One count per element as int64."""
     if not isinstance(repeats, Node):
-        numbers = np.array(flat_ints("repeat", (repeats,)), np.int64)
+        given = flat_ints("repeat", (repeats,))
+        addressable("repeat", (sum(c for c in given if c > 0),))
+        numbers = np.array([max(c, -1) for c in given], np.int64)
         repeats = storage.leaf(storage.from_array(numbers, dt.int64, copy=True))
     if not repeats.dtype.is_int:
         raise errors.DTypeError(f"repeat: counts are integers, not {repeats.dtype.name}")

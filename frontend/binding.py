@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,11 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, const
 from . import storage
-from .arguments import shown
+from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype
 from .tracking import Tracked
 
+F = TypeVar("F", bound=Callable[..., Any])
 Convert = Callable[[str, str, Any, list[bool]], Any]  # (function, parameter, what was passed, [does one require a gradient])
 
 
@@ -76,11 +77,7 @@ def _operand(name: str, what: str, x: Any, tracks: list[bool]) -> Node | bool | 
 
 def _several(name: str, what: str, x: Any, tracks: list[bool]) -> list[Node]:
     """A Node of each part."""
-    try:
-        parts = list(x)
-    except TypeError:
-        raise errors.DTypeError(f"{name}: {what} is a sequence of tensors, not {shown(x)}") from None
-    return [_made(name, f"{what}[{i}]", part, tracks) for i, part in enumerate(parts)]
+    return [_made(name, f"{what}[{i}]", part, tracks) for i, part in enumerate(as_sequence(name, what, x))]
 
 
 def unwrapped(name: str, what: str, x: Any, tracks: list[bool]) -> Any:
@@ -210,6 +207,25 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
         return _results(inner(*plain, **named), tracks[0])
 
     return call
+
+
+def of_tensors(inner: F) -> F:
+    """A function of Tensors: what is passed for its parameters that are Tensors may be anything that makes one."""
+    parameters = signature(inner).parameters.values()
+    optional = {p.name: p.annotation == "Tensor | None" for p in parameters if str(p.annotation).startswith("Tensor")}
+    order = [p.name for p in parameters]
+
+    def tensor_of(what: str, x: Any) -> Any:
+        if isinstance(x, Tracked) or what not in optional or (x is None and optional[what]):
+            return x
+        return core.wrap(_made(inner.__name__, what, x, [False]))
+
+    @wraps(inner)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
+        return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
+
+    return call  # type: ignore[return-value]
 
 
 # ---------------------------------------------------------------- operators

@@ -17,11 +17,13 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape
+from .arguments import shown
 
 Scalar = bool | int | float
 Operand = Node | Scalar
 WEAK = frozenset({bool, int, float})
 default_float = dt.float32
+_NO_FLOAT64 = (1 << 1024) - (1 << 970)  # the least integer that rounds to no finite float64
 default_int = dt.int64
 
 
@@ -33,11 +35,11 @@ def as_dtype(spec: Any) -> DType:
         return {bool: dt.bool_, int: default_int, float: default_float}[spec]
     try:
         found = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
-    except (TypeError, ValueError):
+    except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
         found = None
     if found is None:
         names = ", ".join(dt.BY_NAME)
-        raise errors.DTypeError(f"there is no dtype {spec!r}; there are {names}")
+        raise errors.DTypeError(f"there is no dtype {shown(spec)}; there are {names}")
     return found
 
 
@@ -75,7 +77,7 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     weak = [x for x in operands if not isinstance(x, Node)]
     for x in weak:
         if type(x) not in WEAK:
-            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {x!r:.40}")
+            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {shown(x)}")
     if found is None:
         kinds = {type(x) for x in weak}
         return default_float if float in kinds else default_int if int in kinds else dt.bool_
@@ -89,7 +91,7 @@ def holds(dtype: DType, value: Scalar) -> bool:
     if dtype.is_int:
         least, greatest = dt.limits(dtype)
         return least <= value <= greatest
-    return not isinstance(value, int) or value.bit_length() <= 1024
+    return not isinstance(value, int) or abs(value) < _NO_FLOAT64
 
 
 def number(name: str, value: Scalar, dtype: DType) -> Node:

@@ -13,7 +13,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, addressable, node, reshape
-from .arguments import as_int, axes_in_order, normalise_axis
+from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
 
@@ -42,7 +42,7 @@ def alike(name: str, *operands: Operand) -> list[Node]:
     """The operands in the dtype in which they meet. Raises DTypeError for what is neither a Tensor nor a number."""
     for x in operands:
         if not isinstance(x, Node) and type(x) not in WEAK:
-            raise errors.DTypeError(f"{name}: expected tensors, arrays or numbers, not {x!r}")
+            raise errors.DTypeError(f"{name}: expected tensors, arrays or numbers, not {shown(x)}")
     dtype = common_dtype(name, operands)
     return [as_node(name, x, dtype) for x in operands]
 

@@ -13,7 +13,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, expand_to
 from . import movement, state, storage
-from .arguments import as_shape
+from .arguments import as_bool, as_shape, shown
 from .broadcast import WEAK, as_dtype, default_float, number
 from .tensor import Tensor, check_device, wrap
 
@@ -29,20 +29,20 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         return _tracking(data.detach() if dtype is None else data.detach().astype(dtype), requires_grad)
     if _holds_tensors(data):
         return _tracking(_stacked(data, dtype), requires_grad)
-    array = _as_array(data, dtype)
+    array = as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
     if target.is_int and array.dtype.kind in "fV":  # V: bfloat16
         return wrap(storage.leaf(storage.from_array(array, dt.float64, copy=True))).astype(target)
     with np.errstate(over="ignore"):
         t = wrap(storage.leaf(storage.from_array(array, target, copy=True)))
-    if requires_grad:
+    if as_bool("tensor", "requires_grad", requires_grad):
         _require_float(target)
         state.own(t)
         t._requires_grad = True
     return t
 
 
-def _as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
     wanted = None if dtype is None else as_dtype(dtype)
     try:
         array = np.asarray(data)
@@ -107,7 +107,7 @@ def _stacked(data: Any, dtype: Any) -> Tensor:
 
 
 def _tracking(t: Tensor, requires_grad: bool) -> Tensor:
-    return t.requires_grad_() if requires_grad else t
+    return t.requires_grad_() if as_bool("a new Tensor", "requires_grad", requires_grad) else t
 
 
 def _require_float(dtype: DType) -> None:
@@ -148,7 +148,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         out = fill_value if dtype is None else fill_value.astype(dtype)
         return _tracking(out.broadcast_to(extents), requires_grad)
     if type(fill_value) not in WEAK:
-        raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {fill_value!r}")
+        raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
     target = as_dtype(type(fill_value) if dtype is None else dtype)
     return _tracking(wrap(_constant(fill_value, target, extents)), requires_grad)
 

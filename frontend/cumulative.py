@@ -10,7 +10,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
 from . import reductions
-from .arguments import Axes, as_bool, as_int, as_real, normalise_axes, normalise_axis
+from .arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
 from .broadcast import Operand, broadcast_to, to_dtype
 from .contract import alike
 from .elementwise import absolute, as_float, eq, ne, sqrt_, sub, where
@@ -86,13 +86,13 @@ def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) 
     are not 0. Its gradient at a vector of zeros is 0.
     """
     x = as_float(x)
-    order = as_real("norm", "ord", ord)
+    order = as_double("norm", "ord", ord)
     axes = normalise_axes("norm", axis, x.ndim)
     if order in (inf, -inf):
         return (reductions.max if order > 0 else reductions.min)(absolute(x), axes, keepdims)
     if order == 0:
         return to_dtype(reductions.sum(ne(x, 0), axes, keepdims), x.dtype)
-    powers = power(x, 2) if order == 2 else power(absolute(x), float(order)) if order != 1 else absolute(x)
+    powers = power(x, 2) if order == 2 else power(absolute(x), order) if order != 1 else absolute(x)
     total = reductions.sum(powers, axes, keepdims)
     if order == 1:
         return total

@@ -9,6 +9,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import const
+from .arguments import shown
 from .broadcast import WEAK, as_dtype, common_dtype, promote
 from .tensor import Tensor
 from .values import check_device
@@ -92,15 +93,15 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Raises ArgumentError (a ValueError) for another name, DTypeError for anything else.
     """
     if not isinstance(dtype, DType):
-        raise errors.DTypeError(f"isdtype: expected a dtype, got {dtype!r}")
+        raise errors.DTypeError(f"isdtype: expected a dtype, got {shown(dtype)}")
     if isinstance(kind, tuple):
         return any([isdtype(dtype, k) for k in kind])
     if isinstance(kind, DType):
         return dtype is kind
     if not isinstance(kind, str):
-        raise errors.DTypeError(f"isdtype: a kind is a dtype, a name or a tuple of them, not {kind!r}")
+        raise errors.DTypeError(f"isdtype: a kind is a dtype, a name or a tuple of them, not {shown(kind)}")
     if kind not in KINDS:
-        raise errors.ArgumentError(f"isdtype: there is no kind {kind!r}; there are {', '.join(KINDS)}")
+        raise errors.ArgumentError(f"isdtype: there is no kind {shown(kind)}; there are {', '.join(KINDS)}")
     return dtype.kind in KINDS[kind]
 
 

@@ -13,6 +13,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..runtime.buffer import Buffer
 from . import realize, storage
+from .arguments import as_bool, as_int, as_sequence, shown
 from .storage import Storage
 from .tensor import Tensor, wrap
 from .values import Value, check_device
@@ -31,15 +32,19 @@ def to_capsule(t: Value, stream: Any, max_version: Any, dl_device: Any, copy: bo
     from ..runtime import dlpack
 
     if stream is not None:
-        raise errors.BufferError(f"__dlpack__: stream {stream!r}: the CPU has no streams")
-    if dl_device is not None and tuple(dl_device) != CPU:
-        raise errors.BufferError(f"__dlpack__: the memory is on the CPU {CPU}, not on the device {tuple(dl_device)}")
-    versioned = max_version is not None and tuple(max_version) >= dlpack.VERSION
+        raise errors.BufferError(f"__dlpack__: stream {shown(stream)}: the CPU has no streams")
+    if dl_device is not None and _pair("dl_device", dl_device) != CPU:
+        raise errors.BufferError(f"__dlpack__: the memory is on the CPU {CPU}, not on the device {shown(dl_device)}")
+    versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
     stored = realize.read(t, _copied if copy else _exported)
     code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
     return dlpack.export(
         dlpack.Array(stored.address, code, 8 * stored.dtype.itemsize, stored.shape, stored.strides, flags, stored), versioned
     )
+
+
+def _pair(what: str, given: Any) -> tuple[int, ...]:
+    return tuple(as_int("__dlpack__", f"each of {what}", i) for i in as_sequence("__dlpack__", what, given))
 
 
 def type_code(dtype: DType) -> int:
@@ -59,12 +64,12 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     for element types that Weft has not, BufferError for memory that is not the CPU's.
     """
     check_device(device)
-    if not hasattr(x, "__dlpack__"):
+    if not hasattr(x, "__dlpack__") or isinstance(x, type):
         raise errors.DTypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read")
     _require_host(x)
     array = _consumed(_capsule(x))
     dtype = _dtype(array)
-    if copy or _why_not_shared(array, dtype):
+    if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
         if copy is False:
             raise errors.BufferError(f"from_dlpack: {_why_not_shared(array, dtype)}, which copy=False forbids to copy")
         return wrap(storage.leaf(_copied(_foreign(array, dtype))))
@@ -89,6 +94,8 @@ def _capsule(x: Any) -> Any:
         return x.__dlpack__(max_version=VERSION)
     except TypeError:
         pass
+    except BufferError as error:
+        raise errors.BufferError(f"from_dlpack: {error}") from error
     return x.__dlpack__()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .. import errors
 from . import realize
+from .arguments import shown
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -35,7 +37,10 @@ def dump(x: Tensor | list[Tensor] | tuple[Tensor, ...], folder: str | Path) -> P
     from .report import write
 
     compiled = _compiled(x)
-    folder = Path(folder)
+    try:
+        folder = Path(folder)
+    except TypeError:
+        raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
     if compiled is not None:
         return write(compiled, folder)
     folder.mkdir(parents=True, exist_ok=True)

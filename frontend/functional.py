@@ -13,6 +13,7 @@ from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, Op, full, rebuild, toposort
 from . import creation, storage, tree
+from .arguments import as_function, as_int, as_sequence, shown
 from .tensor import Tensor, wrap
 
 
@@ -29,11 +30,12 @@ class _Traced:
         given = [tree.mapped(lambda x: self._own(x, seen), a) if i in places else a for i, a in enumerate(args)]
         self.inputs = [given[i] for i in places]
         self._wrt: list[Node] = [x.node for x in tree.leaves(self.inputs)]
-        self.output = f(*given)
+        self.output = as_function(name, "f", f)(*given)
         parts = tree.leaves(self.output)
         wrong = [x for x in parts if not isinstance(x, Tensor)]
         if wrong:
-            raise errors.DTypeError(f"{name}: the function returns Tensors, or tuples, lists or dicts of them, not {wrong[0]!r}")
+            what = f"{name}: the function returns Tensors, or tuples, lists or dicts of them"
+            raise errors.DTypeError(f"{what}, not {shown(wrong[0])}")
         self._outputs: list[Node] = [x.node for x in parts]
         self.tracks = any(x.requires_grad for x in parts)
 
@@ -82,13 +84,13 @@ class _Traced:
 def _matching(name: str, what: str, given: Any, wanted: Any, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
-        raise errors.ShapeError(f"{name}: the {what} has not the structure of the {of}: {given!r} for {wanted!r}")
+        raise errors.ShapeError(f"{name}: the {what} has not the structure of the {of}: {shown(given)} for {shown(wanted)}")
     out = []
     for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):
-        t = g if isinstance(g, Tensor) else creation.tensor(g)
-        if t.shape != x.shape:
-            raise errors.ShapeError(f"{name}: a {what} of shape {t.shape} does not fit an {of} of shape {x.shape}")
-        out.append(t.astype(x.dtype))
+        t, like = (v if isinstance(v, Tensor) else creation.tensor(v) for v in (g, x))
+        if t.shape != like.shape:
+            raise errors.ShapeError(f"{name}: a {what} of shape {t.shape} does not fit an {of} of shape {like.shape}")
+        out.append(t.astype(like.dtype))
     return out
 
 
@@ -96,8 +98,8 @@ def _one(traced: _Traced) -> Tensor:
     """The ones to start from, where the output is a single element."""
     value = traced.output
     if not isinstance(value, Tensor) or value.size != 1:
-        shown = f"shape {value.shape}" if isinstance(value, Tensor) else repr(value)
-        raise errors.GradientError(f"{traced.name}: the function returned {shown}, which is not a single element: sum it up")
+        text = f"shape {value.shape}" if isinstance(value, Tensor) else shown(value)
+        raise errors.GradientError(f"{traced.name}: the function returned {text}, which is not a single element: sum it up")
     return wrap(full(1, value.dtype, value.shape))
 
 
@@ -107,7 +109,9 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
     The arguments differentiated by are Tensors, numbers, arrays, or tuples, lists and dicts of them; a gradient has the
     structure of its argument. Raises GradientError unless f returns a single element, DTypeError for arguments not of floats.
     """
-    places = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    as_function("value_and_grad", "f", f)
+    given = [argnums] if isinstance(argnums, int) else as_sequence("value_and_grad", "argnums", argnums)
+    places = tuple(as_int("value_and_grad", "argnums", i) for i in given)
 
     def function(*args: Any, **kwargs: Any) -> Any:
         wrong = [i for i in places if not -len(args) <= i < len(args)]
@@ -138,8 +142,8 @@ def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -
     The tangents have the structures and shapes of the inputs. The vjp is linear in its cotangent; it is differentiated by that
     (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
     """
-    inputs = tuple(inputs)
-    along = _matching("jvp", "tangent", tuple(tangents), inputs, "input")
+    inputs, tangents = (tuple(as_sequence("jvp", what, x)) for what, x in (("inputs", inputs), ("tangents", tangents)))
+    along = _matching("jvp", "tangent", tangents, inputs, "input")
     traced = _Traced("jvp", f, inputs, range(len(inputs)))
     outputs: list[Tensor] = tree.leaves(traced.output)
     seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape))) for y in outputs]

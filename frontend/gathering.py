@@ -18,7 +18,7 @@ from ..ir import graph
 from ..ir.graph import Node, Op, Site, cast, node, provenance, user_site
 from ..ir.wrapped import wrapped
 from . import storage
-from .arguments import normalise_axis
+from .arguments import normalise_axis, shown
 from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
 from .elementwise import add, maximum, where
 from .index_key import as_integers
@@ -77,7 +77,7 @@ def _leaf(name: str, x: Any) -> Node:
         raise errors.ShapeError(f"{name}: the nested lists are not of equal lengths ({error})") from None
     dtype = dt.from_numpy(array.dtype)
     if dtype is None:
-        raise errors.DTypeError(f"{name}: expected numbers, got {x!r:.60}")
+        raise errors.DTypeError(f"{name}: expected numbers, got {shown(x)}")
     return storage.leaf(storage.from_array(array, dtype, copy=True))
 
 
@@ -234,5 +234,5 @@ def masked_fill(x: Node, mask: Any, value: Operand) -> Node:
     """value (in x's dtype) where the mask holds, else x; all three broadcast. Raises DTypeError, ShapeError."""
     x, mask = _array("masked_fill", x), _values("masked_fill", mask)
     if (mask.dtype is not dt.bool_) if isinstance(mask, Node) else not isinstance(mask, bool):
-        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {mask!r}")
+        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {shown(mask)}")
     return where(mask, as_node("masked_fill", _values("masked_fill", value), x.dtype), x)

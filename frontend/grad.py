@@ -12,6 +12,7 @@ from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, full
 from . import creation, state
+from .arguments import as_double, as_function, as_int, as_sequence, shown
 from .history import depends, reached, stale_owner
 from .realize import realize
 from .tensor import Tensor, wrap
@@ -149,10 +150,12 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
     depend on a w, unless allow_unused: then its gradient is 0; StaleError for a replaced parameter.
     """
     single = isinstance(wrt, Tensor)
-    inputs: list[Tensor] = [wrt] if single else list(wrt)
+    if not isinstance(loss, Tensor):
+        raise errors.DTypeError(f"grad: the loss is a Tensor, not {shown(loss)}")
+    inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
     for w in inputs:
         if not isinstance(w, Tensor) or not w.dtype.is_float:
-            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {w!r}")
+            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {shown(w)}")
     found = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
     out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, found, strict=True))]
     return out[0] if single else out
@@ -195,11 +198,16 @@ def check_grad(
     f takes Tensors and returns one; of an output with several elements a random combination is differentiated. Of inputs
     with more than max_elements elements so many are drawn. Raises GradientError with every element that is off.
     """
-    rng = np.random.default_rng(seed)
-    arrays = [np.array(x.numpy() if isinstance(x, Tensor) else x) for x in inputs]
+    as_function("check_grad", "f", f)
+    eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
+    max_elements = as_int("check_grad", "max_elements", max_elements)
+    rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
+    arrays = [np.array(x.numpy() if isinstance(x, Tensor) else creation.as_array(x, None)) for x in inputs]
     arrays = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
     tensors = [creation.tensor(a) for a in arrays]
     out = f(*tensors)
+    if not isinstance(out, Tensor):
+        raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
     weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape))
     floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
@@ -236,7 +244,7 @@ def _differences(
         values = []
         for signed in (step, -step):
             moved = x.copy()
-            moved[place] += signed
+            moved[place] = float(x[place]) + signed  # of Python: an infinity is no warning
             values.append(loss(moved))
         numeric, symbolic = (values[0] - values[1]) / (2 * step), float(gradient[place])
         if not abs(numeric - symbolic) <= atol + rtol * max(abs(numeric), abs(symbolic)):

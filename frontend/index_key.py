@@ -15,6 +15,7 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, Shape, full, reshape
+from .arguments import shown
 from .broadcast import broadcast_shape
 
 MAX_AXES = 64  # of NumPy's arrays
@@ -139,7 +140,7 @@ def _position(x: Node, axis: int, item: Any) -> int:
     try:
         i = index(item)
     except TypeError:
-        raise errors.DTypeError(f"index: {item!r} is neither an int, a slice, None, ... nor an integer tensor") from None
+        raise errors.DTypeError(f"index: {shown(item)} is neither an int, a slice, None, ... nor an integer tensor") from None
     extent = x.shape[axis]
     if not -extent <= i < extent:
         raise errors.IndexError(f"index into shape {x.shape}: index {i} is out of range for axis {axis} of extent {extent}")

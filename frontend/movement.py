@@ -51,7 +51,7 @@ def reordered(x: Node, order: tuple[int, ...]) -> Node:
 
 def transpose(x: Node, *axes: int | Sequence[int]) -> Node:
     """No argument: all axes reversed; two ints: those two swapped; a sequence, or more ints: the order of the axes."""
-    if not axes or axes == (None,):
+    if not axes or (len(axes) == 1 and axes[0] is None):
         return reordered(x, tuple(range(x.ndim))[::-1])
     if len(axes) == 2:
         return swapaxes(x, *flat_ints("transpose", axes))
@@ -136,6 +136,7 @@ def flip(x: Node, /, axis: Axes = None) -> Node:
 def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) -> Node:
     """Windows along an axis: axis becomes the window's position, a new axis after it the place inside: SLICE(SKEW(EXPAND))."""
     a = normalise_axis("window", axis, x.ndim)
+    size, stride, dilation = (as_int("window", "size, stride and dilation", i) for i in (size, stride, dilation))
     reach = (size - 1) * dilation + 1
     if min(size, stride, dilation) < 1 or reach > x.shape[a]:
         raise errors.ShapeError(
@@ -225,4 +226,3 @@ def part(x: Node, axis: int, start: int, stop: int) -> Node:
 def contiguous(x: Node) -> Node:
     """The value, made to stand in memory in row-major order."""
     return node(Op.KEEP, (x,))
-

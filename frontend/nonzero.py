@@ -7,7 +7,7 @@ from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, addressable, cast, node, reshape
 from . import realize, reductions, storage
-from .arguments import Axes, as_int, normalise_axes
+from .arguments import Axes, as_int, normalise_axes, shown
 from .broadcast import Operand, as_dtype, to_dtype
 from .elementwise import floordiv, invert, mod, reversed_order
 from .movement import part, stack
@@ -110,7 +110,7 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
     if not x.dtype.is_int:
         raise errors.DTypeError(f"bincount: x must be of integers, not {x.dtype.name}")
     if weights is not None and not isinstance(weights, Node):
-        raise errors.DTypeError(f"bincount: weights must be a tensor, not {weights!r}")
+        raise errors.DTypeError(f"bincount: weights must be a tensor, not {shown(weights)}")
     if weights is not None and weights.shape != x.shape:
         raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
     if as_int("bincount", "minlength", minlength) < 0:

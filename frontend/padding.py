@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import copysign
 from typing import Any
 
 import numpy as np
@@ -11,16 +12,16 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, addressable, node
-from .arguments import as_int
+from .arguments import as_choice, as_int, shown
 from .arrange import tile
-from .broadcast import Scalar, common_dtype, to_dtype
+from .broadcast import Operand, common_dtype, to_dtype
 from .elementwise import where
 from .movement import concat, part
 
 Widths = int | Sequence[int] | Sequence[Sequence[int]]
 
 
-def pad(x: Node, /, pad_width: Widths, value: Scalar = 0, mode: str = "constant") -> Node:
+def pad(x: Node, /, pad_width: Widths, value: Operand = 0, mode: str = "constant") -> Node:
     """x with pad_width elements around: one int, one (before, after) for all axes, or one pair per axis (NumPy's form).
 
     mode: "constant" for `value`, "edge" for the nearest element, "reflect" and "symmetric" for x mirrored without and with
@@ -30,18 +31,18 @@ def pad(x: Node, /, pad_width: Widths, value: Scalar = 0, mode: str = "constant"
     if not any(lo or hi for lo, hi in widths):
         return x
     addressable("pad", tuple(lo + d + hi for d, (lo, hi) in zip(x.shape, widths, strict=True)))
-    if mode == "constant":
+    if as_choice("pad", "mode", mode, ("constant", *_TILES)) == "constant":
         return _with_constant(x, tuple((lo, hi, 0) for lo, hi in widths), value)
-    if mode not in _TILES:
-        raise errors.ShapeError(f'pad: mode is "constant", {", ".join(map(repr, _TILES))}, not {mode!r}')
     for axis, (lo, hi) in enumerate(widths):
         if lo or hi:
             x = _extended(x, axis, lo, hi, mode)
     return x
 
 
-def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Scalar) -> Node:
-    if value == 0:
+def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Operand) -> Node:
+    if isinstance(value, Node) and value.ndim:
+        raise errors.ShapeError(f"pad: the value is one number, not of shape {value.shape}")
+    if value == 0 and (not x.dtype.is_float or copysign(1.0, value) > 0):
         return node(Op.PAD, (x,), margins)
     dtype = common_dtype("pad", (x, value))
     inside = node(Op.PAD, (graph.full(True, dt.bool_, x.shape),), margins)
@@ -55,10 +56,10 @@ def _widths(x: Node, pad_width: Any) -> list[tuple[int, int]]:
     elif len(given) == 2 and not any(isinstance(w, (tuple, list)) for w in given):
         given = [tuple(given)] * x.ndim
     if len(given) != x.ndim or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in given):
-        raise errors.ShapeError(f"pad: {pad_width} is not one pair of widths per axis of shape {x.shape}")
+        raise errors.ShapeError(f"pad: {shown(pad_width)} is not one pair of widths per axis of shape {x.shape}")
     pairs = [(as_int("pad", "a width", lo), as_int("pad", "a width", hi)) for lo, hi in given]
     if any(w < 0 for p in pairs for w in p):
-        raise errors.ShapeError(f"pad: {pad_width} is not one pair of widths, none negative, per axis of shape {x.shape}")
+        raise errors.ShapeError(f"pad: {shown(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}")
     return pairs
 
 

@@ -16,7 +16,7 @@ from ..ir.graph import Node, Op, full, node, reshape
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
-from .arguments import as_shape
+from .arguments import as_double, as_int, as_shape
 from .broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
 
@@ -33,7 +33,7 @@ class Generator:
     def manual_seed(self, seed: int) -> None:
         """Starts again with this key."""
         with self._lock:
-            self._key = storage.scalar_leaf(int(seed) & MASK64, dt.uint64)
+            self._key = storage.scalar_leaf(as_int("manual_seed", "the seed", seed) & MASK64, dt.uint64)
             self._draws = 0
 
     def words(self, count: int) -> philox.Words:
@@ -117,13 +117,15 @@ def randn(*shape: Any, dtype: Any = None) -> Tensor:
 
 def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Uniform in [low, high)."""
-    extents, target = as_shape("uniform", (shape,) if isinstance(shape, int) else shape), _float_dtype("uniform", dtype)
+    extents, target = as_shape("uniform", (shape,)), _float_dtype("uniform", dtype)
+    low, high = as_double("uniform", "low", low), as_double("uniform", "high", high)
     return wrap(_affine(_uniform(_words(prod(extents)), target), high - low, low, extents))
 
 
 def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation."""
-    extents, target = as_shape("normal", (shape,) if isinstance(shape, int) else shape), _float_dtype("normal", dtype)
+    extents, target = as_shape("normal", (shape,)), _float_dtype("normal", dtype)
+    mean, std = as_double("normal", "mean", mean), as_double("normal", "std", std)
     wide = dt.float32 if target.is_half else target
     return wrap(ew.cast(_affine(_normal(_words(prod(extents)), wide), std, mean, extents), target))
 
@@ -139,11 +141,11 @@ def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = Non
     A range r takes 64 random bits b as floor(b * r / 2**64), so probabilities are within r / 2**64 of equal (r < 2**32;
     beyond, b % r).
     """
-    if high is None:
-        low, high = 0, low
+    low = as_int("randint", "low", low)
+    low, high = (0, low) if high is None else (low, as_int("randint", "high", high))
     if high <= low:
         raise errors.ShapeError(f"randint: there is no integer in [{low}, {high})")
-    extents = as_shape("randint", (shape,) if isinstance(shape, int) else shape)
+    extents = as_shape("randint", (shape,))
     w0, w1, _, _ = _words(prod(extents))
     drawn = _below(w0, w1, high - low)
     out = ew.add(ew.cast(drawn, dt.int64), low)

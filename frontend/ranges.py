@@ -10,7 +10,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, addressable, const, expand_to, full, node, reshape
 from . import elementwise as ew
-from .arguments import as_bool, as_int, as_real, as_shape
+from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype
 from .tensor import Tensor, check_device, wrap
 
@@ -33,7 +33,7 @@ def arange(
     target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
     (count,) = addressable("arange", (_count(first, end, by),))
     out = wrap(to_dtype(_progression(count, first, by), target))
-    return out.requires_grad_() if requires_grad else out
+    return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
 
 
 def _count(start: Real, stop: Real, step: Real) -> int:
@@ -77,17 +77,14 @@ def linspace(
     first, end = as_real("linspace", "start", start), as_real("linspace", "stop", stop)
     target = default_float if dtype is None else as_dtype(dtype)
     (count,) = as_shape("linspace", (as_int("linspace", "num", num),))
-    try:
-        low, high = float(first), float(end)
-    except OverflowError:
-        raise errors.OverflowError(f"linspace: {first} or {end} is too large for a float") from None
+    low, high = as_double("linspace", "start", first), as_double("linspace", "stop", end)
     out = _between(low, high, count, count - 1 if endpoint else count)
     out = to_dtype(ew.floor(out) if target.is_int else out, target)
     position = node(Op.IOTA, (), count)
     out = ew.where(ew.eq(position, 0), _exact(first, target, count), out)
     if endpoint and count > 1:
         out = ew.where(ew.eq(position, count - 1), _exact(end, target, count), out)
-    return wrap(out).requires_grad_() if requires_grad else wrap(out)
+    return wrap(out).requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else wrap(out)
 
 
 def _exact(value: Real, dtype: DType, count: int) -> Node:
@@ -122,8 +119,9 @@ def eye(
     """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; float32 unless given."""
     check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
-    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), as_dtype(dtype or default_float)))
-    return out.requires_grad_() if requires_grad else out
+    target = default_float if dtype is None else as_dtype(dtype)
+    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target))
+    return out.requires_grad_() if as_bool("eye", "requires_grad", requires_grad) else out
 
 
 def _distance(name: str, shape: tuple[int, ...]) -> Node:
@@ -160,8 +158,7 @@ def meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
 
     indexing: "ij" for axes in the order of the vectors, "xy" for the first two exchanged (columns, then rows).
     """
-    if indexing not in ("xy", "ij"):
-        raise errors.ShapeError(f'meshgrid: indexing is "xy" or "ij", not {indexing!r}')
+    as_choice("meshgrid", "indexing", indexing, ("xy", "ij"))
     for x in arrays:
         if x.ndim > 1:
             raise errors.ShapeError(f"meshgrid: expected vectors, got shape {x.shape}")
@@ -171,4 +168,3 @@ def meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
     lying = [reshape(x, tuple(x.size if a == p else 1 for a in range(len(arrays)))) for x, p in zip(arrays, place, strict=True)]
     shape = broadcast_shape("meshgrid", [x.shape for x in lying]) if lying else ()
     return [broadcast_to(x, shape) for x in lying]
-

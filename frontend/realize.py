@@ -20,6 +20,7 @@ from ..ir.graph import Node, Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
 from . import parts, state, storage
+from .arguments import shown
 from .capture import Capture, is_constant
 from .storage import Storage
 from .structure import Structure
@@ -85,10 +86,10 @@ def _flat(tensors: Sequence[Any]) -> list[Tensor]:
             stack.extend(reversed(t))
         elif isinstance(t, dict):
             stack.extend(reversed(t.values()))
-        elif hasattr(t, "_stored"):
+        elif hasattr(t, "_stored") and not isinstance(t, type):
             out[id(t)] = t
         elif t is not None:
-            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {t!r}")
+            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {shown(t)}")
     return list(out.values())
 
 

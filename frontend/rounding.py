@@ -27,7 +27,8 @@ def trunc(x: Node) -> Node:
 
 def round_(x: Node, /, decimals: int = 0) -> Node:
     """The nearest number with so many decimals (tens, hundreds, .. if negative), halves to even; as NumPy, by scaling."""
-    decimals = as_int("round", "decimals", decimals)
+    most = 400  # beyond it no number of any dtype changes
+    decimals = max(-most, min(as_int("round", "decimals", decimals), most))
     if not x.dtype.is_float:
         return _whole_tens(x, -decimals) if decimals < 0 and x.dtype.is_int else x
     if not decimals:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
+from .arguments import as_bool
 from .broadcast import Operand, as_node, common_dtype
 from .elementwise import clip, eq, invert, isnan, logical_and, ne, sub, where
 from .movement import concat, part
@@ -108,7 +109,13 @@ def unique(
     On demand a tuple with int64 places of first occurrence in the flattened x, places in the result of the elements of x
     (of x's shape), and numbers of occurrences.
     """
-    found = _unique(x, equal_nan, bool(return_index), bool(return_inverse), bool(return_counts))
+    named = {
+        "equal_nan": equal_nan,
+        "return_index": return_index,
+        "return_inverse": return_inverse,
+        "return_counts": return_counts,
+    }
+    found = _unique(x, *(as_bool("unique", what, value) for what, value in named.items()))
     return found[0] if len(found) == 1 else tuple(found)
 
 

@@ -10,7 +10,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.graph import Node, Op, node, reshape
-from .arguments import as_int, normalise_axis
+from .arguments import as_bool, as_choice, as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
 from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, where
 from .movement import part
@@ -28,7 +28,7 @@ def _line(name: str, x: Node, axis: int | None) -> tuple[Node, int]:
 def _order(x: Node, axis: int, descending: bool) -> Node:
     if x.shape[axis] <= 1:
         return graph.full(0, dt.int64, x.shape)
-    return node(Op.ARGSORT, (x,), (axis, bool(descending)))
+    return node(Op.ARGSORT, (x,), (axis, as_bool("sort", "descending", descending)))
 
 
 def _along(x: Node, order: Node, axis: int) -> Node:
@@ -86,7 +86,7 @@ def median(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
         low, high, last = (reshape(part(ordered, place, i, i + 1), rest) for i in ((n - 1) // 2, n // 2, n - 1))
         middle = low if n % 2 else mul(add(low, high), 0.5)
         out = where(isnan(last), last, middle)
-    return reshape(out, shape) if keepdims else out
+    return reshape(out, shape) if as_bool("median", "keepdims", keepdims) else out
 
 
 # ---------------------------------------------------------------- searching
@@ -104,13 +104,13 @@ def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | No
 
     side "left": before equal elements, "right": behind them. sorter: the argsort of an x1 that is not sorted. NaN is
     the greatest value. A binary search of log2(n) steps; of an x1 that is not sorted the places are some in 0 .. n.
-    Raises ShapeError for an x1 or sorter that is not 1-d, DTypeError for another side or a sorter that is not of integers.
+    Raises ShapeError for an x1 or sorter that is not 1-d, ArgumentError for another side, DTypeError for a
+    sorter that is not of integers.
     """
     if not isinstance(x1, Node) or x1.ndim != 1:
         shape = x1.shape if isinstance(x1, Node) else ()
         raise errors.ShapeError(f"searchsorted: x1 must be 1-d, not of shape {shape}")
-    if side not in ("left", "right"):
-        raise errors.OptionError(f"searchsorted: side is 'left' or 'right', not {side!r}")
+    as_choice("searchsorted", "side", side, ("left", "right"))
     dtype = common_dtype("searchsorted", (x1, x2))
     table, wanted = as_node("searchsorted", x1, dtype), as_node("searchsorted", x2, dtype)
     if sorter is not None:
@@ -153,7 +153,7 @@ def isin(x: Operand, test: Operand, assume_unique: bool = False, invert: bool = 
     element, values = as_node("isin", x, dtype), as_node("isin", test, dtype)
     values = reshape(values, (values.size,))
     found = _is_among(element, values) if element.size else graph.full(False, dt.bool_, element.shape)
-    return node(Op.XOR, (found, graph.full(bool(invert), dt.bool_, found.shape)))
+    return node(Op.XOR, (found, graph.full(as_bool("isin", "invert", invert), dt.bool_, found.shape)))
 
 
 def _is_among(x: Node, values: Node) -> Node:

@@ -166,11 +166,6 @@ def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage
     return storage
 
 
-def copied(data: Any, dtype: DType) -> Node:
-    """A new INPUT with a copy of the data, converted as NumPy does."""
-    return leaf(from_array(np.asarray(data, None if dtype is dt.bfloat16 else dtype.numpy), dtype, copy=True))
-
-
 _FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
             "uint64": "Q", "float32": "f", "float64": "d"}  # fmt: skip
 

@@ -33,6 +33,7 @@ from . import (
 )
 from . import elementwise as ew
 from . import transcendental as tr
+from .arguments import shown
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .tracking import Tracked
@@ -118,7 +119,9 @@ class Tensor(Tracked):
             raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
         operand = as_operand(value)
         if operand is NotImplemented:
-            operand = storage.copied(value, self.dtype)
+            from .creation import tensor  # which imports this module
+
+            operand = tensor(value, self.dtype).node
         n = ew.cast(operand, self.dtype) if isinstance(operand, Node) else ew.constant(operand, self.dtype)
         if n.shape != self.shape:
             if broadcast_shape("assign", [n.shape, self.shape]) != self.shape:
@@ -290,5 +293,5 @@ def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
     except ValueError as error:
         raise errors.ShapeError(f"assignment: the nested lists are not of equal lengths ({error})") from None
     if dt.from_numpy(array.dtype) is None:
-        raise errors.DTypeError(f"assignment: {value!r:.60} does not become {dtype.name}")
+        raise errors.DTypeError(f"assignment: {shown(value)} does not become {dtype.name}")
     return as_operand(array)

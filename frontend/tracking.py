@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Self
 from .. import errors
 from ..ir.graph import Node, Op
 from . import state
+from .arguments import as_bool
 from .values import Value
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ class Tracked(Value):
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
         """Makes this a leaf that collects gradients, or one that does not. Raises DTypeError unless it is a float."""
+        requires_grad = as_bool("requires_grad_", "requires_grad", requires_grad)
         if requires_grad and not self.dtype.is_float:
             raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
         if requires_grad and not self._requires_grad:

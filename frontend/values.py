@@ -15,6 +15,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Shape
 from ..ir.index import row_major_strides
 from . import realize, state, storage
+from .arguments import as_bool, as_choice, shown
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -30,8 +31,20 @@ DEVICES = ("cpu",)
 
 def check_device(device: Any) -> None:
     """Raises DeviceError unless the device is one of this build."""
-    if device is not None and str(device) not in DEVICES:
-        raise errors.DeviceError(f"device {device!r}: this build has {', '.join(DEVICES)}")
+    try:
+        is_known = device is None or str(device) in DEVICES  # str: a device of torch counts by its name
+    except Exception:  # whatever the text of something else raises
+        is_known = False
+    if not is_known:
+        raise errors.DeviceError(f"device {shown(device)}: this build has {', '.join(DEVICES)}")
+
+
+def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
+    """What NumPy asks an array to be. Raises DTypeError."""
+    try:
+        return np.dtype(dtype)
+    except (TypeError, ValueError):
+        raise errors.DTypeError(f"__array__: NumPy has no dtype {shown(dtype)}") from None
 
 
 class Value:
@@ -101,15 +114,15 @@ class Value:
         """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it does not contain."""
         from .. import array_api
 
-        if api_version not in (None, *API_VERSIONS):
-            raise errors.ArgumentError(f"__array_namespace__: api_version {api_version!r} is none of {', '.join(API_VERSIONS)}")
+        if api_version is not None:
+            as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
         return array_api
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
         """On another device, of which this build has but the CPU. Raises DeviceError."""
         check_device(device)
         if stream is not None:
-            raise errors.DeviceError(f"to_device: stream {stream!r}: the CPU has no streams")
+            raise errors.DeviceError(f"to_device: stream {shown(stream)}: the CPU has no streams")
         return self
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -147,14 +160,14 @@ class Value:
         bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
         """
         array = realize.read(self, Storage.numpy)
-        return array.copy() if copy else array
+        return array.copy() if as_bool("numpy", "copy", copy) else array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
-        wanted = array.dtype if dtype is None else np.dtype(dtype)
+        wanted = array.dtype if dtype is None else _numpy_dtype(dtype)
         if wanted != array.dtype and copy is False:
             raise errors.ShapeError(f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids")
-        return array.astype(wanted) if copy or wanted != array.dtype else array
+        return array.astype(wanted) if as_bool("__array__", "copy", copy) or wanted != array.dtype else array
 
     def item(self) -> Any:
         """The only element as a Python number. Raises ShapeError if there are more."""

@@ -229,7 +229,7 @@ def const_key(value: float | int | bool, dtype: DType) -> Any:
 def const(value: float | int | bool, dtype: DType) -> Node:
     """A scalar constant, rounded to dtype."""
     if dtype.is_float:
-        value = dt.rounded(value, dtype) if dtype.is_half else float(dtype.numpy.type(value))
+        value = float(value) if dtype is dt.float64 else dt.rounded(value, dtype)
     elif dtype.kind == "b":
         value = bool(value)
     else:

@@ -10,6 +10,8 @@ from math import sqrt
 
 from .. import errors
 from ..frontend import ops
+from ..frontend.arguments import as_bool, as_choice, as_double, as_int, as_sequence, shown
+from ..frontend.binding import of_tensors
 from ..frontend.half import in_float32
 from ..frontend.tensor import Tensor
 from ..ir.dtype import lowest
@@ -20,40 +22,49 @@ Pair = int | Sequence[int]
 # ---------------------------------------------------------------- activations
 
 
+@of_tensors
 def relu(x: Tensor) -> Tensor:
     return x.relu()
 
 
+@of_tensors
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
     """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
     return x.gelu(approximate)
 
 
+@of_tensors
 def silu(x: Tensor) -> Tensor:
     return x.silu()
 
 
+@of_tensors
 def sigmoid(x: Tensor) -> Tensor:
     return x.sigmoid()
 
 
+@of_tensors
 def tanh(x: Tensor) -> Tensor:
     return x.tanh()
 
 
+@of_tensors
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
     return x.softmax(axis=axis)
 
 
+@of_tensors
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
     return x.log_softmax(axis=axis)
 
 
+@of_tensors
 def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training."""
+    p = as_double("dropout", "p", p)
     if not 0.0 <= p <= 1.0:
         raise errors.ArgumentError(f"dropout: p must be in [0, 1], not {p}")
-    if not training or p == 0.0:
+    if not as_bool("dropout", "training", training) or p == 0.0:
         return x
     if p == 1.0:
         return x * 0.0
@@ -63,6 +74,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 # ---------------------------------------------------------------- linear algebra
 
 
+@of_tensors
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x @ weight.T + bias, with weight of shape (out_features, in_features)."""
     if weight.ndim != 2:
@@ -75,6 +87,7 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return out if bias is None else out + bias
 
 
+@of_tensors
 def embedding(x: Tensor, weight: Tensor) -> Tensor:
     """Row x[i] of weight for every i: shape x.shape + (embedding_dim,). Raises IndexError on an index outside the table."""
     if weight.ndim != 2:
@@ -82,12 +95,14 @@ def embedding(x: Tensor, weight: Tensor) -> Tensor:
     return ops.gather(weight, [_indices(x, "embedding")])
 
 
+@of_tensors
 def one_hot(x: Tensor, num_classes: int) -> Tensor:
     """int64 ones where the new last axis equals x. Raises IndexError on a label outside 0 .. num_classes-1."""
     rows = ops.eye(num_classes, dtype="int64")
     return ops.gather(rows, [_indices(x, "one_hot")])
 
 
+@of_tensors
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,
@@ -102,8 +117,9 @@ def scaled_dot_product_attention(
     A boolean mask is True where a key takes part; a float mask is added to the scores.
     """
     _check_attention(query, key, value)
-    scores = (query @ key.transpose(-1, -2)) * (1.0 / sqrt(query.shape[-1]) if scale is None else scale)
-    if is_causal:
+    factor = 1.0 / sqrt(max(query.shape[-1], 1)) if scale is None else as_double("attention", "scale", scale)
+    scores = (query @ key.transpose(-1, -2)) * factor
+    if as_bool("attention", "is_causal", is_causal):
         rows, columns = ops.arange(query.shape[-2]), ops.arange(key.shape[-2])
         scores = ops.where(columns <= rows.unsqueeze(1), scores, float("-inf"))
     if attn_mask is not None:
@@ -122,6 +138,7 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor) -> None:
         raise errors.ShapeError(f"attention: key and value must agree in their second to last axis, got {shapes}")
 
 
+@of_tensors
 @in_float32
 def layer_norm(
     x: Tensor,
@@ -131,7 +148,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """(x - mean) / sqrt(var + eps) * weight + bias over the trailing axes; var is the mean of (x - mean)**2."""
-    shape = repeated(normalized_shape)
+    shape, eps = repeated("normalized_shape", normalized_shape), as_double("layer_norm", "eps", eps)
     if not shape or x.shape[-len(shape) :] != shape:
         raise errors.ShapeError(f"layer_norm: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}")
     for name, t in (("weight", weight), ("bias", bias)):
@@ -147,6 +164,7 @@ def layer_norm(
 # ---------------------------------------------------------------- windows
 
 
+@of_tensors
 def conv1d(
     x: Tensor,
     weight: Tensor,
@@ -160,6 +178,7 @@ def conv1d(
     return _conv("conv1d", x, weight, bias, stride, padding, dilation, groups)
 
 
+@of_tensors
 def conv2d(
     x: Tensor,
     weight: Tensor,
@@ -184,8 +203,9 @@ def _conv(
     groups: int,
 ) -> Tensor:
     spatial = 1 if name == "conv1d" else 2
+    groups = as_int(name, "groups", groups)
     _check_conv(name, x, weight, bias, groups, spatial)
-    strides, dilations = repeated(stride, spatial), repeated(dilation, spatial)
+    strides, dilations = repeated("stride", stride, spatial), repeated("dilation", dilation, spatial)
     kernel = weight.shape[2:]
     x = _pad_spatial(x, _conv_padding(name, padding, kernel, strides, dilations))
     win = _windows(name, x, kernel, strides, dilations)  # N C, then (output, kernel) of each spatial axis
@@ -239,8 +259,8 @@ def _conv_padding(
         totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
         return [(t // 2, t - t // 2) for t in totals]
     if isinstance(padding, str):
-        raise errors.ArgumentError(f'{name}: padding is a number, a tuple, "valid" or "same", not {padding!r}')
-    return [(p, p) for p in repeated(padding, len(kernel))]
+        raise errors.ArgumentError(f'{name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
+    return [(p, p) for p in repeated("padding", padding, len(kernel))]
 
 
 def _pad_spatial(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
@@ -264,12 +284,12 @@ def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, paddi
     spatial = int(name[-2])
     if x.ndim != 2 + spatial:
         raise errors.ShapeError(f"{name}: expected x of shape (N, C, {('L', 'H, W')[spatial - 1]}), got {x.shape}")
-    sizes, pads = repeated(kernel, spatial), repeated(padding, spatial)
-    strides = sizes if stride is None else repeated(stride, spatial)
+    sizes, pads = repeated("kernel_size", kernel, spatial), repeated("padding", padding, spatial)
+    strides = sizes if stride is None else repeated("stride", stride, spatial)
     if any(2 * p > k for p, k in zip(pads, sizes, strict=True)):
         raise errors.ArgumentError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
     x = _pad_spatial(x, [(p, p) for p in pads], fill)
-    return _windows(name, x, sizes, strides, repeated(dilation, spatial))
+    return _windows(name, x, sizes, strides, repeated("dilation", dilation, spatial))
 
 
 def _max_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair) -> Tensor:
@@ -282,21 +302,25 @@ def _avg_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: 
     return win.mean(axis=tuple(range(3, win.ndim, 2)))
 
 
+@of_tensors
 def max_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
     """The greatest element of each window of (N, C, L); stride defaults to kernel_size. Ties share the gradient equally."""
     return _max_pool("max_pool1d", x, kernel_size, stride, padding, dilation)
 
 
+@of_tensors
 def max_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
     """The greatest element of each window of (N, C, H, W); stride defaults to kernel_size. Ties share the gradient equally."""
     return _max_pool("max_pool2d", x, kernel_size, stride, padding, dilation)
 
 
+@of_tensors
 def avg_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
     """The mean of each window of (N, C, L), padding zeros included."""
     return _avg_pool("avg_pool1d", x, kernel_size, stride, padding)
 
 
+@of_tensors
 def avg_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
     """The mean of each window of (N, C, H, W), padding zeros included."""
     return _avg_pool("avg_pool2d", x, kernel_size, stride, padding)
@@ -305,6 +329,7 @@ def avg_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding
 # ---------------------------------------------------------------- losses
 
 
+@of_tensors
 @in_float32
 def cross_entropy(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-log softmax(x)[target] over axis 1 of (N, C, ...), or over the only axis of (C,).
@@ -317,6 +342,7 @@ def cross_entropy(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tens
     return _reduced("cross_entropy", log_sum - (_pick(x, target, axis) - top.squeeze(axis)), reduction)
 
 
+@of_tensors
 @in_float32
 def nll_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-x[target] over axis 1 of log-probabilities (N, C, ...); labels as in cross_entropy."""
@@ -324,6 +350,7 @@ def nll_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     return _reduced("nll_loss", -_pick(x, target, axis), reduction)
 
 
+@of_tensors
 @in_float32
 def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """(x - target)**2; the two shapes must be equal."""
@@ -332,6 +359,7 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     return _reduced("mse_loss", difference * difference, reduction)
 
 
+@of_tensors
 @in_float32
 def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-(target * log sigmoid(x) + (1 - target) * log(1 - sigmoid(x))), safe for any x; the two shapes must be equal."""
@@ -367,21 +395,19 @@ def _indices(x: Tensor, name: str) -> Tensor:
 
 
 def _reduced(name: str, x: Tensor, reduction: str) -> Tensor:
-    match reduction:
+    match as_choice(name, "reduction", reduction, ("mean", "sum", "none")):
         case "mean":
             return x.mean()
         case "sum":
             return x.sum()
-        case "none":
-            return x
-    raise errors.ArgumentError(f'{name}: reduction is "mean", "sum" or "none", not {reduction!r}')
+    return x
 
 
-def repeated(value: Pair, length: int | None = None) -> tuple[int, ...]:
+def repeated(what: str, value: Pair, length: int | None = None) -> tuple[int, ...]:
     """An int repeated, or a sequence of `length` ints."""
-    if isinstance(value, int):
-        return (value,) * (1 if length is None else length)
-    out = tuple(value)
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return (as_int("nn", what, value),) * (1 if length is None else length)
+    out = tuple(as_int("nn", f"each of {what}", i) for i in as_sequence("nn", what, value))
     if length is not None and len(out) != length:
-        raise errors.ArgumentError(f"expected a number or {length} of them, not {out}")
+        raise errors.ArgumentError(f"nn: {what} is an int or {length} of them, not {out}")
     return out

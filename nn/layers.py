@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
 from .. import errors
+from ..frontend import ops
+from ..frontend.arguments import as_bool, as_shape
 from ..frontend.tensor import Tensor
 from . import functional as F
 from . import init
@@ -19,10 +19,10 @@ class Linear(Module):
     """(..., in_features) -> (..., out_features): x @ weight.T + bias."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        shape = (out_features, in_features)
+        shape = as_shape("Linear", (out_features, in_features))
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(init.layer_weight(shape))
-        self.bias = Parameter(init.layer_bias(shape)) if bias else None
+        self.bias = Parameter(init.layer_bias(shape)) if as_bool("Linear", "bias", bias) else None
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight, self.bias)
@@ -45,15 +45,16 @@ class _Conv(Module):
         groups: int = 1,
         bias: bool = True,
     ) -> None:
+        name = type(self).__name__
+        out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
         if groups < 1 or in_channels % groups or out_channels % groups:
-            name = type(self).__name__
             raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
-        kernel = F.repeated(kernel_size, self.spatial)
+        kernel = F.repeated("kernel_size", kernel_size, self.spatial)
         shape = (out_channels, in_channels // groups, *kernel)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
         self.weight = Parameter(init.layer_weight(shape))
-        self.bias = Parameter(init.layer_bias(shape)) if bias else None
+        self.bias = Parameter(init.layer_bias(shape)) if as_bool(name, "bias", bias) else None
 
     def extra_repr(self) -> str:
         given = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
@@ -111,9 +112,10 @@ class LayerNorm(Module):
     """Normalises the trailing axes `normalized_shape` to mean 0 and variance 1, then scales and shifts."""
 
     def __init__(self, normalized_shape: Pair, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True) -> None:
-        self.normalized_shape, self.eps = F.repeated(normalized_shape), eps
-        self.weight = Parameter(np.ones(self.normalized_shape, np.float32)) if elementwise_affine else None
-        self.bias = Parameter(np.zeros(self.normalized_shape, np.float32)) if elementwise_affine and bias else None
+        self.normalized_shape, self.eps = F.repeated("normalized_shape", normalized_shape), eps
+        is_affine = as_bool("LayerNorm", "elementwise_affine", elementwise_affine)
+        self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
+        self.bias = Parameter(ops.zeros(self.normalized_shape)) if is_affine and as_bool("LayerNorm", "bias", bias) else None
 
     def forward(self, x: Tensor) -> Tensor:
         return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -126,8 +128,9 @@ class Embedding(Module):
     """Integer indices of any shape -> that shape + (embedding_dim,)."""
 
     def __init__(self, num_embeddings: int, embedding_dim: int) -> None:
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.weight = Parameter(init.normal((num_embeddings, embedding_dim)))
+        shape = as_shape("Embedding", (num_embeddings, embedding_dim))
+        self.num_embeddings, self.embedding_dim = shape
+        self.weight = Parameter(init.normal(shape))
 
     def forward(self, x: Tensor) -> Tensor:
         return F.embedding(x, self.weight)
@@ -156,7 +159,7 @@ class Flatten(Module):
         self.start_axis, self.end_axis = start_axis, end_axis
 
     def forward(self, x: Tensor) -> Tensor:
-        return x.flatten(self.start_axis, self.end_axis)
+        return ops.flatten(x, self.start_axis, self.end_axis)  # type: ignore[no-any-return]
 
     def extra_repr(self) -> str:
         return f"start_axis={self.start_axis}, end_axis={self.end_axis}"

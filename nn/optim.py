@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import errors
 from ..frontend import ops
+from ..frontend.arguments import as_bool, as_double, as_sequence, shown
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
 from ..ir import dtype as dt
@@ -34,14 +35,14 @@ class Optimizer:
     state_names: tuple[str, ...] = ()
 
     def __init__(self, params: Iterable[Tensor], lr: float) -> None:
-        self.params = list(params)
-        self.lr = lr
         name = type(self).__name__
+        self.params = as_sequence(name, "params", params)
+        self.lr = as_double(name, "lr", lr)
         if not self.params:
             raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
         for p in self.params:
             if not isinstance(p, Tensor) or not p.requires_grad:
-                raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {p!r}")
+                raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {shown(p)}")
         self.steps = [0] * len(self.params)
         self.state = [{name: _zeros_like(p) for name in self.state_names} for p in self.params]
 
@@ -72,7 +73,8 @@ class SGD(Optimizer):
     def __init__(
         self, params: Iterable[Tensor], lr: float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
     ) -> None:
-        if nesterov and not momentum:
+        momentum, weight_decay = as_double("SGD", "momentum", momentum), as_double("SGD", "weight_decay", weight_decay)
+        if as_bool("SGD", "nesterov", nesterov) and not momentum:
             raise errors.ArgumentError("SGD: nesterov needs a momentum")
         self.state_names = ("momentum",) if momentum else ()
         self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
@@ -102,9 +104,11 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        if not all(0.0 <= b < 1.0 for b in betas):
-            raise errors.ArgumentError(f"Adam: betas must be in [0, 1), not {betas}")
-        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
+        found = [as_double("Adam", "each of betas", b) for b in as_sequence("Adam", "betas", betas)]
+        if len(found) != 2 or not all(0.0 <= b < 1.0 for b in found):
+            raise errors.ArgumentError(f"Adam: betas must be two numbers in [0, 1), not {shown(betas)}")
+        self.betas = (found[0], found[1])
+        self.eps, self.weight_decay = as_double("Adam", "eps", eps), as_double("Adam", "weight_decay", weight_decay)
         super().__init__(params, lr)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
