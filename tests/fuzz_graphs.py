@@ -21,7 +21,7 @@ Choose = Callable[[int], int]  # n -> one of 0 .. n-1
 ROUNDS = TRANSCENDENTAL | {*SCANS, Op.SCATTER}  # results may differ in the last places
 FUNCTIONS = sorted(TRANSCENDENTAL, key=lambda op: op.value)
 SUMS = frozenset({Op.REDUCE, Op.SCATTER, *SCANS})
-INTS = (dt.int64, dt.int32, dt.uint8)
+INTS = (dt.int64, dt.int32, dt.uint8, dt.int8, dt.int16, dt.uint16, dt.uint32, dt.uint64)
 FLOATS = (dt.float32, dt.float32, dt.float32, dt.float64, *HALVES)
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 70)
 SPECIALS = (np.inf, -np.inf, np.nan, -0.0, 0.0, 1e-40, -1e-40, 3e38)
@@ -122,7 +122,8 @@ class Builder:
         return self.pick(lambda v: v.node.ndim >= least_axes, lambda: self.float(least_axes))
 
     def integer(self) -> Built:
-        return self.pick(lambda v: v.node.dtype.is_int, lambda: self.leaf(self.shape(), self.one_of(INTS)))
+        fresh = self.choose(2) == 0
+        return self.pick(lambda v: v.node.dtype.is_int and not fresh, lambda: self.leaf(self.shape(), self.one_of(INTS)))
 
     def partner(self, v: Built) -> Built:
         """Another value of the same shape and dtype, perhaps a broadcast or a constant."""
