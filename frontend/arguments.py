@@ -123,6 +123,16 @@ def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
     return tuple(as_int(name, what, i) for i in given)
 
 
+def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tuple[int, ...]:
+    """Ints from a sequence of `length` of them (None: of any number), or from one for all. Raises DTypeError, ArgumentError."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return (as_int(name, what, value),) * (1 if length is None else length)
+    found = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
+    if length is not None and len(found) != length:
+        raise errors.ArgumentError(f"{name}: {what} is an int or {length} of them, not {shown(found)}")
+    return found
+
+
 def as_shape(name: str, shape: Any) -> Shape:
     """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
     found = flat_ints(name, shape)

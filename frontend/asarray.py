@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from .arguments import as_bool
 from .broadcast import as_dtype
 from .creation import from_numpy, tensor
 from .tensor import Tensor, check_device
@@ -19,6 +20,7 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     obj's memory, ShapeError where that is not possible; None shares a Tensor only.
     """
     check_device(device)
+    copy = None if copy is None else as_bool("asarray", "copy", copy)
     if isinstance(obj, Tensor):
         return _of_tensor(obj, dtype, copy)
     source = _foreign(obj)

@@ -202,6 +202,8 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
         plain = [converted(what, x, tracks) for what, x in zip(order, args, strict=False)]
         plain += [converted(rest, x, tracks) for x in args[len(order) :]]
         named = {what: converted(what, x, tracks) for what, x in kwargs.items()}
+        if label in named:
+            raise TypeError(f"{name}() got an unexpected keyword argument {label!r}")
         if label is not None and args and isinstance(args[0], Tracked):
             named[label] = args[0].name
         return _results(inner(*plain, **named), tracks[0])

@@ -143,7 +143,9 @@ def _position(x: Node, axis: int, item: Any) -> int:
         raise errors.DTypeError(f"index: {shown(item)} is neither an int, a slice, None, ... nor an integer tensor") from None
     extent = x.shape[axis]
     if not -extent <= i < extent:
-        raise errors.IndexError(f"index into shape {x.shape}: index {i} is out of range for axis {axis} of extent {extent}")
+        raise errors.IndexError(
+            f"index into shape {x.shape}: index {shown(i)} is out of range for axis {axis} of extent {extent}"
+        )
     return i % extent
 
 

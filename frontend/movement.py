@@ -25,7 +25,7 @@ def _filled_in(x: Node, shape: Shape) -> Shape:
     known = prod(d for d in shape if d != -1)
     unknown = shape.count(-1)
     fits = not any(d < -1 for d in shape)
-    addressable("reshape", shape)
+    addressable("reshape", tuple(d for d in shape if d != -1))
     if unknown == 1 and fits and known and x.size % known == 0:
         shape = tuple(x.size // known if d == -1 else d for d in shape)
     elif unknown or not fits or known != x.size:

@@ -33,7 +33,7 @@ from . import (
 )
 from . import elementwise as ew
 from . import transcendental as tr
-from .arguments import shown
+from .arguments import as_sequence, shown
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .tracking import Tracked
@@ -218,8 +218,9 @@ class Tensor(Tracked):
     asin, acos, atan, asinh, acosh, atanh = map(method, (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
     sinh, cosh, atan2, hypot, logaddexp = map(method, (tr.sinh, tr.cosh, tr.atan2, tr.hypot, tr.logaddexp))
     exp2, log2, log10, reciprocal, square = map(method, (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
-    abs, neg, sign, floor, ceil = map(method, (ew.absolute, ew.neg, ew.sign, ew.floor, ew.ceil))
-    round, trunc, pow = method(ew.round_, "round"), method(ew.trunc), method(tr.power, "pow")
+    sign, floor, ceil, trunc = map(method, (ew.sign, ew.floor, ew.ceil, ew.trunc))
+    abs, neg = method(ew.absolute, "abs"), method(ew.neg, "neg")
+    round, pow = method(ew.round_, "round"), method(tr.power, "pow")
     isnan, isinf, isfinite, logical_not = map(method, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
     signbit, nan_to_num, conj = map(method, (ew.signbit, ew.nan_to_num, ew.conj))
     real, imag = property(method(ew.real)), property(method(ew.imag))
@@ -279,7 +280,7 @@ def _item(item: Any) -> Any:
         return item
     from .creation import tensor  # which imports this module
 
-    found = tensor(list(item) if isinstance(item, range) else item)
+    found = tensor(as_sequence("index", "a range", item) if isinstance(item, range) else item)
     return found.node if found.size else ew.cast(found.node, dt.int64)
 
 

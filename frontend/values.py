@@ -167,7 +167,8 @@ class Value:
         wanted = array.dtype if dtype is None else _numpy_dtype(dtype)
         if wanted != array.dtype and copy is False:
             raise errors.ShapeError(f"__array__: {self.dtype.name} becomes {wanted} only as a copy, which copy=False forbids")
-        return array.astype(wanted) if as_bool("__array__", "copy", copy) or wanted != array.dtype else array
+        with np.errstate(invalid="ignore", over="ignore"):  # no conversion of Weft warns
+            return array.astype(wanted) if as_bool("__array__", "copy", copy) or wanted != array.dtype else array
 
     def item(self) -> Any:
         """The only element as a Python number. Raises ShapeError if there are more."""

@@ -10,7 +10,7 @@ from math import sqrt
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_bool, as_choice, as_double, as_int, as_sequence, shown
+from ..frontend.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
 from ..frontend.binding import of_tensors
 from ..frontend.half import in_float32
 from ..frontend.tensor import Tensor
@@ -148,7 +148,7 @@ def layer_norm(
     eps: float = 1e-5,
 ) -> Tensor:
     """(x - mean) / sqrt(var + eps) * weight + bias over the trailing axes; var is the mean of (x - mean)**2."""
-    shape, eps = repeated("normalized_shape", normalized_shape), as_double("layer_norm", "eps", eps)
+    shape, eps = as_ints("layer_norm", "normalized_shape", normalized_shape), as_double("layer_norm", "eps", eps)
     if not shape or x.shape[-len(shape) :] != shape:
         raise errors.ShapeError(f"layer_norm: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}")
     for name, t in (("weight", weight), ("bias", bias)):
@@ -205,7 +205,7 @@ def _conv(
     spatial = 1 if name == "conv1d" else 2
     groups = as_int(name, "groups", groups)
     _check_conv(name, x, weight, bias, groups, spatial)
-    strides, dilations = repeated("stride", stride, spatial), repeated("dilation", dilation, spatial)
+    strides, dilations = as_ints(name, "stride", stride, spatial), as_ints(name, "dilation", dilation, spatial)
     kernel = weight.shape[2:]
     x = _pad_spatial(x, _conv_padding(name, padding, kernel, strides, dilations))
     win = _windows(name, x, kernel, strides, dilations)  # N C, then (output, kernel) of each spatial axis
@@ -260,7 +260,7 @@ def _conv_padding(
         return [(t // 2, t - t // 2) for t in totals]
     if isinstance(padding, str):
         raise errors.ArgumentError(f'{name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
-    return [(p, p) for p in repeated("padding", padding, len(kernel))]
+    return [(p, p) for p in as_ints(name, "padding", padding, len(kernel))]
 
 
 def _pad_spatial(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
@@ -284,12 +284,12 @@ def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, paddi
     spatial = int(name[-2])
     if x.ndim != 2 + spatial:
         raise errors.ShapeError(f"{name}: expected x of shape (N, C, {('L', 'H, W')[spatial - 1]}), got {x.shape}")
-    sizes, pads = repeated("kernel_size", kernel, spatial), repeated("padding", padding, spatial)
-    strides = sizes if stride is None else repeated("stride", stride, spatial)
+    sizes, pads = as_ints(name, "kernel_size", kernel, spatial), as_ints(name, "padding", padding, spatial)
+    strides = sizes if stride is None else as_ints(name, "stride", stride, spatial)
     if any(2 * p > k for p, k in zip(pads, sizes, strict=True)):
         raise errors.ArgumentError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
     x = _pad_spatial(x, [(p, p) for p in pads], fill)
-    return _windows(name, x, sizes, strides, repeated("dilation", dilation, spatial))
+    return _windows(name, x, sizes, strides, as_ints(name, "dilation", dilation, spatial))
 
 
 def _max_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair) -> Tensor:
@@ -401,13 +401,3 @@ def _reduced(name: str, x: Tensor, reduction: str) -> Tensor:
         case "sum":
             return x.sum()
     return x
-
-
-def repeated(what: str, value: Pair, length: int | None = None) -> tuple[int, ...]:
-    """An int repeated, or a sequence of `length` ints."""
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        return (as_int("nn", what, value),) * (1 if length is None else length)
-    out = tuple(as_int("nn", f"each of {what}", i) for i in as_sequence("nn", what, value))
-    if length is not None and len(out) != length:
-        raise errors.ArgumentError(f"nn: {what} is an int or {length} of them, not {out}")
-    return out

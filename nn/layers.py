@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_bool, as_shape
+from ..frontend.arguments import as_bool, as_ints, as_shape
 from ..frontend.tensor import Tensor
 from . import functional as F
 from . import init
@@ -49,7 +49,7 @@ class _Conv(Module):
         out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
-        kernel = F.repeated("kernel_size", kernel_size, self.spatial)
+        kernel = as_ints(name, "kernel_size", kernel_size, self.spatial)
         shape = (out_channels, in_channels // groups, *kernel)
         self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
@@ -112,7 +112,7 @@ class LayerNorm(Module):
     """Normalises the trailing axes `normalized_shape` to mean 0 and variance 1, then scales and shifts."""
 
     def __init__(self, normalized_shape: Pair, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True) -> None:
-        self.normalized_shape, self.eps = F.repeated("normalized_shape", normalized_shape), eps
+        self.normalized_shape, self.eps = as_ints("LayerNorm", "normalized_shape", normalized_shape), eps
         is_affine = as_bool("LayerNorm", "elementwise_affine", elementwise_affine)
         self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
         self.bias = Parameter(ops.zeros(self.normalized_shape)) if is_affine and as_bool("LayerNorm", "bias", bias) else None
