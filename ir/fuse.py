@@ -383,7 +383,7 @@ def _merge_sorted(a: list[Unit], b: list[Unit]) -> list[Unit]:
 
 
 def is_contraction(u: Unit, f: Fusion) -> bool:
-    """A sum of products in which each factor misses output axes of real extent: M only in A, N only in B."""
+    """A sum of products in which each factor has output axes of real extent that the other misses: M only in A, N only in B."""
     if u.node.op is not Op.REDUCE or u.node.arg[0] != "add" or prod(domain(u.node)) < MIN_CONTRACTION:
         return False
     product = f.units.of.get(u.node.src[0])
@@ -392,8 +392,9 @@ def is_contraction(u: Unit, f: Fusion) -> bool:
     sides = factor_vars(u, product)
     if sides is None:
         return False
-    missing = [[v for v in u.kept_vars() if v not in side] for side in sides]
-    return all(prod(v.extent for v in m) >= 4 for m in missing)
+    a, b = sides
+    alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
+    return all(prod(v.extent for v in own) >= 4 for own in alone)
 
 
 @dataclass
