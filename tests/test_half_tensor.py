@@ -232,4 +232,6 @@ def test_a_sum_of_products_that_varies_along_no_axis_of_its_result() -> None:
     """Copies of one vector multiplied and summed: neither factor has an axis of the result, so there is no matrix product."""
     x = wf.tensor(np.arange(16, dtype="float16") / 8)
     rows = x.reshape(1, 16).expand(16, 16)
-    np.testing.assert_array_equal((rows @ rows.T).numpy(), np.full((16, 16), float((x.numpy().astype("float32") ** 2).sum()), "float16"))
+    np.testing.assert_array_equal(
+        (rows @ rows.T).numpy(), np.full((16, 16), float((x.numpy().astype("float32") ** 2).sum()), "float16")
+    )
