@@ -99,10 +99,10 @@ def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tu
             raise errors.ShapeError(f"{name}: shapes {a.shape} and {b.shape} have not {count} axes to pair")
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     if len(axes) != 2:
-        raise errors.ShapeError(f"{name}: axes are an int or two sequences, not {axes}")
+        raise errors.ShapeError(f"{name}: axes are an int or two sequences, not {shown(axes)}")
     mine, others = (axes_in_order(name, given, x.ndim) for given, x in zip(axes, (a, b), strict=True))
     if len(mine) != len(others):
-        raise errors.ShapeError(f"{name}: {axes[0]} and {axes[1]} do not pair the axes one by one")
+        raise errors.ShapeError(f"{name}: {shown(axes[0])} and {shown(axes[1])} do not pair the axes one by one")
     return mine, others
 
 

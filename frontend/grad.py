@@ -200,7 +200,8 @@ def check_grad(
     """
     as_function("check_grad", "f", f)
     eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
-    max_elements = as_int("check_grad", "max_elements", max_elements)
+    if as_int("check_grad", "max_elements", max_elements) < 0:
+        raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
     arrays = [np.array(x.numpy() if isinstance(x, Tensor) else creation.as_array(x, None)) for x in inputs]
     arrays = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]

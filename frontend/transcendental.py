@@ -10,7 +10,7 @@ from ..ir import dtype as dt
 from ..ir.graph import Node, Op, node
 from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
 from .bits import bit_and
-from .broadcast import Operand, Scalar, common_dtype, full_like, to_dtype, together
+from .broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together
 from .comparison import eq, isinf, lt, ne, where
 from .half import in_float32
 
@@ -81,6 +81,8 @@ def power(a: Operand, b: Operand) -> Node:
 
 
 def _scalar_power(x: Node, exponent: Scalar) -> Node:
+    if exponent not in (0, 1, 2):
+        number("power", exponent, x.dtype if x.dtype.is_float else dt.int64)  # refuses integers beyond that
     if exponent == 0 and x.dtype.is_float:
         return node(Op.POW, (x, full_like(x, 0.0)))  # 1 everywhere, with a derivative: 0
     if exponent in (0, 1, 2):

@@ -43,7 +43,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """What NumPy asks an array to be. Raises DTypeError."""
     try:
         return np.dtype(dtype)
-    except (TypeError, ValueError):
+    except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
         raise errors.DTypeError(f"__array__: NumPy has no dtype {shown(dtype)}") from None
 
 
