@@ -199,7 +199,8 @@ def _windows(skewed: Node, cuts: tuple[Bounds, ...]) -> Node | None:
     new = dict(copies.arg) if copies.op is Op.EXPAND else {}
     if place not in new or axis in new or dilation != 1:
         return None
-    size, along = new.pop(place), axis - (axis > place)
+    del new[place]
+    size, along = len(range(*cuts[place])), axis - (axis > place)
     x = expand(copies.src[0], tuple((a - (a > place), extent) for a, extent in new.items()))
     count, start = len(range(*cuts[axis])), cuts[axis][0]
     kept = [cut for a, cut in enumerate(cuts) if a != place]
