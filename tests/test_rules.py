@@ -258,6 +258,16 @@ def test_windows_whose_place_is_any_axis(place: int) -> None:
         np.testing.assert_array_equal(before, after)
 
 
+def test_windows_of_which_only_the_first_places_are_kept() -> None:
+    x = graph.leaf(814, dt.float64, (33,))
+    skewed = op(Op.SKEW, graph.expand(x, ((1, 3),)), arg=(0, 1, 1))
+    windows = cut(skewed, a0=(0, 31, 2), a1=(0, 2, 1))
+    (simple,) = simplify([windows])
+    assert not _ops(simple) & {Op.SKEW}
+    before, after = run([windows, simple], {x: np.arange(33.0)})
+    np.testing.assert_array_equal(before, after)
+
+
 # ---------------------------------------------------------------- random graphs
 
 
