@@ -30,6 +30,9 @@ def arange(
         start, stop = 0, start
     first, end, by = (as_real("arange", name, v) for name, v in (("start", start), ("stop", stop), ("step", step)))
     whole = all(isinstance(v, int) for v in (first, end, by))
+    if not whole:
+        for v in (first, end, by):
+            as_double("arange", "each of start, stop and step", v)  # refuses integers beyond all floats
     target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
     (count,) = addressable("arange", (_count(first, end, by),))
     out = wrap(to_dtype(_progression(count, first, by), target))
