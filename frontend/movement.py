@@ -107,7 +107,7 @@ def squeeze(x: Node, /, axis: Axes = None) -> Node:
 def unsqueeze(x: Node, /, axis: int | Sequence[int] = 0) -> Node:
     """New axes of extent 1 at these places of the result."""
     count = x.ndim + (len(axis) if isinstance(axis, (tuple, list)) else 1)
-    axes = normalise_axes("expand_dims", axis, count)
+    axes = axes_in_order("expand_dims", axis, count)
     rest = iter(x.shape)
     return graph.reshape(x, tuple(1 if i in axes else next(rest) for i in range(count)))
 
