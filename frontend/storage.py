@@ -116,7 +116,7 @@ def remember(n: Node, storage: Storage) -> None:
     """The Node's value is in `storage`, as long as somebody holds it."""
     storage.node = n
     key = id(n)
-    cached[key] = weakref.ref(storage, lambda ref: cached.pop(key) if cached.get(key) is ref else None)
+    cached[key] = weakref.ref(storage, lambda ref: cached.pop(key, None) if cached.get(key) is ref else None)
 
 
 def forget(storage: Storage) -> None:
