@@ -58,7 +58,9 @@ def _progression(count: int, start: Real, step: Real) -> Node:
     out = to_dtype(position, dtype)
     if step != 1:
         out = node(Op.MUL, (out, expand_to(const(step, dtype), out.shape)))
-    return node(Op.ADD, (out, expand_to(const(start, dtype), out.shape))) if start else out
+    if whole and not start:
+        return out
+    return node(Op.ADD, (out, expand_to(const(start, dtype), out.shape)))  # of 0.0 too: 0 * -1.0 is -0.0
 
 
 def linspace(
