@@ -135,6 +135,13 @@ def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]
     return n, index, mask
 
 
+def is_steady(x: Node, axis: int) -> bool:
+    """Does a value seen through views stay the same along an axis?"""
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    _, index, mask = resolve(x, [var(v) for v in at])
+    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
+
+
 def is_widening(n: Node) -> bool:
     """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
     return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half

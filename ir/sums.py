@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .graph import VIEWS, Node, Op, node, permute, rebuild, reduce, reshape, toposort
-from .index import Var, var
-from .kernel import resolve
+from .kernel import is_steady
 
 
 def merge_sums(roots: Iterable[Node]) -> list[Node]:
@@ -95,7 +94,7 @@ def _lift_both(view: Node, factors: list[Node], trailing: int) -> list[Node]:
     any product with a zero-padded operand).
     """
     axes = _filled_axes(view)
-    steady = [bool(axes) and all(_invariant(f, a) for a in axes) for f in factors]
+    steady = [bool(axes) and all(is_steady(f, a) for a in axes) for f in factors]
     if steady.count(True) != 1:
         return [_lift(view, f, trailing) for f in factors]
     return [
@@ -108,12 +107,6 @@ def _filled_axes(view: Node) -> list[int]:
     if view.op is Op.UNSKEW:
         return [view.arg[0]]
     return [a for a, lengths in enumerate(view.arg) if any(lengths)] if view.op is Op.PAD else []
-
-
-def _invariant(x: Node, axis: int) -> bool:
-    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
-    _, index, mask = resolve(x, [var(v) for v in at])
-    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
 
 
 def _stretch(x: Node, axes: list[int], shape: tuple[int, ...]) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite, prod
 
 from .graph import Node, Op, expand, full, node, permute, reduce, reshape
+from .kernel import is_steady
 from .rewrite import constant_of, is_zero
 
 Bounds = tuple[int, int, int]
@@ -144,7 +145,18 @@ def reduce_reduce(n: Node) -> Node | None:
     if x.op is not Op.REDUCE or x.arg[0] != kind:
         return None
     kept = [a for a in range(x.src[0].ndim) if a not in x.arg[1]]
-    return reduce(kind, x.src[0], [*x.arg[1], *(kept[a] for a in axes)])
+    further = [kept[a] for a in axes]
+    return None if _is_matmul(x, kept, further) else reduce(kind, x.src[0], [*x.arg[1], *further])
+
+
+def _is_matmul(n: Node, kept: list[int], further: list[int]) -> bool:
+    """A sum of products of rows and columns: summing over rows or columns as well would take it apart."""
+    product = n.src[0]
+    if n.arg[0] != "add" or product.op is not Op.MUL:
+        return False
+    first, second = ({a for a in kept if not is_steady(f, a) and f.shape[a] > 1} for f in product.src)
+    rows, columns = first - second, second - first
+    return bool(rows and columns and (rows | columns).intersection(further))
 
 
 def reduce_single(n: Node) -> Node | None:

@@ -345,3 +345,9 @@ def test_fusion_is_deterministic():
         return [k.name + repr(k.extents) for k in fused(*adam(), attention()).kernels]
 
     assert names() == names()
+
+
+def test_column_sums_of_a_matrix_product_leave_the_product_whole():
+    y = g.matmul(leaf(64, 96), leaf(96, 80))
+    stored = [n for k in fused(y, graph.reduce("add", y, (0,))).kernels for n in k.outputs]
+    assert max(n.size for n in stored) == y.size
