@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ..ir.graph import Op, const, node
-from ..ir.index import Index, Range, Var, unravel, var
+from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
 from .contract_problem import Problem, contiguous, groups_extent, is_plain, spread_groups
 from .evaluate import load
@@ -43,9 +43,10 @@ class Sizes:
     k_block: int  # steps of the next group in a block
     k_extent: int  # length of k in a block
     direct: bool  # lanes are read where they lie
+    across: bool  # the lane factor is contiguous along k: packed by transposing squares
 
 
-def choose(p: Problem, target: Target, plain_lanes: bool) -> Sizes:
+def choose(p: Problem, target: Target, plain_lanes: bool, along_k: bool) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and block in the level-2 cache, leave enough tasks."""
     most_rows, accumulators = (12, 24) if target.registers >= 32 else (6, 12)
     tile_rows = -(-p.m // -(-p.m // most_rows))
@@ -68,7 +69,8 @@ def choose(p: Problem, target: Target, plain_lanes: bool) -> Sizes:
     tasks = -(-others * last // (lane_rows * line))
     tiles = -(-p.m // tile_rows)
     task_tiles = max(1, min(tiles, BLOCK // block // tile_rows, -(-tiles * tasks // TASKS)))
-    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_outer, k_block, k_extent, direct)
+    across = along_k and not direct and lane_rows == 1 and min(last, extent(p.reduced[-1])) >= p.width
+    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_outer, k_block, k_extent, direct, across)
 
 
 def _k_sizes(p: Problem) -> tuple[int, int, int]:
@@ -94,19 +96,26 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     """Loops of the packed schedule."""
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
     lane_value = p.factor(p.lane_factor, by)
-    plain = is_plain(lane_value) and contiguous(lane_value, p.lanes[-1][-1])
+    along_lanes = contiguous(lane_value, p.lanes[-1][-1])
+    plain = is_plain(lane_value) and along_lanes
+    along_k = not along_lanes and contiguous(lane_value, p.reduced[-1][-1])
     plain_rows = is_plain(p.factor(p.row_factor, by)) and len(p.rows) <= 1
-    s = choose(p, target, plain)
+    s = choose(p, target, plain, along_k)
     task = _Task(p, s, plain_rows)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
-    lanes = "read in place" if s.direct else "packed"
+    lanes = "read in place" if s.direct else "packed by transposing" if s.across else "packed"
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
         f"blocks of {s.block} lanes {lanes}, k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
+
+
+def _in_part(part: Index, last: int, body: list[Stmt]) -> Stmt:
+    """The body in the last of several parts, which is where what is left over stands."""
+    return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
 
 
 class _Task:
@@ -144,8 +153,8 @@ class _Task:
         allocs += [] if s.direct else [Alloc(self.panel)]
         allocs += [] if self.plain_rows else [Alloc(self.rows_panel)]
         part = Var("part", self.k_parts)
-        *self.k_fixed, k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
-        self.k_first = k_part * s.k_block
+        *self.k_fixed, self.k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
+        self.k_first = self.k_part * s.k_block
         step: list[Stmt] = [] if s.direct else self._pack_lanes()
         step += [] if self.plain_rows else self._pack_rows()
         step += self._tiles()
@@ -156,15 +165,12 @@ class _Task:
 
     # ------------------------------------------------------------ indices
 
-    def _k_by(self, k: list[Var]) -> dict[Var, Index]:
-        first, *rest = [var(v) for v in k]
+    def _k_by(self, k: list[Index]) -> dict[Var, Index]:
+        first, *rest = k
         return spread_groups(self.p.reduced, [*self.k_fixed, self.k_first + first, *rest])
 
-    def _k_position(self, k: list[Var]) -> Index:
-        out = Index()
-        for v in k:
-            out = out * v.extent + var(v)
-        return out
+    def _k_position(self, k: list[Index]) -> Index:
+        return row_major(k, [v.extent for v in self.k])
 
     def _k_loops(self, k: list[Var], body: list[Stmt], lanes: bool = False) -> list[Stmt]:
         """Loops over the block of k, the outermost one cut at its end."""
@@ -206,18 +212,64 @@ class _Task:
     # ------------------------------------------------------------ stages
 
     def _pack_lanes(self) -> list[Stmt]:
-        s, k = self.s, [Var(v.name, v.extent) for v in self.k]
-        line, lane = Var("line", s.lane_rows), Var("l", s.line)
+        if self.s.across:
+            return self._pack_squares()
+        k = [Var(v.name, v.extent) for v in self.k]
+        return self._k_loops(k, self._fill_lines([var(v) for v in k]))
+
+    def _fill_lines(self, k: list[Index]) -> list[Stmt]:
+        """All lanes of the block at one step of k."""
+        s, line, lane = self.s, Var("line", self.s.lane_rows), Var("l", self.s.line)
         at, position = self._block_lane(line, lane)
         by = self.batch | self._k_by(k) | self._lane_by(at, var(lane))
         row = self._k_position(k) * s.block
         value = self.p.factor(self.p.lane_factor, by | self._any_row())
-        fill: list[Stmt] = self._line_loops(line, lane, [Store(self.panel, row + position, value)])
-        used = s.lane_rows * s.line
-        if used < s.block:
-            pad = Var("pad", s.block - used)
-            fill.append(For(pad, pad.extent, LANES, [Store(self.panel, row + used + var(pad), const(0, value.dtype))]))
-        return self._k_loops(k, fill)
+        return self._line_loops(line, lane, [Store(self.panel, row + position, value)]) + self._pad(row)
+
+    def _pad(self, row: Index) -> list[Stmt]:
+        """Zeros behind the lanes of a block that tiles do not divide."""
+        used = self.s.lane_rows * self.s.line
+        pad = Var("pad", self.s.block - used)
+        zero = const(0, self.panel.dtype)
+        return [For(pad, pad.extent, LANES, [Store(self.panel, row + used + var(pad), zero)])] if pad.extent else []
+
+    def _pack_squares(self) -> list[Stmt]:
+        """The panel in squares of W lanes by W steps of k; what is left of k lane by lane."""
+        w, outer, last = self.p.width, [Var(v.name, v.extent) for v in self.k[:-1]], self.k[-1].extent
+        length, parts = extent(self.k_groups[-1]), self.k_shape[-1] if len(self.k) == 1 else 1
+        at, kept = Var("square", last // w), length // w * w - (parts - 1) * last
+        front = [var(v) for v in outer]
+        squares: list[Stmt] = [self._cut(at, parts, self.k_part, length // w, self._lane_squares(front, var(at) * w))]
+        if length % w:
+            rest = Var("k", length % w)
+            fill: Stmt = For(rest, rest.extent, SERIAL, self._fill_lines([*front, var(rest) + kept]))
+            squares.append(_in_part(self.k_part, parts - 1, [fill]))
+        return self._k_loops(outer, squares)
+
+    def _cut(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
+        """A loop over a part of `whole` steps, of which the last part may have fewer."""
+        cut = parts > 1 and whole != parts * v.extent
+        return For(v, v.extent, SERIAL, body, base=part * v.extent if cut else Index(), total=whole if cut else None)
+
+    def _lane_squares(self, front: list[Index], first_k: Index) -> list[Stmt]:
+        """All lanes of the block at W steps of k."""
+        s, w, total, parts = self.s, self.p.width, extent(self.p.lanes[-1]), self.line_parts
+        at = Var("lanes", s.line // w)
+        out = [self._cut(at, parts, self.line_part, total // w, self._square(front, first_k, var(at) * w, w))]
+        if total % w:
+            first = Index(const=total // w * w - (parts - 1) * s.line)
+            out.append(_in_part(self.line_part, parts - 1, self._square(front, first_k, first, total % w)))
+        if s.line < s.block:
+            k = Var("k", w)
+            out.append(For(k, w, SERIAL, self._pad(self._k_position([*front, first_k + var(k)]) * s.block)))
+        return out
+
+    def _square(self, front: list[Index], first_k: Index, first_lane: Index, lanes: int) -> list[Stmt]:
+        j, k = Var("j", lanes), Var("k", self.p.width)
+        at, lane = [*front, first_k + var(k)], first_lane + var(j)
+        value = self.p.factor(self.p.lane_factor, self.batch | self._k_by(at) | self._lane_by(Index(), lane) | self._any_row())
+        store = Store(self.panel, self._k_position(at) * self.s.block + lane, value)
+        return [For(j, lanes, UNROLL, [For(k, k.extent, LANES, [store])])]
 
     def _any_row(self) -> dict[Var, Index]:
         return {v: Index() for g in self.p.rows for v in g}
@@ -227,10 +279,11 @@ class _Task:
 
     def _pack_rows(self) -> list[Stmt]:
         k = [Var(v.name, v.extent) for v in self.k]
+        at = [var(v) for v in k]
         row = Var("row", self.block_rows)
-        by = self.batch | self._k_by(k) | self._row_by(self.first_tile * self.s.tile_rows + var(row)) | self._any_lane()
+        by = self.batch | self._k_by(at) | self._row_by(self.first_tile * self.s.tile_rows + var(row)) | self._any_lane()
         value = self.p.factor(self.p.row_factor, by)
-        store = Store(self.rows_panel, var(row) * self.k_extent + self._k_position(k), value)
+        store = Store(self.rows_panel, var(row) * self.k_extent + self._k_position(at), value)
         return [
             For(
                 row,
@@ -261,28 +314,28 @@ class _Task:
         return (self.tiles - (self.shape[-3] - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _in_last_part(self, body: list[Stmt]) -> Stmt:
-        last = self.shape[-3] - 1
-        return If((Range(self.row_part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+        return _in_part(self.row_part, self.shape[-3] - 1, body)
 
     def _tile(self, first_row: Index, rows: int) -> list[Stmt]:
         """One pass over k for every tile of lanes; rows are counted from the block's first row."""
         s, k = self.s, [Var(v.name, v.extent) for v in self.k]
+        at = [var(v) for v in k]
         lanes, i, j = Var("lanes", s.block // s.tile_lanes), Var("i", rows), Var("j", s.tile_lanes)
         acc = Buf("acc", self.p.anchor.node.dtype, rows * s.tile_lanes, REG)
         place = var(i) * s.tile_lanes + var(j)
         lane = var(lanes) * s.tile_lanes + var(j)
         row = first_row + var(i)
-        by = self.batch | self._k_by(k)
+        by = self.batch | self._k_by(at)
         if self.plain_rows:
             row_value = self.p.factor(
                 self.p.row_factor, by | self._row_by(self.first_tile * s.tile_rows + row) | self._any_lane()
             )
         else:
-            row_value = load(self.rows_panel, row * self.k_extent + self._k_position(k))
+            row_value = load(self.rows_panel, row * self.k_extent + self._k_position(at))
         if s.direct:
             lane_value = self.p.factor(self.p.lane_factor, by | self._any_row() | self._lane_by(Index(), lane))
         else:
-            lane_value = load(self.panel, self._k_position(k) * s.block + lane)
+            lane_value = load(self.panel, self._k_position(at) * s.block + lane)
         term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
         total = row * s.block + lane
         finish: Stmt = Store(self.sums, total, load(acc, place))

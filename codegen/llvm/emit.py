@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ...ir.graph import Node, Op, provenance
 from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ..target import Target
 from . import memory
@@ -21,6 +21,7 @@ from .expr import evaluate
 from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
 from .memory import Function
 from .plan import plan_phase, straight_groups
+from .transpose import square, transposed
 from .writer import Val, Writer, integer, iota, vector_literal
 
 SITE_SHIFT = 40  # a Check's key is site << 40 | position
@@ -228,9 +229,33 @@ class Emitter:
 
     def unroll(self, s: For) -> None:
         assert isinstance(s.extent, int)
+        if self.transposing(s):
+            return
         for i in range(s.extent):
             with self.maybe(self.before_total(s, i)):
                 self.body(self.substituted(s, i))
+
+    def transposing(self, s: For) -> bool:
+        """Stores a square of elements that lie across the lanes, if that is what the loop does."""
+        lanes = next((t for t in s.body if isinstance(t, For)), None)
+        w = self.fn.plan.widths.get(lanes.var, 1) if lanes else 1
+        found = square(s, w)
+        if found is None or found[1].buf.space == REG or self.scope.lanes is not None:
+            return False
+        assert isinstance(s.extent, int)
+        loop, store = found
+        rows: list[Val] = []
+        for i in range(s.extent):
+            self.scope.vars[loop.var] = integer(0)
+            self.scope.lanes = Lanes(loop.var, w, integer(0), [None], self.w.depth, set())
+            value = Substitution({s.var: Index(const=i)}).node(store.value)
+            rows.append(self.w.splat(evaluate(self.fn, value, 0), w))
+            self.scope.lanes = None
+        rows += [memory.zero(rows[0])] * (w - s.extent)
+        for lane, column in enumerate(transposed(self.w, rows)):
+            at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
+            memory.store_first(self.fn, store.buf, at, column, s.extent)
+        return True
 
     def before_total(self, s: For, i: int) -> Val | None:
         """base + i < total, None where that is certain."""

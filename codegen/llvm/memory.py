@@ -19,7 +19,7 @@ from ..target import Target
 from .combine import across_lanes, combined, identity
 from .lanes import Scope, active, both, index_bits, mask_value, pointer, tail_of, vector_index
 from .plan import Plan
-from .writer import Val, Writer, const_text, elem_type, integer, iota, memory_type, suffix, vector_type
+from .writer import Val, Writer, const_text, elem_type, integer, iota, memory_type, suffix, vector_literal, vector_type
 
 PADDING = 64  # elements behind a private array, so that a full vector may be read at its end
 Update = Callable[[Val], Val]
@@ -112,7 +112,7 @@ class Access:
         return pointer(self.fn.scope, self.fn.base[self.buf], self.elem, self.index + shift, self.group)
 
     def zero(self, w: int) -> Val:
-        return Val("zeroinitializer" if w > 1 else "0" if self.elem[0] == "i" else "0.0", self.elem, w)
+        return zero(Val("", self.elem, w))
 
 
 def load(fn: Function, n: Node, group: int) -> Val:
@@ -220,6 +220,25 @@ def store(fn: Function, buf: Buf, index: Index, mask: Mask, value: Val, group: i
             fn.writer.store(_to_memory(a, value), a.ptr(), a.align)
     else:
         _store_strided(a, _to_memory(a, fn.writer.splat(value, a.lanes)), _stride(fn, index))
+
+
+def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) -> None:
+    """The first lanes of a vector to consecutive places, outside of LANES loops."""
+    w, elem = fn.writer, memory_type(buf.dtype)
+    w.forget(buf)
+    stored, ptr = Access(fn, buf, index, 0, None, 0), pointer(fn.scope, fn.base[buf], elem, index, 0)
+    raw = _to_memory(stored, value)
+    if count == value.w:
+        w.store(raw, ptr, buf.dtype.itemsize)
+        return
+    mask = vector_literal("i1", (str(lane < count).lower() for lane in range(value.w)))
+    name = f"llvm.masked.store.{suffix(elem, value.w)}.p0"
+    _call_void(w, name, raw, ptr, integer(buf.dtype.itemsize, 32), mask)
+
+
+def zero(like: Val) -> Val:
+    """Zeros of the same type and width."""
+    return Val("zeroinitializer" if like.w > 1 else "0" if like.type[0] == "i" else "0.0", like.type, like.w)
 
 
 def _store_strided(a: Access, value: Val, stride: int | None) -> None:
