@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ..ir.graph import Op, const, node
+from ..ir.graph import Node, Op, const, node
 from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
 from .contract_problem import Problem, contiguous, groups_extent, is_plain, spread_groups
@@ -24,9 +24,14 @@ from .target import Target
 PANEL = 1 << 17  # elements of a packed panel: half of a 1 MB level-2 cache in f32
 BLOCK = 1 << 17  # elements of the block of results
 MOST_K = 1024  # length of k a panel holds
+MOST_PACKED_K = 512  # where rows are packed, too: more lanes use what was packed
+GROUP = 1 << 16  # elements of rows packed at a time
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
 MIN_DIRECT_ROWS = 24
+PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
+
+IN_PLACE, BY_ROW, BY_TILE = "read in place", "packed by row", "packed by tile"
 
 
 @dataclass
@@ -36,6 +41,7 @@ class Sizes:
     tile_rows: int  # MR
     tile_lanes: int  # NR: lanes of a tile
     task_tiles: int  # tiles of rows in a task
+    group_tiles: int  # of which so many are packed at a time
     lane_rows: int  # lane lines in a block (1: the block is part of a line)
     line: int  # lanes of each
     block: int  # lanes of a block, padded to whole tiles
@@ -46,12 +52,12 @@ class Sizes:
     across: bool  # the lane factor is contiguous along k: packed by transposing squares
 
 
-def choose(p: Problem, target: Target, plain_lanes: bool, along_k: bool) -> Sizes:
+def choose(p: Problem, target: Target, rows: str, plain_lanes: bool, along_k: bool) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and block in the level-2 cache, leave enough tasks."""
     most_rows, accumulators = (12, 24) if target.registers >= 32 else (6, 12)
     tile_rows = -(-p.m // -(-p.m // most_rows))
     tile_lanes = max(1, min(4, accumulators // tile_rows)) * p.width
-    k_outer, k_block, k_extent = _k_sizes(p)
+    k_outer, k_block, k_extent = _k_sizes(p, MOST_K if rows == IN_PLACE else MOST_PACKED_K)
     last = extent(p.lanes[-1])
     others = groups_extent(p.batch) * groups_extent(p.lanes[:-1])
     most = max(tile_lanes, min(PANEL // k_extent // tile_lanes, 8) * tile_lanes)
@@ -69,17 +75,32 @@ def choose(p: Problem, target: Target, plain_lanes: bool, along_k: bool) -> Size
     tasks = -(-others * last // (lane_rows * line))
     tiles = -(-p.m // tile_rows)
     task_tiles = max(1, min(tiles, BLOCK // block // tile_rows, -(-tiles * tasks // TASKS)))
+    groups = 1 if rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (tile_rows * k_extent)))
+    group_tiles = -(-task_tiles // groups)
     across = along_k and not direct and lane_rows == 1 and min(last, extent(p.reduced[-1])) >= p.width
-    return Sizes(tile_rows, tile_lanes, task_tiles, lane_rows, line, block, k_outer, k_block, k_extent, direct, across)
+    return Sizes(
+        tile_rows,
+        tile_lanes,
+        groups * group_tiles,
+        group_tiles,
+        lane_rows,
+        line,
+        block,
+        k_outer,
+        k_block,
+        k_extent,
+        direct,
+        across,
+    )
 
 
-def _k_sizes(p: Problem) -> tuple[int, int, int]:
+def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
     """(groups of k outside the block, steps of the first group inside it, length of the block)."""
     outer = 0
-    while groups_extent(p.reduced[outer + 1 :]) > MOST_K:
+    while groups_extent(p.reduced[outer + 1 :]) > most:
         outer += 1
     inside = groups_extent(p.reduced[outer + 1 :])
-    block = min(extent(p.reduced[outer]), max(1, MOST_K // inside))
+    block = min(extent(p.reduced[outer]), max(1, most // inside))
     return outer, block, block * inside
 
 
@@ -92,6 +113,15 @@ def _aliases(p: Problem) -> bool:
     return extent(p.lanes[-1]) * p.anchor.node.dtype.itemsize % 4096 == 0
 
 
+def _row_access(p: Problem, value: Node) -> str:
+    """Where tiles read the row factor: each step of k broadcasts one element a row."""
+    along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
+    apart = is_plain(value) and abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize >= PAGE
+    if is_plain(value) and len(p.rows) <= 1 and not apart:
+        return IN_PLACE
+    return BY_TILE if along_rows else BY_ROW
+
+
 def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     """Loops of the packed schedule."""
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
@@ -99,16 +129,16 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     along_lanes = contiguous(lane_value, p.lanes[-1][-1])
     plain = is_plain(lane_value) and along_lanes
     along_k = not along_lanes and contiguous(lane_value, p.reduced[-1][-1])
-    plain_rows = is_plain(p.factor(p.row_factor, by)) and len(p.rows) <= 1
-    s = choose(p, target, plain, along_k)
-    task = _Task(p, s, plain_rows)
+    rows = _row_access(p, p.factor(p.row_factor, by))
+    s = choose(p, target, rows, plain, along_k)
+    task = _Task(p, s, rows)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     lanes = "read in place" if s.direct else "packed by transposing" if s.across else "packed"
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
-        f"blocks of {s.block} lanes {lanes}, k in blocks of {s.k_extent}, {task.count} tasks"
+        f"blocks of {s.block} lanes {lanes}, rows {rows}, k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
 
@@ -121,8 +151,8 @@ def _in_part(part: Index, last: int, body: list[Stmt]) -> Stmt:
 class _Task:
     """One block of rows and lanes of one batch element."""
 
-    def __init__(self, p: Problem, s: Sizes, plain_rows: bool) -> None:
-        self.p, self.s, self.plain_rows = p, s, plain_rows
+    def __init__(self, p: Problem, s: Sizes, rows: str) -> None:
+        self.p, self.s, self.row_access = p, s, rows
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
         row_parts = -(-max(1, self.tiles) // s.task_tiles)
         lines = groups_extent(p.lanes[:-1])
@@ -141,7 +171,7 @@ class _Task:
         self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
         self.block_rows = (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
         self.sums = Buf("sums", dtype, self.block_rows * s.block, SCRATCH)
-        self.rows_panel = Buf("rows_panel", dtype, self.block_rows * self.k_extent, SCRATCH)
+        self.rows_panel = Buf("rows_panel", dtype, s.group_tiles * s.tile_rows * self.k_extent, SCRATCH)
 
     def body(self, position: Index) -> list[Stmt]:
         s = self.s
@@ -151,13 +181,12 @@ class _Task:
         self.first_line = lane_part * s.lane_rows
         allocs: list[Stmt] = [Alloc(self.sums)]
         allocs += [] if s.direct else [Alloc(self.panel)]
-        allocs += [] if self.plain_rows else [Alloc(self.rows_panel)]
+        allocs += [] if self.row_access == IN_PLACE else [Alloc(self.rows_panel)]
         part = Var("part", self.k_parts)
         *self.k_fixed, self.k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
         self.k_first = self.k_part * s.k_block
         step: list[Stmt] = [] if s.direct else self._pack_lanes()
-        step += [] if self.plain_rows else self._pack_rows()
-        step += self._tiles()
+        step += self._all_tiles()
         if self.k_parts > 1:
             zero = self._clear()
             return [*allocs, zero, For(part, self.k_parts, SERIAL, step), *self._epilogue()]
@@ -277,37 +306,48 @@ class _Task:
     def _any_lane(self) -> dict[Var, Index]:
         return {v: Index() for g in self.p.lanes for v in g}
 
-    def _pack_rows(self) -> list[Stmt]:
-        k = [Var(v.name, v.extent) for v in self.k]
-        at = [var(v) for v in k]
-        row = Var("row", self.block_rows)
-        by = self.batch | self._k_by(at) | self._row_by(self.first_tile * self.s.tile_rows + var(row)) | self._any_lane()
-        value = self.p.factor(self.p.row_factor, by)
-        store = Store(self.rows_panel, var(row) * self.k_extent + self._k_position(at), value)
-        return [
-            For(
-                row,
-                self.block_rows,
-                SERIAL,
-                self._k_loops(k, [store], lanes=True),
-                base=self.first_tile * self.s.tile_rows,
-                total=self.p.m,
-            )
-        ]
-
-    def _tiles(self) -> list[Stmt]:
-        s = self.s
-        tile = Var("tile", s.task_tiles)
+    def _all_tiles(self) -> list[Stmt]:
+        """Every tile of the task: some rows are packed, then used while they are in the cache."""
+        s, group, tile = self.s, Var("group", self.s.task_tiles // self.s.group_tiles), Var("tile", self.s.group_tiles)
         out: list[Stmt] = []
         if self.tiles:
-            body = self._tile(var(tile) * s.tile_rows, s.tile_rows)
+            first = var(group) * s.group_tiles
             cut = self.tiles % s.task_tiles != 0
-            out.append(
-                For(tile, s.task_tiles, SERIAL, body, base=self.first_tile if cut else Index(), total=self.tiles if cut else None)
-            )
+            base, total = (self.first_tile + first, self.tiles) if cut else (Index(), None)
+            tiles = self._tile((first + var(tile)) * s.tile_rows, var(tile) * s.tile_rows, s.tile_rows)
+            each = For(tile, s.group_tiles, SERIAL, tiles, base=base, total=total)
+            pack = self._pack_rows(first * s.tile_rows, s.tile_rows, s.group_tiles, base, total)
+            out.append(For(group, group.extent, SERIAL, [*pack, each]))
         if self.rest_rows:
-            out.append(self._in_last_part(self._tile(Index(const=self._rest_in_block()), self.rest_rows)))
+            first = Index(const=self._rest_in_block())
+            pack = self._pack_rows(first, self.rest_rows, 1, Index(), None)
+            out.append(self._in_last_part([*pack, *self._tile(first, Index(), self.rest_rows)]))
         return out
+
+    def _pack_rows(self, first_row: Index, rows: int, tiles: int, base: Index, total: int | None) -> list[Stmt]:
+        """Packs tiles of rows from a row of the block on; `base` is the tile of the problem there, cut at `total`."""
+        if self.row_access == IN_PLACE:
+            return []
+        k, tile, i = [Var(v.name, v.extent) for v in self.k], Var("tile", tiles), Var("i", rows)
+        at = [var(v) for v in k]
+        in_group = var(tile) * rows
+        value = self._row_value(at, self.first_tile * self.s.tile_rows + first_row + in_group + var(i))
+        store: Stmt = Store(self.rows_panel, self._in_panel(in_group, rows, at, i), value)
+        if self.row_access == BY_TILE:
+            each: Stmt = For(tile, tiles, SERIAL, [For(i, rows, LANES, [store])], base=base, total=total)
+            return self._k_loops(k, [each])
+        each = For(i, rows, SERIAL, self._k_loops(k, [store], lanes=True))
+        return [For(tile, tiles, SERIAL, [each], base=base, total=total)]
+
+    def _in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
+        """Where an element of a tile stands in the panel of rows."""
+        if self.row_access == BY_TILE:
+            return first_row * self.k_extent + self._k_position(k) * rows + var(i)
+        return (first_row + var(i)) * self.k_extent + self._k_position(k)
+
+    def _row_value(self, k: list[Index], row: Index) -> Node:
+        by = self.batch | self._k_by(k) | self._row_by(row) | self._any_lane()
+        return self.p.factor(self.p.row_factor, by)
 
     def _rest_in_block(self) -> int:
         """The rows of whole tiles in the last part: behind them stands the rest."""
@@ -316,8 +356,8 @@ class _Task:
     def _in_last_part(self, body: list[Stmt]) -> Stmt:
         return _in_part(self.row_part, self.shape[-3] - 1, body)
 
-    def _tile(self, first_row: Index, rows: int) -> list[Stmt]:
-        """One pass over k for every tile of lanes; rows are counted from the block's first row."""
+    def _tile(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
+        """One pass over k for every tile of lanes; rows are counted from the block's first row, and from the panel's."""
         s, k = self.s, [Var(v.name, v.extent) for v in self.k]
         at = [var(v) for v in k]
         lanes, i, j = Var("lanes", s.block // s.tile_lanes), Var("i", rows), Var("j", s.tile_lanes)
@@ -325,15 +365,13 @@ class _Task:
         place = var(i) * s.tile_lanes + var(j)
         lane = var(lanes) * s.tile_lanes + var(j)
         row = first_row + var(i)
-        by = self.batch | self._k_by(at)
-        if self.plain_rows:
-            row_value = self.p.factor(
-                self.p.row_factor, by | self._row_by(self.first_tile * s.tile_rows + row) | self._any_lane()
-            )
+        if self.row_access == IN_PLACE:
+            row_value = self._row_value(at, self.first_tile * s.tile_rows + row)
         else:
-            row_value = load(self.rows_panel, row * self.k_extent + self._k_position(at))
+            row_value = load(self.rows_panel, self._in_panel(in_panel, rows, at, i))
         if s.direct:
-            lane_value = self.p.factor(self.p.lane_factor, by | self._any_row() | self._lane_by(Index(), lane))
+            by = self.batch | self._k_by(at) | self._any_row() | self._lane_by(Index(), lane)
+            lane_value = self.p.factor(self.p.lane_factor, by)
         else:
             lane_value = load(self.panel, self._k_position(at) * s.block + lane)
         term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
