@@ -3,8 +3,11 @@
 for task (batch, block of rows, block of lanes):
     for block of k:
         pack lanes[k][j]                       the lane factor with its prologue, masks and windows
-        for tile of rows: for tile of lanes:   accumulators in registers, k innermost
-    epilogue over the block
+        for group of tiles of rows:
+            pack rows                          where they do not lie well
+            for tile of rows:
+                for tile of lanes:             accumulators in registers, k innermost; then sums[i][j]
+                epilogue of the rows           after the last block of k
 """
 
 from __future__ import annotations
@@ -169,8 +172,8 @@ class _Task:
         self.k_shape = (*(extent(g) for g in self.k_outer), -(-extent(self.k_groups[0]) // s.k_block))
         self.k_parts = prod(self.k_shape)
         self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
-        self.block_rows = (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
-        self.sums = Buf("sums", dtype, self.block_rows * s.block, SCRATCH)
+        sum_rows = s.tile_rows if self.k_parts == 1 else (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
+        self.sums = Buf("sums", dtype, sum_rows * s.block, SCRATCH)
         self.rows_panel = Buf("rows_panel", dtype, s.group_tiles * s.tile_rows * self.k_extent, SCRATCH)
 
     def body(self, position: Index) -> list[Stmt]:
@@ -182,15 +185,15 @@ class _Task:
         allocs: list[Stmt] = [Alloc(self.sums)]
         allocs += [] if s.direct else [Alloc(self.panel)]
         allocs += [] if self.row_access == IN_PLACE else [Alloc(self.rows_panel)]
-        part = Var("part", self.k_parts)
+        part = self.part = Var("part", self.k_parts)
         *self.k_fixed, self.k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
         self.k_first = self.k_part * s.k_block
         step: list[Stmt] = [] if s.direct else self._pack_lanes()
         step += self._all_tiles()
         if self.k_parts > 1:
             zero = self._clear()
-            return [*allocs, zero, For(part, self.k_parts, SERIAL, step), *self._epilogue()]
-        return [*allocs, *step, *self._epilogue()]
+            return [*allocs, zero, For(part, self.k_parts, SERIAL, step)]
+        return [*allocs, *step]
 
     # ------------------------------------------------------------ indices
 
@@ -314,14 +317,14 @@ class _Task:
             first = var(group) * s.group_tiles
             cut = self.tiles % s.task_tiles != 0
             base, total = (self.first_tile + first, self.tiles) if cut else (Index(), None)
-            tiles = self._tile((first + var(tile)) * s.tile_rows, var(tile) * s.tile_rows, s.tile_rows)
+            tiles = self._strip((first + var(tile)) * s.tile_rows, var(tile) * s.tile_rows, s.tile_rows)
             each = For(tile, s.group_tiles, SERIAL, tiles, base=base, total=total)
             pack = self._pack_rows(first * s.tile_rows, s.tile_rows, s.group_tiles, base, total)
             out.append(For(group, group.extent, SERIAL, [*pack, each]))
         if self.rest_rows:
             first = Index(const=self._rest_in_block())
             pack = self._pack_rows(first, self.rest_rows, 1, Index(), None)
-            out.append(self._in_last_part([*pack, *self._tile(first, Index(), self.rest_rows)]))
+            out.append(self._in_last_part([*pack, *self._strip(first, Index(), self.rest_rows)]))
         return out
 
     def _pack_rows(self, first_row: Index, rows: int, tiles: int, base: Index, total: int | None) -> list[Stmt]:
@@ -356,7 +359,18 @@ class _Task:
     def _in_last_part(self, body: list[Stmt]) -> Stmt:
         return _in_part(self.row_part, self.shape[-3] - 1, body)
 
-    def _tile(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
+    def _strip(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
+        """The tiles of some rows; after the last block of k their outputs, while the sums are in the level-1 cache."""
+        sums = first_row if self.k_parts > 1 else Index()
+        row = Var("row", rows)
+        write: Stmt = For(
+            row, rows, SERIAL, self._write_row(self.first_tile * self.s.tile_rows + first_row + var(row), sums + var(row))
+        )
+        if self.k_parts > 1:
+            write = _in_part(var(self.part), self.k_parts - 1, [write])
+        return [*self._tile(first_row, in_panel, sums, rows), write]
+
+    def _tile(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int) -> list[Stmt]:
         """One pass over k for every tile of lanes; rows are counted from the block's first row, and from the panel's."""
         s, k = self.s, [Var(v.name, v.extent) for v in self.k]
         at = [var(v) for v in k]
@@ -375,7 +389,7 @@ class _Task:
         else:
             lane_value = load(self.panel, self._k_position(at) * s.block + lane)
         term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
-        total = row * s.block + lane
+        total = (in_sums + var(i)) * s.block + lane
         finish: Stmt = Store(self.sums, total, load(acc, place))
         if self.k_parts > 1:
             finish = Reduce(self.sums, total, "add", load(acc, place))
@@ -386,22 +400,6 @@ class _Task:
     def _clear(self) -> Stmt:
         z = Var("z", self.sums.size)
         return For(z, self.sums.size, LANES, [Store(self.sums, var(z), const(0, self.sums.dtype))], 4)
-
-    def _epilogue(self) -> list[Stmt]:
-        """Outputs of the block: its whole tiles, then in the last part the rows behind them."""
-        s = self.s
-        whole = self.tiles * s.tile_rows
-        out: list[Stmt] = []
-        if whole:
-            row, first = Var("row", s.task_tiles * s.tile_rows), self.first_tile * s.tile_rows
-            cut = self.tiles % s.task_tiles != 0
-            body = self._write_row(first + var(row), var(row))
-            out.append(For(row, row.extent, SERIAL, body, base=first if cut else Index(), total=whole if cut else None))
-        if self.rest_rows:
-            row = Var("row", self.rest_rows)
-            body = self._write_row(var(row) + whole, var(row) + self._rest_in_block())
-            out.append(self._in_last_part([For(row, self.rest_rows, SERIAL, body)]))
-        return out
 
     def _write_row(self, row: Index, in_block: Index) -> list[Stmt]:
         """The outputs of one row, given by its place in the problem and in the block."""
