@@ -1,0 +1,40 @@
+"""The benchmark scripts run, on grids of a moment: what they print has the rows and the summary they promise."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
+QUICK = ("--rounds", "1", "--slice", "1e-5")
+
+
+def printed(script, *arguments):
+    command = [sys.executable, FOLDER / script, *arguments]
+    run = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.splitlines()
+
+
+@pytest.mark.parametrize("threads", ["1", "2"])
+def test_gemm_prints_a_row_a_product_and_a_summary(threads):
+    head, *rows = printed("gemm.py", "--sizes", "16,97,3x300x17", "--threads", threads, *QUICK)
+    products, summaries = rows[:24], rows[24:]
+    assert head.startswith("M x N x K")
+    assert all(re.search(r"(nn|nt|tn|tt)  float(32|64) +\d+\.\d\d us +\d+\.\d +\d+\.\d% +\d+\.\d%$", row) for row in products)
+    assert [line.split()[:3] for line in summaries] == [
+        [dtype, kind, "4"] for dtype in ("float32", "float64") for kind in ("large", "skinny", "small")
+    ]
+
+
+def test_gemm_measures_another_target():
+    found = os.environ.get("WEFT_TARGET")
+    os.environ["WEFT_TARGET"] = "sse2"
+    try:
+        rows = printed("gemm.py", "--sizes", "33", "--form", "nn", "--dtype", "float32", *QUICK)
+    finally:
+        os.environ.pop("WEFT_TARGET") if found is None else os.environ.update(WEFT_TARGET=found)
+    assert len(rows) == 3
