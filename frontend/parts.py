@@ -5,11 +5,10 @@ A part of a lazy value is a graph of its own: a loop that reads x[i] would build
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 from ..ir.graph import Node, Op
-from . import state, storage
+from . import state, storage, weak
 from .capture import is_constant
 
 MOST_ELEMENTS = 1 << 16  # computing more for the sake of one part may cost more than a program
@@ -22,8 +21,7 @@ def note(whole: Tensor, part: Tensor) -> None:
     n = whole.node
     if part.ndim >= whole.ndim or not 1 < whole.size <= MOST_ELEMENTS or n.op is Op.INPUT or is_constant(n):
         return
-    key, indexed = id(n), state.thread.indexed
-    indexed[key] = weakref.ref(whole, lambda ref: indexed.pop(key) if indexed.get(key) is ref else None)
+    weak.remember(state.thread.indexed, id(n), whole)
 
 
 def wholes(part: Tensor) -> list[Tensor]:

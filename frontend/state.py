@@ -11,18 +11,18 @@ import weakref
 from typing import Any
 
 from ..ir.graph import Node, Op
-from . import storage
+from . import storage, weak
 from .storage import Leaf
 
-retaining: dict[int, weakref.ref[Any]] = {}  # by id: computed Tensors that asked for their gradient
+retaining: weak.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
 hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
 lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
 
 
 class _PerThread(threading.local):
     def __init__(self) -> None:
-        self.held_scalars: dict[int, weakref.ref[Any]] = {}  # by id of the Node: 0-d Tensors that are not computed yet
-        self.indexed: dict[int, weakref.ref[Any]] = {}  # by id of the Node: lazy Tensors of which parts were taken
+        self.held_scalars: weak.Table[Any] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.indexed: weak.Table[Any] = {}  # by id of the Node: lazy Tensors of which parts were taken
         self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
 
 
@@ -38,8 +38,7 @@ mode = _Mode()
 
 def hold_scalar(tensor: Any) -> None:
     """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
-    key, held = id(tensor.node), thread.held_scalars
-    held[key] = weakref.ref(tensor, lambda ref: held.pop(key) if held.get(key) is ref else None)
+    weak.remember(thread.held_scalars, id(tensor.node), tensor)
 
 
 def release_scalar(tensor: Any, n: Node) -> None:
@@ -52,8 +51,7 @@ def release_scalar(tensor: Any, n: Node) -> None:
 
 def retain(tensor: Any) -> None:
     """Registers a computed Tensor whose gradient is asked for."""
-    key = id(tensor)
-    retaining[key] = weakref.ref(tensor, lambda ref: retaining.pop(key) if retaining.get(key) is ref else None)
+    weak.remember(retaining, id(tensor), tensor)
 
 
 def own(tensor: Any) -> None:

@@ -23,6 +23,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape
 from ..ir.index import row_major_strides
 from ..runtime.buffer import Buffer
+from . import weak
 
 _serials = count()
 
@@ -91,7 +92,7 @@ class Leaf:
         return str(self.serial)
 
 
-cached: dict[int, weakref.ref[Storage]] = {}  # by id of a computed Node, which its Storage keeps alive
+cached: weak.Table[Storage] = {}  # by id of a computed Node, which its Storage keeps alive
 
 
 def leaf(storage: Storage) -> Node:
@@ -115,8 +116,7 @@ def lookup(n: Node) -> Storage | None:
 def remember(n: Node, storage: Storage) -> None:
     """The Node's value is in `storage`, as long as somebody holds it."""
     storage.node = n
-    key = id(n)
-    cached[key] = weakref.ref(storage, lambda ref: cached.pop(key, None) if cached.get(key) is ref else None)
+    weak.remember(cached, id(n), storage)
 
 
 def forget(storage: Storage) -> None:

@@ -7,10 +7,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
+from weft.frontend import weak
 
 THREADS = 6
 
@@ -223,3 +225,18 @@ def test_tensors_made_in_a_thread_that_has_ended() -> None:
     together(work)
     assert sorted(t.item() for t in made) == [3 + 3 * i for i in range(THREADS)]
     assert parameter.tolist() == [6.0]
+
+
+class Raced(dict[int, Any]):
+    """A table from which another thread drops what was just looked up."""
+
+    def get(self, key: int, default: Any = None) -> Any:
+        return super().pop(key, default)
+
+
+def test_two_threads_may_drop_one_entry_of_a_weak_table() -> None:
+    table, value = Raced(), wf.ones(3)
+    weak.remember(table, 1, value)
+    ref = table[1]
+    ref.__callback__(ref)
+    assert table == {}
