@@ -274,8 +274,8 @@ class RowLowering:
 class Chunks:
     """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
 
-    def __init__(self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = schedule.MAX_CHUNKS) -> None:
-        count, size = schedule.chunks(rows, row_work, minimum, most)
+    def __init__(self, rows: int, row_work: float, minimum: int, multiple: int = 1) -> None:
+        count, size = schedule.chunks(rows, row_work, minimum)
         if size % multiple and size > multiple:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)

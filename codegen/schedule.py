@@ -96,10 +96,10 @@ def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
     return (score + 8.0) * used
 
 
-def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> tuple[int, int]:
+def chunks(rows: int, row_work: float, minimum: int) -> tuple[int, int]:
     """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there would be too many chunks."""
     size = power_of_two(CHUNK_WORK / row_work)
-    while rows > most * size:
+    while rows > MAX_CHUNKS * size:
         size *= 2
     if minimum > 1:
         size = min(size, max(1, rows // minimum))
