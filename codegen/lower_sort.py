@@ -32,6 +32,7 @@ BLOCK = 1 << 16  # elements of a line that one chunk counts and moves
 MAX_BLOCKS = 64
 FEW_LINES = 16  # with at least so many, lines are parallel enough
 PACKED_BITS = 32  # of a key that shares a word with a place
+RECORD_WORK = 8  # operations a record and pass, relative to an add: two random accesses
 
 _UNSIGNED = {d.bits: d for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}
 _SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
@@ -237,11 +238,6 @@ class _Records:
             out.append(Store(self.keys[(p + 1) % 2], line * self.s.n + to, word))
         return [*out, Store(buf, position, stored), Reduce(end, at, "add", const(1, dt.int64))]
 
-    def work(self) -> int:
-        """Operations a record and pass, relative to an add: two random accesses."""
-        return 8
-
-
 def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
     """Counts become starts, in the order in which nested loops over the axes visit them."""
     total, count = Buf("total", dt.int64, 1, REG), Buf("count", dt.int64, 1, REG)
@@ -258,7 +254,7 @@ def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
 def _radix(s: _Sorting, tuning: Tuning) -> Lowered:
     """A chunk sorts whole lines; the digits of all passes are counted in one walk."""
     r = _Records(s)
-    chunk = Chunks(s.lines, float(s.n * r.passes * r.work()), tuning.min_chunks)
+    chunk = Chunks(s.lines, float(s.n * r.passes * RECORD_WORK), tuning.min_chunks)
     line, i = chunk.position, Var("i", s.n)
     counts = Buf("counts", dt.int64, r.passes * BUCKETS, SCRATCH)
     word, _ = r.source(0, line, var(i))
@@ -272,7 +268,7 @@ def _radix(s: _Sorting, tuning: Tuning) -> Lowered:
         body += _running_sums([d], counts, var(d) + first)
         move = r.move(p, line, var(i), lambda digit, first=first: (counts, digit + first))  # type: ignore[misc]
         body.append(For(i, s.n, SERIAL, move))
-    work = s.lines * s.n * r.passes * r.work()
+    work = s.lines * s.n * r.passes * RECORD_WORK
     return s.finish([chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
 
 
@@ -286,7 +282,7 @@ def _blocks(s: _Sorting, blocks: int) -> Lowered:
     for p in range(r.passes):
         phases += [_count_block(r, p, counts, blocks, size), _sum_blocks(s, counts, blocks)]
         phases.append(_move_block(r, p, counts, blocks, size))
-        records = s.lines * s.n * r.work()
+        records = s.lines * s.n * RECORD_WORK
         work += [records // 2, s.lines * blocks * BUCKETS * 4, records]
     text = f"radix, {r.passes} passes, {blocks} blocks of {size} in each of {s.lines} lines"
     return s.finish(phases, None, [*r.scratch, counts], work, text)
