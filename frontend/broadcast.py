@@ -97,12 +97,8 @@ def holds(dtype: DType, value: Scalar) -> bool:
 def number(name: str, value: Scalar, dtype: DType) -> Node:
     """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as NumPy does."""
     if not holds(dtype, value):
-        raise errors.OverflowError(f"{name}: Python integer {_shown(value)} out of bounds for {dtype.name}")
+        raise errors.OverflowError(f"{name}: {shown(value)} is out of bounds for {dtype.name}")
     return const(value, dtype)
-
-
-def _shown(value: Scalar) -> str:
-    return f"of {value.bit_length()} bits" if isinstance(value, int) and value.bit_length() > 256 else str(value)
 
 
 def as_node(name: str, x: Operand, dtype: DType) -> Node:

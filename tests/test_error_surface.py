@@ -153,7 +153,7 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: wf.tensor([1], dtype="int8") + 1000,
         E.OverflowError,
         OverflowError,
-        "add: Python integer 1000 out of bounds for int8",
+        "add: 1000 is out of bounds for int8",
     ),
     "overflow of data": (
         lambda: wf.tensor([300], dtype="uint8"),

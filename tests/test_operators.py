@@ -376,7 +376,7 @@ def test_clip_keeps_the_dtype() -> None:
     x = wf.tensor(np.array([-100, 0, 100], "int8"))
     assert wf.clip(x, wf.tensor([-(2**40)]), wf.tensor([5])).tolist() == [-100, 0, 5]
     assert wf.clip(x, -1000, 1000).tolist() == [-100, 0, 100] and wf.clip(x, -1000, 1000).dtype is wf.int8
-    with pytest.raises(OverflowError, match="clip: Python integer 1000 out of bounds for int8"):
+    with pytest.raises(OverflowError, match="clip: 1000 is out of bounds for int8"):
         wf.clip(x, 1000)
     assert wf.clip(wf.tensor([0.1, 0.9]), np.float64(0.2), np.array([0.5])).dtype is wf.float32
     assert wf.clip(x, 0.5).dtype is wf.float32 and wf.clip(x, 0.5).tolist() == [0.5, 0.5, 100.0]
@@ -408,7 +408,7 @@ def test_where_with_scalars() -> None:
     assert wf.where(c, wf.tensor(np.array([1, 2], "int8")), 3).dtype is wf.int8
     assert wf.where(c, 1.5, wf.tensor(np.array([1, 2], "int8"))).tolist() == [1.5, 2.0]
     assert wf.where(c, 1, 2).tolist() == [1, 2] and wf.where(True, wf.tensor([1]), 0).tolist() == [1]
-    with pytest.raises(OverflowError, match="where: Python integer 300"):
+    with pytest.raises(OverflowError, match="where: 300 is out of"):
         wf.where(c, wf.tensor(np.array([1, 2], "uint8")), 300)
 
 
@@ -499,11 +499,11 @@ def test_integers_that_do_not_fit(op: Callable[..., Any]) -> None:
         info = np.iinfo(d)
         for value in (int(info.max) + 1, int(info.min) - 1, 2**70, -(2**70), 10**5000):
             for call in (lambda v=value, d=d: op(wf.ones(2, dtype=d), v), lambda v=value, d=d: op(v, wf.ones(2, dtype=d))):
-                with pytest.raises(E.OverflowError, match=f"Python integer .* out of bounds for {d}") as caught:
+                with pytest.raises(E.OverflowError, match=f": .* is out of bounds for {d}") as caught:
                     call()
                 assert isinstance(caught.value, OverflowError)
     if op in (operator.add, operator.floordiv):
-        with pytest.raises(E.OverflowError, match="of 1329 bits out of bounds for float32"):
+        with pytest.raises(E.OverflowError, match="of 1329 bits is out of bounds for float32"):
             op(wf.ones(2), 10**400)
         assert (wf.ones(2, dtype="float64") + 2**70).tolist() == [2.0**70 + 1] * 2
 

@@ -198,7 +198,7 @@ def test_python_numbers_are_weak(dtype: str, scalar: float, expected: str) -> No
 
 
 def test_a_python_integer_must_fit() -> None:
-    with pytest.raises(OverflowError, match="300 out of bounds for uint8"):
+    with pytest.raises(OverflowError, match="300 is out of bounds for uint8"):
         wf.ones(2, dtype="uint8") + 300
 
 
