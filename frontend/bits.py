@@ -10,37 +10,30 @@ from ..ir.graph import Node, Op, node
 from .broadcast import Operand, full_like, pair
 
 
-def _bitwise(name: str, op: Op) -> Callable[[Operand, Operand], Node]:
+def _of_kinds(name: str, op: Op, kinds: str, doc: str) -> Callable[[Operand, Operand], Node]:
+    """The function of two operands whose common dtype is of one of these kinds."""
+    takes = "bool and integers" if "b" in kinds else "integers"
+
     def function(a: Operand, b: Operand) -> Node:
         x, y = pair(name, a, b)
-        if x.dtype.is_float:
-            raise errors.DTypeError(f"{name}: defined for bool and integers, not for {x.dtype.name}")
+        if x.dtype.kind not in kinds:
+            raise errors.DTypeError(f"{name}: defined for {takes}, not for {x.dtype.name}")
         return node(op, (x, y))
 
-    function.__name__ = name
-    function.__doc__ = f"{name.replace('_', ' ')} of bools or integers; raises DTypeError for floats."
+    function.__name__, function.__doc__ = name, f"{name.replace('_', ' ')} of {doc}"
     return function
 
 
-bit_and = _bitwise("bitwise_and", Op.AND)
-bit_or = _bitwise("bitwise_or", Op.OR)
-bit_xor = _bitwise("bitwise_xor", Op.XOR)
+def _bitwise(name: str, op: Op) -> Callable[[Operand, Operand], Node]:
+    return _of_kinds(name, op, "biu", "bools or integers; raises DTypeError for floats.")
 
 
 def _shift(name: str, op: Op) -> Callable[[Operand, Operand], Node]:
-    def function(a: Operand, b: Operand) -> Node:
-        x, y = pair(name, a, b)
-        if not x.dtype.is_int:
-            raise errors.DTypeError(f"{name}: defined for integers, not for {x.dtype.name}")
-        return node(op, (x, y))
-
-    function.__name__ = name
-    function.__doc__ = f"{name.replace('_', ' ')} of integers; by the width or more: 0 or the sign. Raises DTypeError."
-    return function
+    return _of_kinds(name, op, "iu", "integers; by the width or more: 0 or the sign. Raises DTypeError.")
 
 
-shift_left = _shift("left_shift", Op.SHL)
-shift_right = _shift("right_shift", Op.SHR)
+bit_and, bit_or, bit_xor = _bitwise("bitwise_and", Op.AND), _bitwise("bitwise_or", Op.OR), _bitwise("bitwise_xor", Op.XOR)
+shift_left, shift_right = _shift("bitwise_left_shift", Op.SHL), _shift("bitwise_right_shift", Op.SHR)
 
 
 def invert(x: Node) -> Node:

@@ -43,8 +43,7 @@ maximum, minimum, fmax, fmin, clip = map(function, (ew.maximum, ew.minimum, ew.f
 where, isclose, copysign, nextafter = map(function, (ew.where, ew.isclose, ew.copysign, ew.nextafter))
 logical_and, logical_or, logical_xor = map(function, (ew.logical_and, ew.logical_or, ew.logical_xor))
 bitwise_and, bitwise_or, bitwise_xor = map(function, (ew.bit_and, ew.bit_or, ew.bit_xor))
-bitwise_left_shift = function(ew.shift_left, "bitwise_left_shift")
-bitwise_right_shift = function(ew.shift_right, "bitwise_right_shift")
+bitwise_left_shift, bitwise_right_shift = map(function, (ew.shift_left, ew.shift_right))
 
 exp, log, sqrt, rsqrt, sin, cos, tan = map(function, (tr.exp, tr.log, ew.sqrt_, ew.rsqrt, tr.sin, tr.cos, tr.tan))
 tanh, erf, sigmoid, relu, gelu, silu = map(function, (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
