@@ -140,7 +140,7 @@ def broadcast_arrays(*arrays: Node) -> list[Node]:
 
 
 def matrix_transpose(x: Node, /) -> Node:
-    """The last two axes swapped."""
+    """The last two axes swapped. Raises ShapeError for fewer than two."""
     if x.ndim < 2:
         raise errors.ShapeError(f"matrix_transpose: expected at least two axes, got shape {x.shape}")
     return moveaxis(x, -1, -2)

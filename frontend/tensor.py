@@ -203,11 +203,6 @@ class Tensor(Tracked):
         """All axes reversed."""
         return self.transpose()
 
-    @property
-    def mT(self) -> Tensor:
-        """The last two axes swapped. Raises ShapeError for fewer than two."""
-        return method(arrange.matrix_transpose)(self)
-
     def contiguous(self) -> Tensor:
         """The same value in row-major order."""
         return self if self.is_contiguous() else wrap(movement.contiguous(self.node), self._requires_grad)
@@ -223,7 +218,7 @@ class Tensor(Tracked):
     round, pow = method(ew.round_, "round"), method(tr.power, "pow")
     isnan, isinf, isfinite, logical_not = map(method, (ew.isnan, ew.isinf, ew.isfinite, ew.logical_not))
     signbit, nan_to_num, conj = map(method, (ew.signbit, ew.nan_to_num, ew.conj))
-    real, imag = property(method(ew.real)), property(method(ew.imag))
+    real, imag, mT = map(property, map(method, (ew.real, ew.imag, arrange.matrix_transpose)))
     copysign, nextafter, fmod, isclose = map(method, (ew.copysign, ew.nextafter, ew.fmod, ew.isclose))
     maximum, minimum, fmax, fmin, clip = map(method, (ew.maximum, ew.minimum, ew.fmax, ew.fmin, ew.clip))
     logical_and, logical_or, logical_xor = map(method, (ew.logical_and, ew.logical_or, ew.logical_xor))
