@@ -220,9 +220,9 @@ def clip(x: Node, /, min: Operand | None = None, max: Operand | None = None) -> 
         dtype = common_dtype("clip", (x, *given))
         x = to_dtype(x, dtype) if dtype.is_float else x
     if min is not None and not _is_idle(x.dtype, min, 0):
-        x = where(_passes(lt(x, min), min), _bound(x, min), x)
+        x = where(_passes(lt(x, min), min), as_node("clip", min, x.dtype), x)
     if max is not None and not _is_idle(x.dtype, max, 1):
-        x = where(_passes(gt(x, max), max), _bound(x, max), x)
+        x = where(_passes(gt(x, max), max), as_node("clip", max, x.dtype), x)
     return x
 
 
@@ -239,10 +239,6 @@ def _passes(beyond: Node, bound: Operand) -> Node:
     if isinstance(bound, Node):
         return logical_or(beyond, isnan(bound)) if bound.dtype.is_float else beyond
     return logical_or(beyond, True) if bound != bound else beyond
-
-
-def _bound(x: Node, bound: Operand) -> Node:
-    return as_node("clip", bound, x.dtype)
 
 
 def nan_to_num(x: Node, /, nan: Scalar = 0.0, posinf: Scalar | None = None, neginf: Scalar | None = None) -> Node:
