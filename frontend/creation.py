@@ -43,10 +43,15 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """The data as NumPy sees them, except Python ints: those become the integer dtype that is asked for, or uint64 beyond int64.
+
+    Raises OverflowError for ints that do not fit, DTypeError, ShapeError for lists of different lengths.
+    """
     wanted = None if dtype is None else as_dtype(dtype)
     try:
         array = np.asarray(data)
-        integers = not hasattr(data, "dtype") and (array.dtype.kind in "iuO" or _is_wide(array, data))
+        is_wide = _is_wide(array, data)
+        integers = not hasattr(data, "dtype") and (array.dtype.kind in "iuO" or is_wide)
         if integers and wanted is not None and wanted.is_int:
             return np.asarray(data, wanted.numpy)  # refuses Python ints that do not fit
     except OverflowError as error:
@@ -55,7 +60,7 @@ def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
         raise errors.DTypeError(f"tensor: {error}") from None
     except ValueError as error:
         raise errors.ShapeError(f"tensor: the nested lists are not of equal lengths ({error})") from None
-    return _of_wide(data, wanted) if _is_wide(array, data) else array
+    return _of_wide(data, wanted) if is_wide else array
 
 
 def _is_wide(array: np.ndarray[Any, Any], data: Any) -> bool:
