@@ -18,11 +18,11 @@ from ..ir import graph
 from ..ir.graph import Node, Op, Site, cast, node, provenance, user_site
 from ..ir.wrapped import wrapped
 from . import storage
-from .arguments import normalise_axis, shown
+from .arguments import as_sequence, normalise_axis, shown
 from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
 from .elementwise import add, maximum, where
 from .index_key import as_integers
-from .movement import reordered
+from .movement import reordered, stack
 
 Label = str | None  # the name of the first Tensor, which frontend/binding.py fills in
 
@@ -58,10 +58,12 @@ def axes_to(x: Node, count: int, place: int) -> Node:
 
 
 def _indices(name: str, x: Any) -> Node:
-    """An integer Node, also from an int or a list of ints."""
-    if isinstance(x, (bool, float)):
-        raise errors.DTypeError(f"{name}: expected an integer tensor, got {type(x).__name__}")
-    if isinstance(x, (int, list, tuple)):
+    """An integer Node, also from an int, from ints or from integer Nodes in a sequence."""
+    if isinstance(x, range):
+        x = as_sequence(name, "a range of indices", x)
+    if isinstance(x, (list, tuple)) and any(isinstance(i, Node) for i in x):
+        return stack([_indices(name, i) for i in x])
+    if isinstance(x, (int, list, tuple)) and not isinstance(x, bool):
         x = _leaf(name, x)
         x = x if x.size else cast(x, dt.int64)
     if not isinstance(x, Node):
@@ -81,19 +83,6 @@ def _leaf(name: str, x: Any) -> Node:
     return storage.leaf(storage.from_array(array, dtype, copy=True))
 
 
-def _array(name: str, x: Any) -> Node:
-    if not isinstance(x, Node):
-        raise errors.DTypeError(f"{name}: expected a tensor, got {type(x).__name__}")
-    return x
-
-
-def _values(name: str, x: Any) -> Operand:
-    """A Node or a Python number."""
-    if isinstance(x, (Node, int, float)):
-        return x
-    return _leaf(name, x) if isinstance(x, (list, tuple)) else _array(name, x)
-
-
 # ---------------------------------------------------------------- picking
 
 
@@ -102,7 +91,6 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
 
     indices: integers of any shape. Raises IndexError, DTypeError, ShapeError.
     """
-    x = _array("take", x)
     if axis is None:
         x, a = graph.reshape(x, (x.size,)), 0
     else:
@@ -118,7 +106,6 @@ def gather(x: Node, indices: Any, axes: int | Sequence[int] = (0,), *, name: Lab
     indices: integers, or a tuple or list of several. They must lie in 0 .. extent-1; what does not raises IndexError when
     it is computed. Raises DTypeError, ShapeError.
     """
-    x = _array("gather", x)
     places, found = _along_axes("gather", x, indices, axes)
     with provenance(site_of("gather from", x, name)):
         return picked(x, found, places)
@@ -141,7 +128,6 @@ def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: Label
 
     axis None: of the flattened x, by 1-d indices. Raises IndexError, DTypeError, ShapeError.
     """
-    x = _array("take_along_axis", x)
     if axis is None:
         x, axis = graph.reshape(x, (x.size,)), 0
     found, a = _indices("take_along_axis", indices), normalise_axis("take_along_axis", axis, x.ndim)
@@ -154,11 +140,10 @@ def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: L
 
     values: cast to x's dtype, broadcast to the shape of the indices. Raises IndexError, DTypeError, ShapeError.
     """
-    x = _array("put_along_axis", x)
     found, a = _indices("put_along_axis", indices), normalise_axis("put_along_axis", axis, x.ndim)
     with provenance(site_of("put_along_axis into", x, name)):
         places = _along("put_along_axis", x, found, a)
-        shape, new = places[0].shape, as_node("put_along_axis", _values("put_along_axis", values), x.dtype)
+        shape, new = places[0].shape, as_node("put_along_axis", values, x.dtype)
         if broadcast_shape("put_along_axis", [new.shape, shape]) != shape:
             raise errors.ShapeError(f"put_along_axis: values of shape {new.shape} do not fit indices of shape {shape}")
         return replaced(x, places, tuple(range(x.ndim)), graph.reshape(broadcast_to(new, shape), (prod(shape),)))
@@ -214,14 +199,10 @@ def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int
     indices: as in gather, in 0 .. extent-1. values: broadcast; the dtype is that of x + values. Raises IndexError when it is
     computed, DTypeError, ShapeError.
     """
-    x = _array("scatter_add", x)
     places, found = _along_axes("scatter_add", x, indices, axes)
-    values = _values("scatter_add", values)
     dtype = common_dtype("scatter_add", (x, values))
-    new, whole = (
-        as_node("scatter_add", values, dtype),
-        found[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in places),
-    )
+    new = as_node("scatter_add", values, dtype)
+    whole = found[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in places)
     if broadcast_shape("scatter_add", [new.shape, whole]) != whole:
         raise errors.ShapeError(f"scatter_add: values of shape {new.shape} do not fit {whole}")
     with provenance(site_of("scatter_add into", x, name)):
@@ -230,9 +211,9 @@ def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int
         return add(as_node("scatter_add", x, dtype), sums)
 
 
-def masked_fill(x: Node, mask: Any, value: Operand) -> Node:
+def masked_fill(x: Node, mask: Operand, value: Operand) -> Node:
     """value (in x's dtype) where the mask holds, else x; all three broadcast. Raises DTypeError, ShapeError."""
-    x, mask = _array("masked_fill", x), _values("masked_fill", mask)
-    if (mask.dtype is not dt.bool_) if isinstance(mask, Node) else not isinstance(mask, bool):
-        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {shown(mask)}")
-    return where(mask, as_node("masked_fill", _values("masked_fill", value), x.dtype), x)
+    found = common_dtype("masked_fill", [mask])
+    if found is not dt.bool_:
+        raise errors.DTypeError(f"masked_fill: expected a bool mask, got {found.name}")
+    return where(mask, as_node("masked_fill", value, x.dtype), x)

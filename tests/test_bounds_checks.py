@@ -194,10 +194,15 @@ WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.scatter_add(wf.zeros(0, 4), ([0],), 1.0), E.IndexError, "index into axis 0 of extent 0"),
     (lambda: wf.take(A, [[0], [1, 2]], 0), E.ShapeError, "take: the nested lists are not of equal lengths"),
     (lambda: wf.take(A, [2**70], 0), E.DTypeError, "take: expected numbers"),
+    (lambda: wf.take(A, True, 0), E.DTypeError, "take: expected an integer tensor, got bool"),
+    (lambda: wf.take(A, [wf.tensor(0), 0.5], 0), E.DTypeError, "take: expected an integer tensor, got float"),
+    (lambda: wf.take(A, range(10**12), 0), E.OverflowError, "take: a range of indices is range.*too long"),
     (lambda: wf.take_along_axis(A, [0]), E.ShapeError, r"indices of shape \(1,\) have not as many axes as shape \(3, 4\)"),
     (lambda: wf.put_along_axis(A, [[0]], None, 1), E.DTypeError, "put_along_axis: values is a Tensor, .* not None"),
     (lambda: wf.put_along_axis(A, [[0]], wf.ones(7), 1), E.ShapeError, r"values of shape \(7,\) do not fit indices of"),
-    (lambda: A.masked_fill(1, 2), E.DTypeError, "masked_fill: expected a bool mask"),
+    (lambda: A.masked_fill(1, 2), E.DTypeError, "masked_fill: expected a bool mask, got int64"),
+    (lambda: A.masked_fill(A, 2), E.DTypeError, "masked_fill: expected a bool mask, got float32"),
+    (lambda: A.masked_fill(None, 2), E.DTypeError, "masked_fill: mask is a Tensor, .* not None"),
     (lambda: A[(None,) * 63], E.IndexError, "the result has more than 64 axes"),
     (lambda: A[: wf.tensor([1, 2])], E.ShapeError, "single element"),
     (lambda: A[: wf.tensor(1.5)], E.DTypeError, "only an integer can be an index"),
@@ -210,3 +215,11 @@ def test_wrong_arguments_are_named(number: int) -> None:
     build, kind, text = WRONG[number]
     with pytest.raises(kind, match=text):
         build()
+
+
+def test_indices_in_sequences() -> None:
+    rows = np.arange(12.0).reshape(3, 4)
+    x = wf.tensor(rows)
+    for indices in ([2, 0], (2, 0), range(2, -1, -2), [wf.tensor(2), 0], [np.array(2), wf.tensor(0)]):
+        np.testing.assert_array_equal(x.take(indices, 0).numpy(), rows[[2, 0]])
+        np.testing.assert_array_equal(wf.gather(x, (indices,)).numpy(), rows[[2, 0]])
