@@ -8,7 +8,6 @@ damaged stretch of a pack is skipped by searching for the next header.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import functools
 import hashlib
 import os
@@ -23,6 +22,11 @@ from pathlib import Path
 from llvmlite import __version__ as llvmlite_version
 
 from .. import options
+
+try:
+    import fcntl
+except ImportError:  # a system without file locks: nothing is kept on disk
+    fcntl = None  # type: ignore[assignment]
 
 MAGIC = b"weftpk01"
 HEADER = struct.Struct("<8s16sQ16sI4x")  # magic, name, bytes of data, digest of name and data, checksum of these
@@ -82,10 +86,13 @@ def _next_magic(block: bytes, at: int) -> int:
 
 
 class DiskCache:
-    """Bytes by key in `folder` (None: keeps nothing), at most about `limit` bytes, what was least recently used dropped first."""
+    """Bytes by key in `folder`, at most about `limit` bytes, what was least recently used dropped first.
+
+    Without a folder or on a system without file locks it keeps nothing.
+    """
 
     def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT) -> None:
-        self.folder = folder
+        self.folder = folder if fcntl else None
         self.limit = limit
         self._entries: dict[bytes, tuple[Pack, int, int]] = {}  # by name: pack, offset, bytes of data
         self._packs: dict[int, Pack] = {}  # by the number of the file

@@ -10,6 +10,7 @@ loaded. An object with anything else stays as it is, for native.load_object. Num
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import mmap
 import os
@@ -105,7 +106,12 @@ def _relocate(layout: _Layout, start: int, symbols: list[tuple[str, int, int]], 
 # ---------------------------------------------------------------- executable memory
 
 _REGION = 1 << 20  # bytes that are mapped at once
-_c = ctypes.CDLL(None, use_errno=True)
+
+
+@functools.cache
+def _c() -> ctypes.CDLL:
+    """The C library and whatever else the process holds."""
+    return ctypes.CDLL(None, use_errno=True)
 
 
 class _Memory:
@@ -123,7 +129,7 @@ class _Memory:
                 self._map(max(_REGION, size))
             address = self.address + self.used
             self.regions[-1][self.used : self.used + len(block)] = block
-            if _c.mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
+            if _c().mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
                 raise CompileError(f"memory cannot be made executable: {os.strerror(ctypes.get_errno())}")
             self.used += size
             return address
@@ -154,6 +160,6 @@ def load(data: bytes) -> list[int]:
 
 def _address_of(name: str) -> int:
     try:
-        return ctypes.cast(getattr(_c, name), ctypes.c_void_p).value or 0
+        return ctypes.cast(getattr(_c(), name), ctypes.c_void_p).value or 0
     except AttributeError as error:
         raise CompileError(f"object code cannot be loaded: there is no function {name}") from error

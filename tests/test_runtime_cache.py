@@ -238,3 +238,27 @@ def test_second_process_loads_the_runtime_from_disk(tmp_path):
     path.write_bytes(whole[:-9])
     run()
     assert path.read_bytes() == whole
+
+
+def test_a_system_without_file_locks_keeps_nothing(tmp_path):
+    program = (
+        "import os, sys; sys.modules['fcntl'] = None; del os.pread\n"
+        "import weft as wf; from weft import nn; print((wf.arange(5) * 2.5).sum().item())"
+    )
+    environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache")}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "25.0\n" and not packs(tmp_path)
+
+
+def test_importing_looks_up_no_c_library(tmp_path):
+    program = (
+        "import ctypes, sys; whole = ctypes.CDLL\n"
+        "def refuse(name, *args, **kwargs):\n"
+        "    if name is None: raise TypeError('as on systems where the process itself is no library')\n"
+        "    return whole(name, *args, **kwargs)\n"
+        "ctypes.CDLL = refuse\n"
+        "import weft.frontend.compile, weft.runtime.executable\n"
+        "from weft.runtime import flat; print(flat.is_flat(b''))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
