@@ -71,7 +71,7 @@ FUNCTIONS = (*UNARY, *BINARY)
 
 @dataclass
 class Tally:
-    """The largest error so far, where it was, and what NumPy's own function is off by at most (None where there is none)."""
+    """The largest error so far, where it was, and what NumPy's own function is off by at most (0 where there is none)."""
 
     error: float = 0.0
     place: str = ""

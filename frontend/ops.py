@@ -1,6 +1,6 @@
 """Functions of Tensors, as `wf.exp(x)`. In: Tensors (arrays and numbers are taken too). Out: lazy Tensors.
 
-The composites themselves are in elementwise, reductions, movement, indexing and contract; here they only get their names.
+The composites themselves stand in the modules that are imported here, by theme; here they only get their names.
 """
 
 from __future__ import annotations
