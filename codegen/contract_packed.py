@@ -12,136 +12,30 @@ for task (batch, block of rows, block of lanes):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from ..ir.graph import Node, Op, const, node
 from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
-from .contract_problem import Problem, contiguous, groups_extent, is_plain, spread_groups
+from .contract_problem import Problem, groups_extent, spread_groups
+from .contract_sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, choose
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
 from .schedule import extent
 from .target import Target
 
-PANEL = 1 << 17  # elements of a packed panel: half of a 1 MB level-2 cache in f32
-BLOCK = 1 << 17  # elements of the block of results
-MOST_K = 1024  # length of k a panel holds
-MOST_PACKED_K = 512  # where rows are packed, too: more lanes use what was packed
-GROUP = 1 << 16  # elements of rows packed at a time
-TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
-MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
-MIN_DIRECT_ROWS = 24
-PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
-
-IN_PLACE, BY_ROW, BY_TILE = "read in place", "packed by row", "packed by tile"
-
-
-@dataclass
-class Sizes:
-    """Every extent of the schedule, fixed by shape and target."""
-
-    tile_rows: int  # MR
-    tile_lanes: int  # NR: lanes of a tile
-    task_tiles: int  # tiles of rows in a task
-    group_tiles: int  # of which so many are packed at a time
-    lane_rows: int  # lane lines in a block (1: the block is part of a line)
-    line: int  # lanes of each
-    block: int  # lanes of a block, padded to whole tiles
-    k_outer: int  # reduced groups of which a block holds one step
-    k_block: int  # steps of the next group in a block
-    k_extent: int  # length of k in a block
-    direct: bool  # lanes are read where they lie
-    across: bool  # the lane factor is contiguous along k: packed by transposing squares
-
-
-def choose(p: Problem, target: Target, rows: str, plain_lanes: bool, along_k: bool) -> Sizes:
-    """Tile and block sizes: fill the registers, keep panel and block in the level-2 cache, leave enough tasks."""
-    most_rows, accumulators = (12, 24) if target.registers >= 32 else (6, 12)
-    tile_rows = -(-p.m // -(-p.m // most_rows))
-    tile_lanes = max(1, min(4, accumulators // tile_rows)) * p.width
-    k_outer, k_block, k_extent = _k_sizes(p, MOST_K if rows == IN_PLACE else MOST_PACKED_K)
-    last = extent(p.lanes[-1])
-    others = groups_extent(p.batch) * groups_extent(p.lanes[:-1])
-    most = max(tile_lanes, min(PANEL // k_extent // tile_lanes, 8) * tile_lanes)
-    direct = plain_lanes and last % tile_lanes == 0 and (p.m <= 2 * tile_rows or not _aliases(p))
-    if last >= 2 * tile_lanes or len(p.lanes) == 1:
-        parts = max(1, p.m // (MIN_DIRECT_ROWS if direct else MIN_PACKED_ROWS))
-        while most > tile_lanes and -(-last // most) * others * parts < TASKS:
-            most = max(tile_lanes, most // 2 // tile_lanes * tile_lanes)
-        block = _round(-(-last // -(-last // most)), tile_lanes)
-        lane_rows, line = 1, min(block, last)
-    else:
-        direct = False
-        lane_rows = max(1, min(groups_extent(p.lanes[:-1]), max(1, min(most, 256) // last)))
-        line, block = last, _round(lane_rows * last, tile_lanes)
-    tasks = -(-others * last // (lane_rows * line))
-    tiles = -(-p.m // tile_rows)
-    task_tiles = max(1, min(tiles, BLOCK // block // tile_rows, -(-tiles * tasks // TASKS)))
-    groups = 1 if rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (tile_rows * k_extent)))
-    group_tiles = -(-task_tiles // groups)
-    across = along_k and not direct and lane_rows == 1 and min(last, extent(p.reduced[-1])) >= p.width
-    return Sizes(
-        tile_rows,
-        tile_lanes,
-        groups * group_tiles,
-        group_tiles,
-        lane_rows,
-        line,
-        block,
-        k_outer,
-        k_block,
-        k_extent,
-        direct,
-        across,
-    )
-
-
-def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
-    """(groups of k outside the block, steps of the first group inside it, length of the block)."""
-    outer = 0
-    while groups_extent(p.reduced[outer + 1 :]) > most:
-        outer += 1
-    inside = groups_extent(p.reduced[outer + 1 :])
-    block = min(extent(p.reduced[outer]), max(1, most // inside))
-    return outer, block, block * inside
-
-
-def _round(n: int, to: int) -> int:
-    return -(-n // to) * to
-
-
-def _aliases(p: Problem) -> bool:
-    """Lines 4 KB apart fall into one cache set: such lanes are packed."""
-    return extent(p.lanes[-1]) * p.anchor.node.dtype.itemsize % 4096 == 0
-
-
-def _row_access(p: Problem, value: Node) -> str:
-    """Where tiles read the row factor: each step of k broadcasts one element a row."""
-    along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
-    apart = is_plain(value) and abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize >= PAGE
-    if is_plain(value) and len(p.rows) <= 1 and not apart:
-        return IN_PLACE
-    return BY_TILE if along_rows else BY_ROW
-
 
 def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     """Loops of the packed schedule."""
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-    lane_value = p.factor(p.lane_factor, by)
-    along_lanes = contiguous(lane_value, p.lanes[-1][-1])
-    plain = is_plain(lane_value) and along_lanes
-    along_k = not along_lanes and contiguous(lane_value, p.reduced[-1][-1])
-    rows = _row_access(p, p.factor(p.row_factor, by))
-    s = choose(p, target, rows, plain, along_k)
-    task = _Task(p, s, rows)
+    s = choose(p, target, p.factor(p.row_factor, by), p.factor(p.lane_factor, by))
+    task = _Task(p, s)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
-    lanes = "read in place" if s.direct else "packed by transposing" if s.across else "packed"
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
-        f"blocks of {s.block} lanes {lanes}, rows {rows}, k in blocks of {s.k_extent}, {task.count} tasks"
+        f"blocks of {s.block} lanes {s.lanes}, rows {s.rows}, k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
 
@@ -154,8 +48,8 @@ def _in_part(part: Index, last: int, body: list[Stmt]) -> Stmt:
 class _Task:
     """One block of rows and lanes of one batch element."""
 
-    def __init__(self, p: Problem, s: Sizes, rows: str) -> None:
-        self.p, self.s, self.row_access = p, s, rows
+    def __init__(self, p: Problem, s: Sizes) -> None:
+        self.p, self.s = p, s
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
         row_parts = -(-max(1, self.tiles) // s.task_tiles)
         lines = groups_extent(p.lanes[:-1])
@@ -183,12 +77,12 @@ class _Task:
         self.first_tile = self.row_part * s.task_tiles
         self.first_line = lane_part * s.lane_rows
         allocs: list[Stmt] = [Alloc(self.sums)]
-        allocs += [] if s.direct else [Alloc(self.panel)]
-        allocs += [] if self.row_access == IN_PLACE else [Alloc(self.rows_panel)]
+        allocs += [] if s.lanes == IN_PLACE else [Alloc(self.panel)]
+        allocs += [] if s.rows == IN_PLACE else [Alloc(self.rows_panel)]
         part = self.part = Var("part", self.k_parts)
         *self.k_fixed, self.k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
         self.k_first = self.k_part * s.k_block
-        step: list[Stmt] = [] if s.direct else self._pack_lanes()
+        step: list[Stmt] = [] if s.lanes == IN_PLACE else self._pack_lanes()
         step += self._all_tiles()
         if self.k_parts > 1:
             zero = self._clear()
@@ -244,7 +138,7 @@ class _Task:
     # ------------------------------------------------------------ stages
 
     def _pack_lanes(self) -> list[Stmt]:
-        if self.s.across:
+        if self.s.lanes == SQUARES:
             return self._pack_squares()
         k = [Var(v.name, v.extent) for v in self.k]
         return self._k_loops(k, self._fill_lines([var(v) for v in k]))
@@ -329,14 +223,14 @@ class _Task:
 
     def _pack_rows(self, first_row: Index, rows: int, tiles: int, base: Index, total: int | None) -> list[Stmt]:
         """Packs tiles of rows from a row of the block on; `base` is the tile of the problem there, cut at `total`."""
-        if self.row_access == IN_PLACE:
+        if self.s.rows == IN_PLACE:
             return []
         k, tile, i = [Var(v.name, v.extent) for v in self.k], Var("tile", tiles), Var("i", rows)
         at = [var(v) for v in k]
         in_group = var(tile) * rows
         value = self._row_value(at, self.first_tile * self.s.tile_rows + first_row + in_group + var(i))
         store: Stmt = Store(self.rows_panel, self._in_panel(in_group, rows, at, i), value)
-        if self.row_access == BY_TILE:
+        if self.s.rows == BY_TILE:
             each: Stmt = For(tile, tiles, SERIAL, [For(i, rows, LANES, [store])], base=base, total=total)
             return self._k_loops(k, [each])
         each = For(i, rows, SERIAL, self._k_loops(k, [store], lanes=True))
@@ -344,7 +238,7 @@ class _Task:
 
     def _in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
         """Where an element of a tile stands in the panel of rows."""
-        if self.row_access == BY_TILE:
+        if self.s.rows == BY_TILE:
             return first_row * self.k_extent + self._k_position(k) * rows + var(i)
         return (first_row + var(i)) * self.k_extent + self._k_position(k)
 
@@ -368,22 +262,34 @@ class _Task:
         )
         if self.k_parts > 1:
             write = _in_part(var(self.part), self.k_parts - 1, [write])
-        return [*self._tile(first_row, in_panel, sums, rows), write]
+        return [*self._tiles(first_row, in_panel, sums, rows), write]
 
-    def _tile(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int) -> list[Stmt]:
-        """One pass over k for every tile of lanes; rows are counted from the block's first row, and from the panel's."""
+    def _tiles(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int) -> list[Stmt]:
+        """Tiles of lanes; rows are counted from the block's first row, from the panel's and from that of the sums."""
+        s = self.s
+        whole, rest = divmod(s.block, s.tile_lanes)
+        at, out = Var("lanes", whole), list[Stmt]()
+        every = -(-extent(self.p.lanes[-1]) // s.tile_lanes)
+        if whole:
+            body = self._tile(first_row, in_panel, in_sums, rows, var(at) * s.tile_lanes, s.tile_lanes)
+            cut = s.lane_rows == 1 and not rest
+            out.append(self._cut(at, self.line_parts, self.line_part, every, body) if cut else For(at, whole, SERIAL, body))
+        if rest:
+            first = Index(const=whole * s.tile_lanes)
+            out += self._tile(first_row, in_panel, in_sums, rows, first, rest)
+        return out
+
+    def _tile(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int, first_lane: Index, lanes: int) -> list[Stmt]:
+        """One pass over a block of k for one tile."""
         s, k = self.s, [Var(v.name, v.extent) for v in self.k]
-        at = [var(v) for v in k]
-        lanes, i, j = Var("lanes", s.block // s.tile_lanes), Var("i", rows), Var("j", s.tile_lanes)
-        acc = Buf("acc", self.p.anchor.node.dtype, rows * s.tile_lanes, REG)
-        place = var(i) * s.tile_lanes + var(j)
-        lane = var(lanes) * s.tile_lanes + var(j)
-        row = first_row + var(i)
-        if self.row_access == IN_PLACE:
-            row_value = self._row_value(at, self.first_tile * s.tile_rows + row)
+        at, i, j = [var(v) for v in k], Var("i", rows), Var("j", lanes)
+        acc = Buf("acc", self.p.anchor.node.dtype, rows * lanes, REG)
+        place, lane = var(i) * lanes + var(j), first_lane + var(j)
+        if s.rows == IN_PLACE:
+            row_value = self._row_value(at, self.first_tile * s.tile_rows + first_row + var(i))
         else:
             row_value = load(self.rows_panel, self._in_panel(in_panel, rows, at, i))
-        if s.direct:
+        if s.lanes == IN_PLACE:
             by = self.batch | self._k_by(at) | self._any_row() | self._lane_by(Index(), lane)
             lane_value = self.p.factor(self.p.lane_factor, by)
         else:
@@ -393,9 +299,8 @@ class _Task:
         finish: Stmt = Store(self.sums, total, load(acc, place))
         if self.k_parts > 1:
             finish = Reduce(self.sums, total, "add", load(acc, place))
-        accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, s.tile_lanes, LANES, [term])])])
-        out = For(i, rows, UNROLL, [For(j, s.tile_lanes, LANES, [finish])])
-        return [For(lanes, lanes.extent, SERIAL, [Alloc(acc, 0), *accumulate, out])]
+        accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])])
+        return [Alloc(acc, 0), *accumulate, For(i, rows, UNROLL, [For(j, lanes, LANES, [finish])])]
 
     def _clear(self) -> Stmt:
         z = Var("z", self.sums.size)

@@ -238,6 +238,7 @@ class _Records:
             out.append(Store(self.keys[(p + 1) % 2], line * self.s.n + to, word))
         return [*out, Store(buf, position, stored), Reduce(end, at, "add", const(1, dt.int64))]
 
+
 def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
     """Counts become starts, in the order in which nested loops over the axes visit them."""
     total, count = Buf("total", dt.int64, 1, REG), Buf("count", dt.int64, 1, REG)
