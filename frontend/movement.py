@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 
 from .. import errors
@@ -11,6 +12,8 @@ from ..ir.graph import Node, Op, Shape, addressable, node
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
+
+MOST_JOINED = 32  # parts that one kernel joins
 
 
 def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool | None = None) -> Node:
@@ -170,22 +173,32 @@ def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:
 
 
 def _joined(parts: list[Node], axis: int) -> Node:
+    """Many parts are joined in groups: a kernel looks at each of its parts for every element, and equal groups share one."""
+    while len(parts) > MOST_JOINED:
+        groups = [parts[i : i + MOST_JOINED] for i in range(0, len(parts), MOST_JOINED)]
+        parts = [contiguous(_chosen(group, axis)) if len(group) > 1 else group[0] for group in groups]
+    return _chosen(parts, axis)
+
+
+def _chosen(parts: list[Node], axis: int) -> Node:
     """Each part padded to its place; a comparison with the position chooses among them."""
     if len(parts) == 1:
         return parts[0]
-    extents = [x.shape[axis] for x in parts]
-    total = sum(extents)
+    *starts, total = accumulate((x.shape[axis] for x in parts), initial=0)
     shape = addressable("concat", tuple(total if i == axis else d for i, d in enumerate(parts[0].shape)))
     position = spread(node(Op.IOTA, (), total), [axis], shape)
-    end = total
-    out: Node | None = None
-    for x, extent in zip(reversed(parts), reversed(extents), strict=True):
-        arg = tuple((end - extent, total - end, 0) if i == axis else (0, 0, 0) for i in range(x.ndim))
-        placed = node(Op.PAD, (x,), arg)
-        out = placed if out is None else where(lt(position, end), placed, out)
-        end -= extent
-    assert out is not None
-    return out
+    found = [(start, _placed(x, axis, start, total)) for start, x in zip(starts, parts, strict=True)]
+    while len(found) > 1:  # a tree, so that the gradient of a part goes through few choices
+        pairs = zip(found[::2], found[1::2], strict=False)
+        chosen = [(start, where(lt(position, middle), x, y)) for (start, x), (middle, y) in pairs]
+        found = chosen + found[len(found) - len(found) % 2 :]
+    return found[0][1]
+
+
+def _placed(x: Node, axis: int, start: int, total: int) -> Node:
+    """x at its place along an axis of extent `total`, zeros elsewhere."""
+    margins = (start, total - start - x.shape[axis], 0)
+    return node(Op.PAD, (x,), tuple(margins if i == axis else (0, 0, 0) for i in range(x.ndim)))
 
 
 def stack(parts: Sequence[Node], /, axis: int = 0) -> Node:

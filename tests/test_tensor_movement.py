@@ -138,6 +138,24 @@ def test_join_and_split() -> None:
     same(wf.split(wf.tensor(X), [1, 3], axis=-1)[1], X[..., 1:])
 
 
+@pytest.mark.parametrize("count", [31, 32, 33, 63, 65, 200])
+def test_join_many(count: int) -> None:
+    parts = [np.full((2, 1 + i % 3), i, np.float32) for i in range(count)]
+    tensors = [wf.tensor(p, requires_grad=True) for p in parts]
+    joined, weights = wf.concat(tensors, axis=1), np.arange(2.0 * sum(p.shape[1] for p in parts)).reshape(2, -1)
+    same(joined, np.concatenate(parts, 1))
+    (joined * weights).sum().backward()
+    wf.realize([t.grad for t in tensors])
+    same(wf.concat([t.grad for t in tensors], axis=1), weights.astype(np.float32))
+
+
+def test_join_very_many_in_few_passes() -> None:
+    joined = wf.stack([wf.tensor(np.full(3, i, np.float32)) for i in range(1000)])
+    report = wf.explain(joined)
+    assert len(report.kernels) <= 33
+    same(joined, np.repeat(np.arange(1000, dtype=np.float32)[:, None], 3, 1))
+
+
 def test_window() -> None:
     x = np.arange(20.0).reshape(2, 10)
     got = wf.window(wf.tensor(x), 1, 3, stride=2, dilation=2)
