@@ -259,7 +259,7 @@ SIMPLIFY: dict[Op, tuple[Rule, ...]] = {
     Op.RESHAPE: (*_VIEW, views.reshape_reshape),
     Op.PERMUTE: (*_VIEW, views.permute_permute),
     Op.FLIP: (*_VIEW, views.flip_flip),
-    Op.SLICE: (*_VIEW, views.slice_slice, views.slice_pad, views.slice_expand, views.window_is_reshape),
+    Op.SLICE: (*_VIEW, views.slice_slice, views.slice_pad, views.slice_expand, views.slice_where, views.window_is_reshape),
     Op.PAD: (*_VIEW, views.pad_pad),
     Op.EXPAND: (*_VIEW, views.expand_expand),
     Op.SKEW: (views.fold_view, views.skew_of_one, views.window_is_all),

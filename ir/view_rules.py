@@ -9,6 +9,7 @@ from .kernel import is_steady
 from .rewrite import constant_of, is_zero
 
 Bounds = tuple[int, int, int]
+MOST_TERMS = 64  # of a condition that are looked at
 
 
 def fold_view(n: Node) -> Node | None:
@@ -133,6 +134,45 @@ def slice_expand(n: Node) -> Node | None:
     new = dict(x.arg)
     cuts = tuple(cut for axis, cut in enumerate(n.arg) if axis not in new)
     return expand(node(Op.SLICE, x.src, cuts), tuple((axis, n.shape[axis]) for axis in new))
+
+
+def slice_where(n: Node) -> Node | None:
+    """A cut on one side of a choice by position, as a part of joined values and its gradient are, is a cut of that side."""
+    (x,) = n.src
+    if x.op is not Op.WHERE or 0 in n.shape:
+        return None
+    holds = _holds(x.src[0], n.arg)
+    return None if holds is None else node(Op.SLICE, (x.src[1 if holds else 2],), n.arg)
+
+
+def _holds(condition: Node, cuts: tuple[Bounds, ...]) -> bool | None:
+    """Is a conjunction of comparisons of a position with constants true, or false, everywhere in the cut?"""
+    stack, unknown = [(condition, True)], False
+    for _ in range(MOST_TERMS):
+        c, wanted = stack.pop()
+        if c.op is Op.AND and wanted:
+            stack += [(s, True) for s in c.src]
+        elif c.op is Op.XOR and constant_of(c.src[1]) is True:
+            stack.append((c.src[0], not wanted))
+        else:
+            found = _is_below(c, cuts)
+            if found is not None and found is not wanted:
+                return False
+            unknown |= found is None
+        if not stack:
+            return None if unknown else True
+    return None
+
+
+def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
+    """Is a position below a constant: for all of the cut, for none of it, or else None."""
+    if c.op is not Op.LT or (bound := constant_of(c.src[1])) is None:
+        return None
+    counter, new = (c.src[0].src[0], dict(c.src[0].arg)) if c.src[0].op is Op.EXPAND else (c.src[0], {})
+    if counter.op is not Op.IOTA:
+        return None
+    places = range(*cuts[next(a for a in range(c.ndim) if a not in new)])
+    return True if places[-1] < bound else False if places[0] >= bound else None
 
 
 # ---------------------------------------------------------------- reductions

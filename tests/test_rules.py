@@ -64,6 +64,11 @@ def flip(x: Node, *axes: int) -> Node:
 WINDOWS = op(Op.RESHAPE, cut(LONG, a1=(0, 12, 1)), arg=(2, 3, 4, 3))
 SPREAD = op(Op.UNSKEW, pad(graph.permute(GRID, (0, 2, 1)), a1=(0, 1, 3)), arg=(1, 2, 1))
 
+COLUMN = graph.expand(node(Op.IOTA, (), 6), ((0, 4),))
+EARLY = op(Op.LT, COLUMN, g.like(3, COLUMN))
+LATE = op(Op.XOR, EARLY, true())
+CHOICE = g.where(EARLY, X, Y)
+
 # name: (before, after)
 CASES: dict[str, tuple[Node, Node]] = {
     "x*1": (g.mul(X, same(X, 1)), X),
@@ -146,6 +151,14 @@ CASES: dict[str, tuple[Node, Node]] = {
         cut(graph.expand(X, ((1, 5),)), a1=(1, 3, 1), a2=(2, 4, 1)),
         graph.expand(cut(X, a1=(2, 4, 1)), ((1, 2),)),
     ),
+    "slice of the first choice": (cut(CHOICE, a1=(0, 3, 2)), cut(X, a1=(0, 3, 2))),
+    "slice of the second choice": (cut(CHOICE, a0=(1, 2, 1), a1=(3, 6, 1)), cut(Y, a0=(1, 2, 1), a1=(3, 6, 1))),
+    "slice of nested choices": (
+        cut(g.where(op(Op.AND, LATE, op(Op.LT, COLUMN, g.like(5, COLUMN))), X, Y), a1=(3, 5, 1)),
+        cut(X, a1=(3, 5, 1)),
+    ),
+    "slice of no choice": (cut(g.where(op(Op.AND, C, LATE), X, Y), a1=(0, 3, 1)), cut(Y, a1=(0, 3, 1))),
+    "slice across a choice stays": (cut(CHOICE, a1=(2, 4, 1)), cut(CHOICE, a1=(2, 4, 1))),
     "view of a constant": (flip(op(Op.RESHAPE, same(X, 2), arg=(24,)), 0), graph.full(2, dt.float32, (24,))),
     "pad of zeros": (pad(same(X, 0), a0=(1, 1, 0)), graph.full(0, dt.float32, (6, 6))),
     "sum of sums": (total(total(LONG, 1), 0, 1), total(LONG, 0, 1, 2)),
