@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from math import isfinite, prod
+from math import prod
 
+from .dtype import DType, rounded
 from .graph import Node, Op, expand, full, node, permute, reduce, reshape
 from .kernel import is_steady
 from .rewrite import constant_of, is_zero
@@ -22,18 +23,25 @@ def fold_view(n: Node) -> Node | None:
 
 
 def fold_reduce(n: Node) -> Node | None:
-    """The largest of equal constants is one of them; their sum is a multiple if no partial sum is rounded."""
+    """The largest of equal constants is one of them; their sum is a multiple, of floats up to the rounding of partial sums."""
     (kind, axes), (x,) = n.arg, n.src
     value = constant_of(x)
     extent = prod(x.shape[a] for a in axes)
     if value is None or extent == 0 or kind == "mul":
         return None
-    if kind == "max":
-        return full(value, n.dtype, n.shape)
-    exact_below = 1 << n.dtype.digits if n.dtype.is_float else None
-    if exact_below and (not isfinite(value) or value != int(value) or str(value) == "-0.0" or abs(value) * extent > exact_below):
-        return None
-    return full(value * extent, n.dtype, n.shape) if n.dtype.kind != "b" else None
+    if kind == "add":
+        value = _sum_of_equal(value, extent, n.dtype) if n.dtype.is_float else value * extent
+    return full(value, n.dtype, n.shape)
+
+
+def _sum_of_equal(value: float, count: int, dtype: DType) -> float:
+    """Added in pairs, which is one of the orders of a reduction."""
+    total = 0.0
+    while count:
+        if count % 2:
+            total = rounded(total + value, dtype)
+        value, count = rounded(value + value, dtype), count // 2
+    return total
 
 
 # ---------------------------------------------------------------- views

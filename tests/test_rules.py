@@ -173,7 +173,10 @@ CASES: dict[str, tuple[Node, Node]] = {
     "max of copies": (total(graph.expand(X, ((1, 3),)), 1, 2, kind="max"), total(X, 1, kind="max")),
     "sum of copies float stays": (total(graph.expand(X, ((1, 3),)), 1), total(graph.expand(X, ((1, 3),)), 1)),
     "sum of ones": (total(same(X, 1), 1), graph.full(6, dt.float32, (4,))),
-    "sum of tenths stays": (total(same(X, 0.1), 1), total(same(X, 0.1), 1)),
+    "sum of halves": (total(same(X, 0.5), 1), graph.full(3, dt.float32, (4,))),
+    "sum of infinities": (total(same(X, -np.inf), 0, 1), graph.const(-np.inf, dt.float32)),
+    "sum of ones int": (total(same(N, 1), 1), graph.full(6, dt.int32, (4,))),
+    "product of ones stays": (total(same(X, 1), 1, kind="mul"), total(same(X, 1), 1, kind="mul")),
     "skew of one": (op(Op.SKEW, cut(X, a1=(0, 1, 1)), arg=(0, 1, 1)), cut(X, a1=(0, 1, 1))),
     "windows": (g.window(LONG, 1, 4, 4), WINDOWS),
     "window of all": (g.window(LONG, 1, 14, 1), op(Op.RESHAPE, LONG, arg=(2, 1, 14, 3))),
@@ -199,6 +202,17 @@ def test_rule_keeps_the_numbers(name: str) -> None:
         np.testing.assert_array_equal(before, after)
     else:
         assert_matches(after, before)
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16, dt.float32, dt.float64])
+@pytest.mark.parametrize("value", [0.1, -0.3, 1e-8, 3e4])
+@pytest.mark.parametrize("count", [1, 5, 7, 1000, 1023, 10**6 + 1])
+def test_sum_of_equal_floats(dtype: dt.DType, value: float, count: int) -> None:
+    x = graph.full(value, dtype, (count,))
+    (folded,) = simplify([total(x, 0)])
+    exact = dt.rounded(value, dtype) * count
+    assert folded.op is Op.CONST
+    np.testing.assert_allclose(folded.arg, dt.rounded(exact, dtype), rtol=20 * 2.0**-dtype.digits)  # a rounding a doubling
 
 
 def test_every_rule_has_a_case() -> None:
