@@ -2,6 +2,7 @@
 
 packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
 dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
+windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from ..ir.kernel import Kernel
 from .contract_dot import lower_dot
 from .contract_packed import lower_packed
 from .contract_problem import analyse, contiguous
+from .contract_window import lower_window
 from .lower import Lowered, Tuning
 from .schedule import extent
 from .target import Target
@@ -20,8 +22,11 @@ MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an 
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
-    """Loops of a contraction kernel: the dot schedule where only k is contiguous, else packed lanes."""
+    """Loops of a contraction kernel: windows where there are some, dot where only k is contiguous, else packed lanes."""
     p = analyse(kernel, strides, target)
+    windows = lower_window(p, target, tuning)
+    if windows is not None:
+        return windows
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
     row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
     last_k = p.reduced[-1][-1]

@@ -78,9 +78,10 @@ class Evaluator:
         self.places, self.local = places, local
         self.memo: dict[Key, Node] = {}
 
-    def value(self, n: Node, index: Sequence[Index]) -> Node:
-        """n[index] as an expression."""
+    def value(self, n: Node, index: Sequence[Index], guard: Mask = ()) -> Node:
+        """n[index] as an expression: 0 where the guard does not hold."""
         base, at, mask = self._resolve(n, list(index))
+        mask = mask_of([*guard, *mask])
         if base.op is not Op.GATHER and base in self.places and self.local(base, at) is None:
             return self._load(base, at, mask)
         self._evaluate((base, at, mask))

@@ -1,0 +1,50 @@
+"""Contractions over windows, computed directly: convolutions and their gradients. In: a Problem. Out: Loops, or None.
+
+    out[b, i, ..., y, x] = sum_k A[b, i, k] * X[b, ..., y + ky, x + kx, k]
+
+The factor X is read through windows: an axis of its source moves with an output axis and with a reduced one. The packed
+schedule would repeat each element once a window; here tiles read the source itself, or a copy of its footprint. Lanes run
+over the channels i or over x, whichever wastes fewer of them and needs fewer steps: `Windows.cost` estimates cycles.
+"""
+
+from __future__ import annotations
+
+from ..ir.index import Var, var
+from . import window_channels, window_places
+from .contract_problem import Problem, spread_groups
+from .lower import Lowered, Tuning
+from .schedule import extent
+from .target import Target
+from .window_problem import Windows
+from .window_source import source_of
+
+
+def lower_window(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
+    """Loops of the direct schedule that is estimated to be the fastest; None where there are no windows to read."""
+    if tuning.tiny:
+        return None
+    w = find_windows(p, target)
+    if w is None:
+        return None
+    by_channels, by_places = window_channels.choose_tile(w), window_places.choose_tile(w)
+    if w.lane_step == 1 and window_places.place_cycles(w, by_places) < window_channels.channel_cycles(w, by_channels):
+        return window_places.lower_places(w, tuning)
+    return window_channels.lower_channels(w, tuning)
+
+
+def find_windows(p: Problem, target: Target) -> Windows | None:
+    """The problem with its windows, if the lane factor has some: an axis read at places of an output and a reduced variable."""
+    kinds = (("b", p.batch), ("i", p.rows), ("y", p.lanes), ("k", p.reduced))
+    batch, channels, places, reduced = ([Var(f"{name}{a}", extent(g)) for a, g in enumerate(groups)] for name, groups in kinds)
+    by = {}
+    for vs, groups in ((batch, p.batch), (channels, p.rows), (places, p.lanes), (reduced, p.reduced)):
+        by |= spread_groups(groups, [var(v) for v in vs])
+    source = source_of(p, p.lane_factor, by)
+    if source is None:
+        return None
+    shared = [e.vars() for e in source.at]
+    windowed = {v for vs in shared if vs & set(places) and vs & set(reduced) for v in vs}
+    if not windowed:
+        return None
+    reduced.sort(key=lambda v: v in windowed)
+    return Windows(p, target, source, batch, channels, places, reduced, by)

@@ -1,0 +1,181 @@
+"""A contraction over windows: its axes as loop variables, its tasks. In: a Problem. Out: what the schedules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from ..ir.graph import Node
+from ..ir.index import Index, Range, Var, unravel, var
+from ..ir.loop import SERIAL, For, If, Stmt, Store
+from .contract_problem import Problem, is_plain
+from .evaluate import Place
+from .schedule import CHUNK_WORK
+from .target import Target
+from .window_source import Footprint, Source
+
+TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
+
+
+@dataclass
+class Windows:
+    """The axes by role, one variable a collapsed group; `source` is read at places in these variables."""
+
+    p: Problem
+    target: Target
+    source: Source
+    batch: list[Var]
+    channels: list[Var]  # of the other factor only
+    places: list[Var]  # of the factor with windows only; the last is contiguous in the output
+    reduced: list[Var]  # those of windows last
+    by: dict[Var, Index]  # the anchor's variables
+
+    @property
+    def k(self) -> int:
+        return prod(v.extent for v in self.reduced)
+
+    @property
+    def line(self) -> int:
+        """Extent of the last axis of places."""
+        return self.places[-1].extent
+
+    @property
+    def lines(self) -> int:
+        """Extent of the axis before it."""
+        return self.places[-2].extent if len(self.places) > 1 else 1
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a line."""
+        return -(-self.line // self.p.width)
+
+    @property
+    def outer_lines(self) -> int:
+        """Lines in all, for one batch element."""
+        return prod(v.extent for v in self.places[:-1])
+
+    @property
+    def lane_step(self) -> int:
+        """What a step along the line is in a copy of the source, in elements."""
+        last = self.places[-1]
+        copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced})
+        index: Index = copy.load(self.source.at).arg[1]
+        return index.coef(last)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the factor with windows can be read where it lies: no mask, no prologue."""
+        return not self.source.masked and is_plain(self.windowed({}))
+
+    @property
+    def m(self) -> int:
+        return prod(v.extent for v in self.channels)
+
+    def anchor(self, at: dict[Var, Index]) -> dict[Var, Index]:
+        """The anchor's variables from those of this problem; what is not given does not matter."""
+        full = {v: Index() for v in (*self.batch, *self.channels, *self.places, *self.reduced)} | at
+        return {v: e.substitute(full) for v, e in self.by.items()}
+
+    def other(self, at: dict[Var, Index]) -> Node:
+        """The factor without windows."""
+        return self.p.factor(self.p.row_factor, self.anchor(at))
+
+    def windowed(self, at: dict[Var, Index]) -> Node:
+        """The factor with windows, from memory."""
+        every = {v: var(v) for v in (*self.batch, *self.places, *self.reduced)}
+        return self.p.factor(self.p.lane_factor, self.anchor(every | at))
+
+    def outputs(self, at: dict[Var, Index], total: Node) -> list[tuple[Place, list[Index], Node]]:
+        return self.p.epilogue(self.anchor(at), total)
+
+
+def step_cycles(products: int, loads: int) -> float:
+    """Cycles of one step of k: two products and two loads a cycle, four for a chain of products, half of one to loop."""
+    return max(products / 2, loads / 2, 4.0) + 0.5
+
+
+def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
+    """Variables from the row-major position in all of them."""
+    return dict(zip(vs, unravel(position, tuple(v.extent for v in vs)), strict=True))
+
+
+def cells(n: int, most: int) -> list[tuple[int, int, int]]:
+    """Tiles of n as (size, first, count), near `most` each: at most two sizes, none padded."""
+    count = -(-n // most)
+    small, extra = divmod(n, count)
+    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
+    return [t for t in found if t[2]]
+
+
+class Units:
+    """Blocks of lines: each reads one footprint. A task does several of them for one batch element and block of channels."""
+
+    def __init__(self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int) -> None:
+        self.w = w
+        self.outer = w.places[:-2]
+        self.count_outer = prod(v.extent for v in self.outer)
+        self.block = Var("line", w.lines)  # line of the block
+        self.others = (*(v.extent for v in w.batch), channel_blocks)
+        self._shrink(tile_lines, minimum)
+        self.parts = -(-w.lines // self.block.extent)
+        self.count = self.count_outer * self.parts
+        each = prod(self.others)
+        self.size = max(1, min(self.count, self.count * each // max(TASKS, minimum)))
+        self.shape = (-(-self.count // self.size), *self.others)
+        self.tasks = prod(self.shape)
+        self.unit = Var("unit", self.size)
+
+    def _shrink(self, tile_lines: int, minimum: int) -> None:
+        """Fewer lines a block until its copy fits half of the level-2 cache's half, and there are enough tasks with work."""
+        w, each = self.w, prod(self.others) * self.count_outer
+        while self.block.extent > tile_lines:
+            lines = self.block.extent
+            work = w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4
+            many = each * -(-w.lines // lines) >= max(TASKS // 2, minimum) or (work < CHUNK_WORK and minimum == 1)
+            if many and self.bytes() <= w.target.l2 // 4:
+                break
+            half = -(-lines // 2)
+            self.block = Var("line", max(tile_lines, -(-half // tile_lines) * tile_lines))
+
+    def bytes(self) -> int:
+        buf = self.footprint(Index(), {v: Index() for v in (*self.w.batch, *self.outer)}).buf
+        return buf.size * buf.dtype.itemsize
+
+    def footprint(self, first_line: Index, at: dict[Var, Index]) -> Footprint:
+        """The copy for the block that starts at a line; `at`: the variables that are fixed in it."""
+        w = self.w
+        inside = {*w.reduced, w.places[-1], self.block}
+        return Footprint(w.p, w.source, w.source.substitute(at | self.at_line(first_line + var(self.block))), inside)
+
+    def at_line(self, line: Index) -> dict[Var, Index]:
+        return {self.w.places[-2]: line} if len(self.w.places) > 1 else {}
+
+    def loop(self, position: Index, body: Callable[[dict[Var, Index], Index, Index], list[Stmt]]) -> Stmt:
+        """Every unit of a task's part, `body` given the outer variables, the first line of its block and the block's number."""
+        first = position * self.size
+        *outer, part = unravel(first + var(self.unit), (*(v.extent for v in self.outer), self.parts))
+        at = dict(zip(self.outer, outer, strict=True))
+        cut = self.count % self.size != 0
+        stmts = body(at, part * self.block.extent, part)
+        return For(self.unit, self.size, SERIAL, stmts, base=first if cut else Index(), total=self.count if cut else None)
+
+
+def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+    """Tiles of `size` over a block of `total`; `size` divides the block, or that is all. `body` gets first and size."""
+    whole, rest = divmod(total, size)
+    last = -(-total // block) - 1
+    per_block = min(block // size, whole)
+    tile, out = Var("tile", max(1, per_block)), list[Stmt]()
+    if per_block:
+        cut = whole != (last + 1) * per_block
+        base, end = (part * per_block, whole) if cut else (Index(), None)
+        out.append(For(tile, per_block, SERIAL, body(var(tile) * size, size), base=base, total=end))
+    if rest:
+        inner = body(Index(const=(whole - last * per_block) * size), rest)
+        out.append(If((Range(part, last, last + 1),), inner) if last else For(Var("once", 1), 1, SERIAL, inner))
+    return out
+
+
+def store_all(outputs: list[tuple[Place, list[Index], Node]]) -> list[Stmt]:
+    return [Store(place.buf, place.at(at), value) for place, at, value in outputs]

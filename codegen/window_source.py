@@ -1,0 +1,117 @@
+"""What a factor with windows reads, and a copy of it. In: a factor of a contraction. Out: its Source; a Footprint in scratch.
+
+    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
+    copy[c, row, column]                                              what one unit of work reads of it, zeros around
+
+Every element of the source that a unit needs is evaluated once, with its prologue and its mask; after that a tile reads
+the copy at plain affine places. The copy is as large as the footprint, not as the windows: nothing is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+from ..ir.graph import Node, Op, node
+from ..ir.index import Index, Mask, Range, Var, mask_of, var
+from ..ir.kernel import is_widening, resolve
+from ..ir.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
+from .contract_problem import Problem
+from .evaluate import Evaluator, load
+
+ALIASED = 1024  # bytes: lines a multiple of it apart fall into few cache sets
+
+
+@dataclass(frozen=True)
+class Source:
+    """A factor as casts of base[at] where every axis is within its bounds, else 0."""
+
+    base: Node
+    casts: tuple[Node, ...]  # outermost first
+    at: tuple[Index, ...]
+    bounds: tuple[tuple[int, int], ...]
+
+    def substitute(self, by: dict[Var, Index]) -> tuple[Index, ...]:
+        return tuple(e.substitute(by) for e in self.at)
+
+    def value(self, p: Problem, at: Sequence[Index]) -> Node:
+        """An element of the factor, given by its place in the base."""
+        inside = mask_of(Range(e, lo, hi) for e, (lo, hi) in zip(at, self.bounds, strict=True))
+        found = Evaluator(p.inputs, lambda n, index: None).value(self.base, at, inside)
+        return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), found)
+
+    @property
+    def masked(self) -> bool:
+        """Whether it may be read outside of its bounds."""
+        return bool(mask_of(Range(e, lo, hi) for e, (lo, hi) in zip(self.at, self.bounds, strict=True)))
+
+
+def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
+    """The Source of a factor, its places in the variables of `by`; None where they or its mask are not affine."""
+    base, at, ranges = resolve(factor, [e.substitute(by) for e in p.anchor.coordinates()])
+    casts = []
+    while is_widening(base):
+        casts.append(base)
+        base, at, more = resolve(base.src[0], at)
+        ranges += more
+    bounds = _bounds(base, at, mask_of(ranges))
+    if bounds is None or base.op is Op.GATHER or any(not isinstance(t, Var) for e in at for t, _ in e.terms):
+        return None
+    return Source(base, tuple(casts), tuple(at), tuple(bounds))
+
+
+def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | None:
+    """The places along each axis where the mask holds; None if it is not such a box."""
+    bounds = [(0, d) for d in base.shape]
+    for r in mask:
+        found = next(((a, b) for a, e in enumerate(at) if (b := _bound(e, r)) is not None), None)
+        if found is None:
+            return None
+        axis, (lo, hi) = found
+        bounds[axis] = max(bounds[axis][0], lo), min(bounds[axis][1], hi)
+    return bounds
+
+
+def _bound(e: Index, r: Range) -> tuple[int, int] | None:
+    """What the condition says of a place: least and end; None if it is about something else."""
+    ahead, behind = e - r.index, e + r.index
+    if not e.terms or (ahead.terms and behind.terms):
+        return None
+    return (behind.const - r.hi + 1, behind.const - r.lo + 1) if ahead.terms else (r.lo + ahead.const, r.hi + ahead.const)
+
+
+class Footprint:
+    """A copy in scratch of what a unit of work reads of a source: a dense box, one extent for each axis of the base."""
+
+    def __init__(self, p: Problem, source: Source, at: Sequence[Index], inside: set[Var]) -> None:
+        """`at`: places read, in loop variables, of which those `inside` vary within a unit."""
+        self.p, self.source = p, source
+        moving = [Index({t: c for t, c in e.terms if t in inside}) for e in at]
+        self.first = [e - m + m.bounds[0] for e, m in zip(at, moving, strict=True)]
+        self.extents = [m.bounds[1] - m.bounds[0] + 1 for m in moving]
+        dtype = source.casts[0].dtype if source.casts else source.base.dtype
+        self.strides = self._strides(dtype.itemsize, p.width)
+        self.buf = Buf("copy", dtype, self.strides[0] * self.extents[0], SCRATCH)
+
+    def _strides(self, itemsize: int, width: int) -> list[int]:
+        strides = [1]
+        for d in reversed(self.extents[1:]):
+            step = strides[-1] * d
+            strides.append(step + width if step * itemsize % ALIASED == 0 else step)
+        return strides[::-1]
+
+    def load(self, at: Sequence[Index]) -> Node:
+        """The element read at a place of the base."""
+        places = ((e - f) * s for e, f, s in zip(at, self.first, self.strides, strict=True))
+        return load(self.buf, sum(places, Index()))
+
+    def fill(self) -> list[Stmt]:
+        """Loops over the box, lanes along its last axis that has an extent."""
+        axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
+        at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
+        used = [v for v in axes if v.extent > 1] or axes[-1:]
+        body: list[Stmt] = [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at))]
+        for v in reversed(used):
+            body = [For(v, v.extent, LANES if v is used[-1] else SERIAL, body)]
+        return body
