@@ -273,7 +273,21 @@ class Range:
     @property
     def never(self) -> bool:
         a, b = self.index.bounds
-        return b < self.lo or a >= self.hi
+        return b < self.lo or a >= self.hi or self.lo >= self.hi
+
+    def divided(self) -> Range:
+        """The same condition without a factor that all terms share."""
+        by = gcd(*(c for _, c in self.index.terms))
+        if by < 2:
+            return self
+        const = self.index.const
+        index = Index({t: c // by for t, c in self.index.terms}, const // by)
+        return Range(index, -((const - self.lo) // by) + const // by, -((const - self.hi) // by) + const // by)
+
+    def both(self, other: Range) -> Range:
+        """This condition and another one on the same terms."""
+        shift = other.index.const - self.index.const
+        return Range(self.index, max(self.lo, other.lo - shift), min(self.hi, other.hi - shift))
 
     def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Range:
         return Range(self.index.substitute(by, value), self.lo, self.hi)
@@ -286,8 +300,12 @@ Mask = tuple[Range, ...]  # all of them must hold
 
 
 def mask_of(ranges: Iterable[Range]) -> Mask:
-    """A canonical mask: without duplicates and without conditions that always hold."""
-    return tuple(dict.fromkeys(r for r in ranges if not r.always))
+    """A canonical mask: one condition for the same terms, none that always holds."""
+    found: dict[tuple[tuple[Term, int], ...], Range] = {}
+    for r in (r.divided() for r in ranges if not r.always):
+        known = found.get(r.index.terms)
+        found[r.index.terms] = r if known is None else known.both(r)
+    return tuple(found.values())
 
 
 def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
