@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from .graph import Node, Op
+from functools import cache
+from math import prod
+
+from .graph import Node, Op, Shape
 from .index import Index, Range, row_major, unravel
 
 
@@ -11,7 +14,7 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
     shape = view.src[0].shape
     match view.op:
         case Op.RESHAPE:
-            return unravel(row_major(index, view.shape), shape), []
+            return _push_reshape(view.shape, shape, index), []
         case Op.PERMUTE:
             return [index[view.arg.index(axis)] for axis in range(len(shape))], []
         case Op.FLIP:
@@ -33,6 +36,34 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
             at = index[n] - index[k] * d
             return [at if axis == n else i for axis, i in enumerate(index)], [Range(at, 0, shape[n])]
     raise AssertionError(f"{view.op} is not a view")
+
+
+def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:
+    """Axes that neither split nor merge keep their index, also one that is out of range behind a mask."""
+    out: list[Index] = []
+    at = 0
+    for axes, cut in _same_size(new, old):
+        position = row_major(index[at : at + len(axes)], axes)
+        out += unravel(position, cut)
+        at += len(axes)
+    return out
+
+
+@cache
+def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
+    """The shortest runs of neighbouring axes on both sides that have the same number of elements."""
+    runs: list[tuple[Shape, Shape]] = []
+    i = j = 0
+    while i < len(new) or j < len(old):
+        a, b = i + (i < len(new)), j + (j < len(old))
+        while prod(new[i:a]) != prod(old[j:b]):
+            if b == len(old) or (a < len(new) and prod(new[i:a]) < prod(old[j:b])):
+                a += 1
+            else:
+                b += 1
+        runs.append((new[i:a], old[j:b]))
+        i, j = a, b
+    return runs
 
 
 def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
