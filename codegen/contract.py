@@ -3,6 +3,7 @@
 packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
 dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
 windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue
+phases    one after the other, where residues of the axes make several problems of a contraction
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from ..ir.index import var
 from ..ir.kernel import Kernel
 from .contract_dot import lower_dot
 from .contract_packed import lower_packed
-from .contract_problem import analyse, contiguous
+from .contract_phases import in_phases, lower_empty
+from .contract_problem import Problem, analyse, contiguous
 from .contract_window import lower_window
 from .lower import Lowered, Tuning
 from .schedule import extent
@@ -22,8 +24,14 @@ MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an 
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
-    """Loops of a contraction kernel: windows where there are some, dot where only k is contiguous, else packed lanes."""
-    p = analyse(kernel, strides, target)
+    """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
+    return in_phases([lower_problem(p, target, tuning) for p in analyse(kernel, strides, target)])
+
+
+def lower_problem(p: Problem, target: Target, tuning: Tuning) -> Lowered:
+    """Windows where there are some, dot where only k is contiguous, else packed lanes."""
+    if not p.reduced:
+        return lower_empty(p, tuning)
     windows = lower_window(p, target, tuning)
     if windows is not None:
         return windows

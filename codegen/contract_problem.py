@@ -1,35 +1,41 @@
-"""A contraction taken apart: which axes are rows, lanes, batch and reduced. In: a contraction Kernel. Out: a Problem.
+"""A contraction taken apart: which axes are rows, lanes, batch and reduced. In: a contraction Kernel. Out: Problems.
 
     out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly several axes
 
 The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients and
-matrix products differ only in the indices that `ir/views.py: push` gives: implicit GEMM.
+matrix products differ only in the indices that `ir/views.py: push` gives: implicit GEMM. A contraction is several
+problems where a factor is 0 at most indices for a reason that residues tell (codegen/residues.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
-from ..ir.align import factor_vars
-from ..ir.graph import Node, Op, node
-from ..ir.index import Index, Var, var
-from ..ir.kernel import Kernel, Unit, join
+from ..ir.graph import Node, Op, const, node
+from ..ir.index import Index, Var, mask_of, var
+from ..ir.kernel import Kernel, Unit, join, resolve
 from ..ir.loop import Buf
-from ..ir.loop_walk import indices, postorder
+from ..ir.loop_walk import indices, postorder, variables
 from . import schedule
 from .evaluate import Evaluator, Place
 from .lower import lane_width, place_values
+from .residues import Residues, classes
 from .schedule import extent
 from .target import Target
 
 Groups = list[list[Var]]
 
+MIN_LANES = 4  # fewer would leave most of a vector empty: lanes are then taken from the other factor
+
 
 @dataclass
 class Problem:
-    """A contraction taken apart: its axes by role, collapsed where every access walks them as one."""
+    """A contraction taken apart: its axes by role, collapsed where every access walks them as one.
+
+    `at` gives the variables of the anchor in terms of these axes: the same ones, or those of a residue class.
+    """
 
     kernel: Kernel
     product: Node
@@ -37,13 +43,14 @@ class Problem:
     inputs: dict[Node, Place]
     outputs: dict[Node, Place]
     buffers: tuple[Buf, ...]
-    width: int
-    batch: Groups
-    rows: Groups
-    lanes: Groups
-    reduced: Groups
+    at: dict[Var, Index]
     row_factor: Node
     lane_factor: Node
+    width: int = 0
+    batch: Groups = field(default_factory=list)
+    rows: Groups = field(default_factory=list)
+    lanes: Groups = field(default_factory=list)
+    reduced: Groups = field(default_factory=list)
 
     @property
     def m(self) -> int:
@@ -58,64 +65,85 @@ class Problem:
         return groups_extent(self.reduced)
 
     def factor(self, which: Node, by: dict[Var, Index]) -> Node:
-        """A factor of the product at an index given for every axis of the anchor."""
-        at = [e.substitute(by) for e in self.anchor.coordinates()]
+        """A factor of the product at an index given for every axis of the problem."""
+        of_anchor = self._of_anchor(by)
+        at = [e.substitute(of_anchor) for e in self.anchor.coordinates()]
         return Evaluator(self.inputs, lambda n, index: None).value(which, at)
+
+    def _of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
+        return {v: e.substitute(by) for v, e in self.at.items()}
 
     def epilogue(self, by: dict[Var, Index], accumulated: Node) -> list[tuple[Place, list[Index], Node]]:
         """(place, index, value) of every output, the sum standing in for the anchor."""
         ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
-        mine = self.kernel.outer[self.anchor]
+        of_anchor, mine = self._of_anchor(by), self.kernel.outer[self.anchor]
         out = []
         for n in self.kernel.outputs:
             unit = next(u for u in self.kernel.units if u.node is n)
-            own = {v: by[w] for v, w in zip(self.kernel.outer[unit], mine, strict=True)}
+            own = {v: of_anchor[w] for v, w in zip(self.kernel.outer[unit], mine, strict=True)}
             at = [join(sub).substitute(own) for sub in unit.kept()]
             out.append((self.outputs[n], at, ev.value(n, at)))
         return out
+
+    def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
+        """Every index at which the factors and the epilogue read and write."""
+        stored = self.epilogue(by, node(Op.MUL, factors))
+        read = [i for n in postorder([*factors, *(v for _, _, v in stored)]) for i in indices(n)]
+        return read + [place.at(at) for place, at, _ in stored]
 
 
 def groups_extent(groups: Groups) -> int:
     return prod(extent(g) for g in groups)
 
 
-def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target) -> Problem:
-    """Finds the roles of a contraction's axes and which factor provides the lanes."""
+def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target) -> list[Problem]:
+    """The problems a contraction consists of: one, or one for each residue class of its axes."""
     assert kernel.anchor is not None
     anchor = kernel.anchor
-    product = next(u for u in kernel.units if u.node is anchor.node.src[0])
-    sides = factor_vars(anchor, product)
-    assert sides is not None
-    kept, reduced = list(anchor.kept_vars()), list(anchor.inner_vars(anchor.kept_vars()))
-    inputs, outputs, buffers = place_values(kernel, strides)
-    only = [[v for v in kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
-    lane_side = 1 if kept[-1] in only[1] or kept[-1] not in only[0] else 0
+    product = next(u for u in kernel.units if u.node is anchor.node.src[0]).node
+    kept, reduced = anchor.kept_vars(), anchor.inner_vars(anchor.kept_vars())
+    values = place_values(kernel, strides)
+    mask = mask_of(r for f in product.src for r in resolve(f, anchor.coordinates())[2])
+    a, b = product.src
+    return [_with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target) for c in classes(kept, reduced, mask)]
+
+
+def _with_roles(p: Problem, c: Residues, target: Target) -> Problem:
+    """Finds the roles of the axes."""
+    if c.reduced is None:
+        return _without_sum(p, c, target)
+    by = {v: var(v) for v in [*c.kept, *c.reduced]}
+    term = [p.factor(f, by) for f in p.product.src]
+    sides = [_variables_of(value) for value in term]
+    only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
+    lane_side = _lane_side(c.kept, only, term)
     rows, lanes = only[1 - lane_side], only[lane_side]
-    batch = [v for v in kept if v not in rows and v not in lanes]
-    p = Problem(
-        kernel,
-        product.node,
-        anchor,
-        inputs,
-        outputs,
-        buffers,
-        0,
-        [],
-        [],
-        [],
-        [],
-        product.node.src[1 - lane_side],
-        product.node.src[lane_side],
-    )
-    by = {v: var(v) for v in kept + reduced}
-    row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
-    stored = p.epilogue(by, node(Op.MUL, (row_value, lane_value)))
-    accesses = [i for n in postorder([row_value, lane_value, *(v for _, _, v in stored)]) for i in indices(n)]
-    accesses += [place.at(at) for place, at, _ in stored]
-    p.width = lane_width([row_value, lane_value], target)
+    p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
+    accesses = p.accesses(by, term)
+    batch = [v for v in c.kept if v not in rows and v not in lanes]
+    p.width = lane_width(term, target)
     p.batch, p.rows = schedule.collapse(batch, accesses), schedule.collapse(rows, accesses)
-    p.lanes, p.reduced = schedule.collapse(lanes, accesses), schedule.collapse(reduced, accesses)
+    p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (lanes, c.reduced))
     return p
+
+
+def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:
+    """Which factor provides the lanes: that with the last axis of the result, unless there are few and the other has more."""
+    side = 0 if kept[-1:] == only[0][-1:] else 1
+    few, many = only[side], only[1 - side]
+    return 1 - side if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1]) else side
+
+
+def _without_sum(p: Problem, c: Residues, target: Target) -> Problem:
+    """The results of a class in which nothing is summed: all axes are lanes."""
+    zero = const(0, p.anchor.node.dtype)
+    p.lanes = schedule.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))
+    p.width = lane_width([zero], target)
+    return p
+
+
+def _variables_of(value: Node) -> set[Var]:
+    return {v for n in postorder([value]) for v in variables(n)}
 
 
 def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]:
