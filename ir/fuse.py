@@ -394,7 +394,7 @@ def is_contraction(u: Unit, f: Fusion) -> bool:
         return False
     a, b = sides
     alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
-    return all(prod(v.extent for v in own) >= 4 for own in alone)
+    return all(prod(v.extent for v in own) >= 2 for own in alone)
 
 
 @dataclass
