@@ -124,6 +124,7 @@ ACCESSES = {
     "reversed": (lambda i: Index(const=99) - var(i), lambda k: 99 - k),
     "every second": (lambda i: var(i) * 2 + 1, lambda k: 2 * k + 1),
     "every third": (lambda i: var(i) * 3, lambda k: 3 * k),
+    "every fourth": (lambda i: var(i) * 4 + 3, lambda k: 4 * k + 3),
     "backwards by two": (lambda i: Index(const=80) - var(i) * 2, lambda k: 80 - 2 * k),
     "repeated": (lambda i: var(i) // 3, lambda k: k // 3),
     "cyclic": (lambda i: var(i) % 7, lambda k: k % 7),
@@ -138,19 +139,20 @@ ACCESSES = {
 def test_loads_of_any_stride(target, name, dtype):
     index, where = ACCESSES[name]
     x, y, i = argument("x", dtype), argument("y", dtype), Var("i", 33)
-    data = normal(100).astype(dtype.numpy) if dtype.is_float else integers(100, low=0, high=2, dtype=bool)
+    data = normal(140).astype(dtype.numpy) if dtype.is_float else integers(140, low=0, high=2, dtype=bool)
     loops = kernel([x, y], lanes(i, Store(y, var(i), load(x, index(i)))))
     check_kernel(loops, [data, np.zeros(33, dtype.numpy)], [data, data[where(np.arange(33))]], target)
 
 
-@pytest.mark.parametrize("name", ["reversed", "every second", "every third", "backwards by two", "transposed"])
-def test_stores_of_any_stride(target, name):
+@pytest.mark.parametrize("name", ["reversed", "every second", "every third", "every fourth", "backwards by two", "transposed"])
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16])
+def test_stores_of_any_stride(target, name, dtype):
     index, where = ACCESSES[name]
-    x, y, i = argument("x"), argument("y"), Var("i", 33)
-    data, want = normal(33), np.zeros(100, np.float32)
+    x, y, i = argument("x", dtype), argument("y", dtype), Var("i", 33)
+    data, want = normal(33).astype(dtype.numpy), np.zeros(where(np.arange(33)).max() + 1, dtype.numpy)
     want[where(np.arange(33))] = data
     loops = kernel([x, y], lanes(i, Store(y, index(i), load(x, i))))
-    check_kernel(loops, [data, np.zeros(100, np.float32)], [data, want], target)
+    check_kernel(loops, [data, np.zeros_like(want)], [data, want], target)
 
 
 def test_gather_through_an_index_buffer(target):

@@ -1,9 +1,10 @@
 """Loads, stores and accumulation. In: a buffer, an Index, a mask, a group of lanes. Out: the instructions that fit the access.
 
-By stride from lane to lane: 0 a scalar access, 1 a vector, -1 a reversed vector, 2 two vectors, else gather and
-scatter. REG and SCRATCH buffers are arrays on the stack, which SROA turns into registers where all offsets are
-constant. Three kinds of REG accumulator: an array (the lane variable is in the index), one slot a lane
-(allocated inside the LANES loop), and partial sums (allocated outside), which `settle` adds up before a LOAD.
+By stride from lane to lane: 0 a scalar access, 1 a vector, -1 a reversed vector, 2 two vectors, 2 to 4 masked stores
+where masks are registers, else gather and scatter. REG and SCRATCH buffers are arrays on the stack, which SROA turns
+into registers where all offsets are constant. Three kinds of REG accumulator: an array (the lane variable is in the
+index), one slot a lane (allocated inside the LANES loop), and partial sums (allocated outside), which `settle` adds up
+before a LOAD.
 """
 
 from __future__ import annotations
@@ -249,8 +250,22 @@ def _store_strided(a: Access, value: Val, stride: int | None) -> None:
         backwards = list(reversed(range(a.lanes)))
         live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
         _store_vector(a, w.shuffle(value, backwards), a.ptr(1 - a.lanes), live)
+    elif stride in (2, 3, 4) and a.fn.target.has_avx512 and a.elem[0] != "i":
+        _store_apart(a, value, stride)
     else:
         _scatter(a, value, _pointers(a, stride))
+
+
+def _store_apart(a: Access, value: Val, stride: int) -> None:
+    """A vector to places a few elements apart: as many masked stores, each of a whole vector, instead of one an element."""
+    w, n = a.fn.writer, a.lanes
+    live = w.splat(a.live or Val("true", "i1"), n)
+    for first in range(0, stride * n, n):
+        source = [(first + lane) // stride if (first + lane) % stride == 0 else n for lane in range(n)]
+        spread = w.shuffle(value, [min(lane, n - 1) for lane in source])
+        mask = w.shuffle(live, source, w.splat(Val("false", "i1"), n))
+        name = f"llvm.masked.store.{suffix(a.elem, n)}.p0"
+        _call_void(w, name, spread, a.ptr(first), integer(a.align, 32), mask)
 
 
 def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
