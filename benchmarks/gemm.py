@@ -95,7 +95,7 @@ def measure(shape: Shape, form: str, dtype: str, peak: Peak, given: argparse.Nam
     work = product(shape, form, dtype)
     stream = Stream(target, (m * k + k * n) * item, m * n * item, given.threads)
     parts = [(part, repetitions(part, given.slice)) for part in (peak, work, stream)]
-    times = [[part.seconds(count) / count for part, count in parts] for _ in range(given.rounds)]
+    times = [[warm_seconds(part, count) for part, count in parts] for _ in range(given.rounds)]
     rooflines = [(2 * m * n * k / peak.flops * of_peak, of_memory) for of_peak, _, of_memory in times]
     return Result(
         shape,
@@ -105,6 +105,12 @@ def measure(shape: Shape, form: str, dtype: str, peak: Peak, given: argparse.Nam
         statistics.median(fma / own for (fma, _), (_, own, _) in zip(rooflines, times, strict=True)),
         statistics.median(max(roof) / own for roof, (_, own, _) in zip(rooflines, times, strict=True)),
     )
+
+
+def warm_seconds(what: Launch | Peak | Stream, count: int) -> float:
+    """Seconds of one of `count` runs, after one that brings its memory back into the caches: it takes turns with others."""
+    what.seconds(1)
+    return what.seconds(count) / count
 
 
 def current_target() -> Target:

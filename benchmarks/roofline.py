@@ -25,6 +25,7 @@ from weft.runtime.image import FIRST
 LLVM_TYPES = {"float32": "float", "float64": "double"}
 BITS = {"float32": 32, "float64": 64}
 STEPS = 8  # vectors that a step of the memory loops reads or writes
+STREAMS = 4  # places that a step reads at: faster than one where memory is the bound, and never slower
 UNROLL = 4  # times that a step of the FMA loop goes through all accumulators
 
 REPEAT = """
@@ -223,9 +224,12 @@ def _stream_text(target: Target) -> str:
     lines += ["%any.read = icmp ne i64 %reads, 0", "br i1 %any.read, label %read, label %between", "read:"]
     lines += ["%i = phi i64 [0, %entry], [%i.next, %read]"]
     lines += [f"%a{k} = phi {v} [zeroinitializer, %entry], [%b{k}, %read]" for k in range(STEPS)]
-    lines += [f"%i.at = mul i64 %i, {STEPS * size}", "%f = getelementptr i8, ptr %from, i64 %i.at"]
+    run = STEPS // STREAMS * size
+    lines += [f"%part = mul i64 %reads, {run}", f"%i.at = mul i64 %i, {run}", "%r0 = getelementptr i8, ptr %from, i64 %i.at"]
+    lines += [f"%r{r} = getelementptr i8, ptr %r{r - 1}, i64 %part" for r in range(1, STREAMS)]
     for k in range(STEPS):
-        lines += [f"%f{k} = getelementptr i8, ptr %f, i64 {k * size}", f"%x{k} = load {v}, ptr %f{k}, align {size}"]
+        row, at = divmod(k * size, run)
+        lines += [f"%f{k} = getelementptr i8, ptr %r{row}, i64 {at}", f"%x{k} = load {v}, ptr %f{k}, align {size}"]
         lines += [f"%b{k} = add {v} %a{k}, %x{k}"]
     lines += ["%i.next = add i64 %i, 1", "%i.more = icmp ult i64 %i.next, %reads", "br i1 %i.more, label %read, label %sum"]
     lines.append("sum:")

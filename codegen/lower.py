@@ -26,8 +26,10 @@ from .stages import Frame, Reduction, RowLoop, Stage, StageBuilder, Write
 from .target import Target
 from .tiny import nest
 
-BLOCK_BYTES = 2048  # of each accumulator in a column reduction: long contiguous runs that stay in L1
-COLUMN_UNROLL = 4  # rows added at once before they reach the accumulator
+BLOCK_BYTES = 4096  # of each accumulator in a column reduction: long contiguous runs that stay in L1
+LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
+COLUMN_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
+COLUMN_STREAMS = 8  # rows added at once, each from its own part of the column: memory serves several streams faster than one
 IDENTITY = {"add": 0, "mul": 1}
 
 
@@ -197,9 +199,10 @@ class RowLowering:
 
     def _columns(self, lane_group: list[Var]) -> Lowered:
         n = schedule.extent(lane_group)
-        block = min(n, BLOCK_BYTES // max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s)))
         others = [g for g in self.groups if g is not lane_group]
-        shape = (prod(schedule.extent(g) for g in others), -(-n // block))
+        rows = prod(schedule.extent(g) for g in others)
+        block = self._column_block(n, rows)
+        shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self._work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
         lane = Var("l", block)
@@ -215,24 +218,28 @@ class RowLowering:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
         return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
 
+    def _column_block(self, n: int, rows: int) -> int:
+        """Lanes of a block: as many as stay in L1, fewer where there would be too few blocks."""
+        size, itemsize = BLOCK_BYTES, max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s))
+        while size > LEAST_BLOCK_BYTES and rows * -(-n * itemsize // size) < COLUMN_BLOCKS:
+            size //= 2
+        return min(n, size // itemsize)
+
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         if loop.writes or not loop.reductions:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
             return [_serial(loop.axes, self._lane_loop(lane, bounds, inner))]
         *front, last = loop.axes
-        whole = last.extent // COLUMN_UNROLL
+        part, rest = divmod(last.extent, COLUMN_STREAMS)
+        step = Var(last.name, part)
+        streams = [var(step) + part * k for k in range(COLUMN_STREAMS)] if part else []
+        ends = [Index(const=part * COLUMN_STREAMS + k) for k in range(rest)]
         out: list[Stmt] = []
-        if whole:
-            step = Var(last.name, whole)
-            reduces = [
-                _combined(r, last, [var(step) * COLUMN_UNROLL + k for k in range(COLUMN_UNROLL)], lane) for r in loop.reductions
-            ]
-            out.append(_serial([*front, step], self._lane_loop(lane, bounds, list(reduces))))
-        if last.extent % COLUMN_UNROLL:
-            rest = [whole * COLUMN_UNROLL + k for k in range(last.extent % COLUMN_UNROLL)]
-            reduces = [_combined(r, last, [Index(const=k) for k in rest], lane) for r in loop.reductions]
-            out.append(_serial(front, self._lane_loop(lane, bounds, list(reduces))))
+        for axes, steps in (([*front, step], streams), (front, ends)):
+            if steps:
+                reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
+                out.append(_serial(axes, self._lane_loop(lane, bounds, reduces)))
         return out
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
