@@ -57,6 +57,12 @@ class StaleError(GradientError):
     """Backward through a value of a parameter that has been replaced since."""
 
 
+class StateError(WeftError, builtins.KeyError, RuntimeError):
+    """A state_dict that does not fit a Module: names that are missing or unexpected. A RuntimeError too, as in PyTorch."""
+
+    __str__ = Exception.__str__  # KeyError shows the repr of its text
+
+
 class OptionError(WeftError, ValueError):
     """An environment variable or option with a value that is not allowed."""
 

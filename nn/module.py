@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from .. import errors
 from ..frontend import ops
+from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
 
 
@@ -85,7 +86,12 @@ class Module:
         return {name: p.detach() for name, p in self.named_parameters()}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Assigns Tensors or arrays by name. Nothing is assigned unless every shape fits and, if strict, every name does."""
+        """Assigns Tensors or arrays by name. Nothing is assigned unless every shape fits and, if strict, every name does.
+
+        Raises StateError (a KeyError) that lists the names, ShapeError, DTypeError.
+        """
+        if not isinstance(state, Mapping):
+            raise errors.DTypeError(f"load_state_dict: the state is a dict of Tensors or arrays by name, not {shown(state)}")
         own = dict(self.named_parameters())
         _check_names(type(self).__name__, list(own), list(state), strict)
         values = {name: _fitting(name, p, state[name]) for name, p in own.items() if name in state}
@@ -122,7 +128,7 @@ def _check_names(who: str, own: list[str], given: list[str], strict: bool) -> No
     missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
     if strict and (missing or unexpected):
         parts = [f"{what} {', '.join(names)}" for what, names in (("missing", missing), ("unexpected", unexpected)) if names]
-        raise KeyError(f"load_state_dict: the state does not fit {who}: {'; '.join(parts)}")
+        raise errors.StateError(f"load_state_dict: the state does not fit {who}: {'; '.join(parts)}")
 
 
 def _fitting(name: str, parameter: Parameter, value: Any) -> Tensor:

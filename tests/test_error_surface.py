@@ -194,6 +194,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         ValueError,
         "num_threads=0: allowed is an integer from 1 to 256",
     ),
+    "wrong names in a state": (
+        lambda: wf.nn.Linear(2, 1).load_state_dict({"weight": [[1, 2]], "scale": 1}),  # to blame
+        E.StateError,
+        KeyError,
+        "load_state_dict: the state does not fit Linear: missing bias; unexpected scale",
+    ),
     "unknown option": (
         lambda: options.update(threads=2),
         E.OptionError,

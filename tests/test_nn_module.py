@@ -95,8 +95,10 @@ def test_a_state_is_a_snapshot() -> None:
 def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() -> None:
     layer = nn.Linear(2, 1)
     before = layer.bias.numpy().copy()
-    with pytest.raises(KeyError, match="missing weight; unexpected scale"):
+    with pytest.raises(wf.errors.StateError, match="missing weight; unexpected scale"):
         layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)})
+    with pytest.raises(wf.errors.DTypeError, match=r"the state is a dict .* not \[1\]"):
+        layer.load_state_dict([1])
     with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"):
         layer.load_state_dict({"bias": np.ones(1), "weight": np.ones((2, 1))})
     np.testing.assert_array_equal(layer.bias.numpy(), before)
