@@ -88,7 +88,8 @@ class Capture:
         return True
 
     def _hold(self, n: Node) -> None:
-        tensor = state.thread.held_scalars[id(n)]()
+        ref = state.thread.held_scalars.get(id(n))  # gone, if another thread has just dropped it
+        tensor = None if ref is None else ref()
         if tensor is not None and tensor.node is n and tensor._storage is None:
             self.scalars.append((tensor, n))
 
