@@ -73,6 +73,18 @@ def become_leaf(tensor: Any) -> None:
     own(tensor)
 
 
+def become(tensor: Any, value: Node) -> None:
+    """The Tensor is a leaf with another value from now on, perhaps of another dtype; what was built from it keeps the old one."""
+    with lock:
+        old: Node = tensor.node
+        tensor.node, tensor._storage, tensor._note = value, None, None
+        become_leaf(tensor)
+        if not tensor._requires_grad:
+            tensor.node.arg.owner = None
+    if old.op is Op.INPUT:
+        _cut_dependents(old.arg, tensor)
+
+
 def assign(tensor: Any, value: Node) -> None:
     """The Tensor's next version: a new Leaf, defined by `value` until the next program computes it."""
     new = storage.defined_leaf(value)

@@ -69,6 +69,17 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
     state.move(t, value.node, value._requires_grad)
 
 
+def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> DType | None:
+    """The dtype that the arguments of `to` ask for, if any. Raises DeviceError, DTypeError."""
+    for a in args:
+        if isinstance(a, str) and a not in dt.BY_NAME:
+            device = a
+        elif a is not None:
+            dtype = a
+    check_device(device)
+    return None if dtype is None else as_dtype(dtype)
+
+
 def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
     """A method that converts to this dtype."""
 
@@ -134,13 +145,8 @@ class Tensor(Tracked):
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
         """Another dtype or device: t.to("cpu"), t.to(wf.float64), t.to(device=..., dtype=...)."""
-        for a in args:
-            if isinstance(a, str) and a not in dt.BY_NAME:
-                device = a
-            elif a is not None:
-                dtype = a
-        check_device(device)
-        return self if dtype is None else self.astype(dtype)
+        target = destination(args, device, dtype)
+        return self if target is None else self.astype(target)
 
     def astype(self, dtype: Any) -> Tensor:
         """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""

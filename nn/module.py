@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import ops
+from ..frontend import ops, state
 from ..frontend.arguments import shown
-from ..frontend.tensor import Tensor
+from ..frontend.tensor import Tensor, destination
+from ..ir import dtype as dt
 
 
 class Parameter(Tensor):
@@ -76,6 +77,36 @@ class Module:
         for module in reversed(list(self.modules())):
             fn(module)
         return self
+
+    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
+        """Every Parameter, and its gradient, in another float dtype: m.to(wf.float16), m.to("cpu", wf.float64).
+
+        The Parameters stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.
+        """
+        target = destination(args, device, dtype)
+        if target is not None and not target.is_float:
+            raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
+        for p in list(self.parameters()):
+            if target is not None and p.dtype is not target:
+                state.become(p, p.detach().astype(target).node)
+                p.grad = None if p.grad is None else p.grad.astype(target)
+        return self
+
+    def float(self) -> Self:
+        """As float32."""
+        return self.to(dt.float32)
+
+    def double(self) -> Self:
+        """As float64."""
+        return self.to(dt.float64)
+
+    def half(self) -> Self:
+        """As float16."""
+        return self.to(dt.float16)
+
+    def bfloat16(self) -> Self:
+        """As bfloat16."""
+        return self.to(dt.bfloat16)
 
     def zero_grad(self) -> None:
         for p in self.parameters():

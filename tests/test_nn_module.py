@@ -188,3 +188,51 @@ def test_sequential_is_a_sequence() -> None:
     net = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
     assert len(net) == 3 and isinstance(net[1], nn.Tanh) and len(net[1:]) == 2
     assert [type(m) for m in net] == [nn.ReLU, nn.Tanh, nn.Sigmoid]
+
+
+@pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16, wf.float64])
+@pytest.mark.parametrize("lazy", [False, True])
+def test_another_dtype_keeps_the_parameters(dtype: wf.DType, lazy: bool) -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1, bias=False))
+    before = list(net.parameters())
+    if not lazy:
+        wf.realize(*before)
+        net(wf.ones(5, 3)).sum().backward()
+    before[0].requires_grad_(False)
+    values = [p.detach().astype(dtype) for p in before]
+    assert net.to(dtype) is net
+    for p, q, value in zip(net.parameters(), before, values, strict=True):
+        assert p is q and p.dtype is dtype and p.is_leaf and p.name
+        assert p.tolist() == value.tolist()
+        assert p.grad is None if lazy else p.grad.dtype is dtype
+    assert [p.requires_grad for p in net.parameters()] == [False, True, True]
+
+
+def test_a_converted_model_is_trained() -> None:
+    net = nn.Linear(3, 1)
+    optimizer = nn.optim.SGD(net.parameters(), lr=0.5)
+    net.double()
+    before = net.weight.numpy(copy=True)
+    net(wf.ones(2, 3, dtype="float64")).sum().backward()
+    optimizer.step()
+    np.testing.assert_array_equal(net.weight.numpy(), before - 1.0)
+
+
+def test_what_was_built_before_a_conversion_is_stale() -> None:
+    net = nn.Linear(3, 1)
+    lazy, computed = net(wf.ones(1, 3)).sum(), net(wf.zeros(1, 3)).sum().realize()
+    net.half().float()
+    for loss in (lazy, computed):
+        with pytest.raises(wf.errors.StaleError, match=r"parameter '(weight|bias)'"):
+            loss.backward()
+
+
+def test_conversions_are_to_floats_on_this_device() -> None:
+    net = nn.Linear(3, 1)
+    dtypes = [net.half().weight.dtype, net.double().weight.dtype, net.bfloat16().weight.dtype, net.float().weight.dtype]
+    assert dtypes == [wf.float16, wf.float64, wf.bfloat16, wf.float32]
+    assert net.to("cpu").to(None).weight.dtype is wf.float32 and net.to("cpu", dtype="float64").weight.dtype is wf.float64
+    with pytest.raises(wf.errors.DTypeError, match=r"Linear\.to: parameters are floats, which int32 is not"):
+        net.to(wf.int32)
+    with pytest.raises(wf.errors.DeviceError):
+        net.to("cuda")
