@@ -9,8 +9,10 @@ over the channels i or over x, whichever wastes fewer of them and needs fewer st
 
 from __future__ import annotations
 
-from ..ir.index import Var, var
-from . import window_channels, window_places
+from collections.abc import Callable
+
+from ..ir.index import Index, Var, var
+from . import window_channels, window_places, window_sums
 from .contract_problem import Problem, spread_groups
 from .lower import Lowered, Tuning
 from .schedule import extent
@@ -26,17 +28,28 @@ def lower_window(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
     w = find_windows(p, target)
     if w is None:
         return None
-    by_channels, by_places = window_channels.choose_tile(w), window_places.choose_tile(w)
-    if w.lane_step == 1 and window_places.place_cycles(w, by_places) < window_channels.channel_cycles(w, by_channels):
-        return window_places.lower_places(w, tuning)
-    return window_channels.lower_channels(w, tuning)
+    best = min(_candidates(w), default=None, key=lambda c: c[0])
+    return best[1](w, tuning) if best else None
+
+
+def _candidates(w: Windows) -> list[tuple[float, Callable[[Windows, Tuning], Lowered]]]:
+    """(cycles, schedule) of what is possible: lanes are contiguous in the copy, panels fit."""
+    found: list[tuple[float, Callable[[Windows, Tuning], Lowered]]] = []
+    tile = window_channels.choose_tile(w)
+    if window_channels.panel_vectors(w, tile):
+        found.append((window_channels.channel_cycles(w, tile), window_channels.lower_channels))
+    if w.step(w.places[-1]) == 1:
+        found.append((window_places.place_cycles(w, window_places.choose_tile(w)), window_places.lower_places))
+    if w.step(w.reduced[-1]) == 1:
+        found.append((window_sums.sum_cycles(w, window_sums.choose_tile(w)), window_sums.lower_sums))
+    return found
 
 
 def find_windows(p: Problem, target: Target) -> Windows | None:
     """The problem with its windows, if the lane factor has some: an axis read at places of an output and a reduced variable."""
     kinds = (("b", p.batch), ("i", p.rows), ("y", p.lanes), ("k", p.reduced))
     batch, channels, places, reduced = ([Var(f"{name}{a}", extent(g)) for a, g in enumerate(groups)] for name, groups in kinds)
-    by = {}
+    by: dict[Var, Index] = {}
     for vs, groups in ((batch, p.batch), (channels, p.rows), (places, p.lanes), (reduced, p.reduced)):
         by |= spread_groups(groups, [var(v) for v in vs])
     source = source_of(p, p.lane_factor, by)

@@ -13,15 +13,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product as combinations
 
-from ..ir.graph import Node, Op, node
-from ..ir.index import Index, Var, row_major, unravel, var
-from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ..ir.graph import Op, node
+from ..ir.index import Index, Var, row_major, var
+from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ..ir.loop_walk import indices, postorder
 from . import schedule
 from .contract_problem import contiguous
 from .evaluate import load
-from .lower import Chunks, Lowered, Tuning
-from .window_problem import Units, Windows, cells, spread, step_cycles, store_all, tiles_of
+from .lower import Lowered, Tuning
+from .window_problem import Windows, cells, sizes, step_cycles, store_all, tiles_of
+from .window_task import Span, WindowTask
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,9 @@ def choose_tile(w: Windows) -> ChannelTile:
 
 def _cycles(w: Windows, vectors: int, tile: tuple[int, int, int]) -> float:
     r, x, v = tile
-    blocks = [(v, vectors // v), (vectors % v, 1)]
-    lines = [(r, w.lines // r), (w.lines % r, 1)]
     total = 0.0
-    for (bv, nb), (br, nr), (bx, _, nx) in combinations(blocks, lines, cells(w.line, x)):
-        if bv and br:
-            total += nb * nr * nx * step_cycles(bv * br * bx, bv + br * bx)
+    for (bv, nb), (br, nr), (bx, _, nx) in combinations(sizes(vectors, v), sizes(w.lines, r), cells(w.line, x)):
+        total += nb * nr * nx * step_cycles(bv * br * bx, bv + br * bx)
     return total
 
 
@@ -73,50 +71,22 @@ def panel_vectors(w: Windows, tile: ChannelTile) -> int:
     return min(vectors, most // tile.vectors * tile.vectors)
 
 
-def lower_channels(w: Windows, tuning: Tuning) -> Lowered | None:
+def lower_channels(w: Windows, tuning: Tuning) -> Lowered:
+    """Loops with lanes over channels."""
     tile = choose_tile(w)
-    vectors = panel_vectors(w, tile)
-    if not vectors:
-        return None
-    task = _Task(w, tile, vectors, tuning.min_chunks)
-    chunk = Chunks(task.units.tasks, task.work, tuning.min_chunks)
-    phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(w.p.kernel.name, w.p.buffers, chunk.params, [phase])
-    return Lowered(loops, chunk.values, [int(task.units.tasks * task.work)], task.describe())
+    how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.vectors} vectors"
+    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
 
 
-class _Task:
-    """Some units of lines, for one block of channels."""
-
-    def __init__(self, w: Windows, tile: ChannelTile, vectors: int, minimum: int) -> None:
-        self.w, self.tile, self.width = w, tile, w.p.width
-        self.lanes = tile.vectors * self.width
-        self.block = vectors * self.width
-        self.units = Units(w, tile.lines, -(-w.m // self.block), minimum)
-        self.dtype = w.p.anchor.node.dtype
-        self.panel = Buf("panel", self.dtype, w.k * self.block, SCRATCH)
-        self.direct = w.plain
-        self.work = float(self.units.size * self.units.block.extent * w.line * w.k * self.block) / 4
-
-    def describe(self) -> str:
-        w, t, u = self.w, self.tile, self.units
-        source = "read in place" if self.direct else f"copied by {u.block.extent} lines"
-        return (
-            f"windows: lanes over {w.m} channels, tiles of {t.lines}x{t.places} places x {t.vectors} vectors, "
-            f"all {w.k} steps in registers, source {source}, {u.tasks} tasks of {u.size}"
-        )
-
-    def body(self, position: Index) -> list[Stmt]:
-        part, *batch, self.part = unravel(position, self.units.shape)
-        self.batch = dict(zip(self.w.batch, batch, strict=True))
-        pack = tiles_of(self.w.m, self.block, self.lanes, self.part, self._pack)
-        return [Alloc(self.panel), *pack, self.units.loop(part, self._unit)]
-
-    def _channels(self, channel: Index) -> dict[Var, Index]:
-        """The variables of a channel of the block."""
-        return spread(self.w.channels, self.part * self.block + channel)
+class _Task(WindowTask):
+    def __init__(self, w: Windows, tile: ChannelTile, tuning: Tuning) -> None:
+        super().__init__(w, panel_vectors(w, tile) * w.p.width, tile.lines, tuning, w.plain)
+        self.tile, self.lanes = tile, tile.vectors * self.width
 
     # ------------------------------------------------------------ the panel: for each tile of channels, [k][channel]
+
+    def pack(self) -> list[Stmt]:
+        return [Alloc(self.panel), *tiles_of(self.w.m, self.block, self.lanes, self.part, self._pack)]
 
     def _pack(self, first: Index, lanes: int) -> list[Stmt]:
         out: list[Stmt] = []
@@ -152,7 +122,7 @@ class _Task:
         by: dict[Var, Index] = {}
         for g, at in zip(groups, k, strict=True):
             by |= schedule.spread(at, g)
-        value = self.w.other(self.batch | by | self._channels(first + v + channel))
+        value = self.w.other(self.batch | by | self.channels(first + v + channel))
         at = first * self.w.k + row_major(k, [schedule.extent(g) for g in groups]) * self._pitch(lanes) + v + channel
         return Store(self.panel, at, value)
 
@@ -182,69 +152,44 @@ class _Task:
 
     # ------------------------------------------------------------ tiles
 
-    def _unit(self, outer: dict[Var, Index], first_line: Index, part: Index) -> list[Stmt]:
-        """Copies what a block of lines reads, then computes it."""
-        self.at = self.batch | outer
-        self.first_line = first_line
-        w, tile = self.w, self.tile
-        self.copy = None if self.direct else self.units.footprint(first_line, self.at)
-        fill = [Alloc(self.copy.buf), *self.copy.fill()] if self.copy else []
-        return fill + tiles_of(w.lines, self.units.block.extent, tile.lines, part, self._lines_of_tiles)
+    def tiles(self, part: Index) -> list[Stmt]:
+        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, self._along)
 
-    def _lines_of_tiles(self, line: Index, lines: int) -> list[Stmt]:
+    def _along(self, line: Index, lines: int) -> list[Stmt]:
+        """The tiles along the lines."""
         out: list[Stmt] = []
         for size, first, count in cells(self.w.line, self.tile.places):
-            tile = Var("places", count)
-            body = self._channel_tiles(line, lines, var(tile) * size + first, size)
-            out.append(For(tile, count, SERIAL, body))
+            at = Var("places", count)
+            body = self._channel_tiles((line, lines), (var(at) * size + first, size))
+            out.append(For(at, count, SERIAL, body))
         return out
 
-    def _channel_tiles(self, line: Index, lines: int, place: Index, places: int) -> list[Stmt]:
-        def tile(first: Index, lanes: int) -> list[Stmt]:
-            return self._tile(line, lines, place, places, first, lanes)
+    def _channel_tiles(self, lines: Span, places: Span) -> list[Stmt]:
+        return tiles_of(self.w.m, self.block, self.lanes, self.part, lambda c, n: self._tile(lines, places, (c, n)))
 
-        return tiles_of(self.w.m, self.block, self.lanes, self.part, tile)
-
-    def _tile(self, line: Index, lines: int, place: Index, places: int, first: Index, lanes: int) -> list[Stmt]:
+    def _tile(self, lines: Span, places: Span, channels: Span) -> list[Stmt]:
         """Every step of k for some places and channels, then the outputs."""
-        w, pitch = self.w, self._pitch(lanes)
-        r, x, lane = Var("r", lines), Var("x", places), Var("l", pitch)
-        acc = Buf("acc", self.dtype, lines * places * pitch, REG)
-        k = [Var(v.name, v.extent) for v in w.reduced]
-        steps = {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
-        at = self.at | steps | self.units.at_line(self.first_line + line + var(r)) | {w.places[-1]: place + var(x)}
-        weight = load(self.panel, first * w.k + row_major(map(var, k), [v.extent for v in k]) * pitch + var(lane))
-        total = (var(r) * places + var(x)) * pitch
-        add = Reduce(acc, total + var(lane), "add", node(Op.MUL, (self._read(at), weight)))
-        body: list[Stmt] = [For(r, lines, UNROLL, [For(x, places, UNROLL, [For(lane, pitch, LANES, [add])])])]
+        w, pitch = self.w, self._pitch(channels[1])
+        r, x, lane = Var("r", lines[1]), Var("x", places[1]), Var("l", pitch)
+        acc = Buf("acc", self.dtype, r.extent * x.extent * pitch, REG)
+        k = w.fresh()
+        at = self.place(lines[0] + var(r), places[0] + var(x)) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        weight = load(self.panel, channels[0] * w.k + row_major(map(var, k), [v.extent for v in k]) * pitch + var(lane))
+        total = (var(r) * x.extent + var(x)) * pitch
+        add = Reduce(acc, total + var(lane), "add", node(Op.MUL, (self.read(at), weight)))
+        body: list[Stmt] = [For(r, r.extent, UNROLL, [For(x, x.extent, UNROLL, [For(lane, pitch, LANES, [add])])])]
         for v in reversed(k):
             body = [For(v, v.extent, SERIAL, body)]
-        return [Alloc(acc, 0), *body, *self._write(acc, (line, lines), (place, places), (first, lanes))]
+        return [Alloc(acc, 0), *body, *self._write(acc, lines, places, channels)]
 
-    def _read(self, at: dict[Var, Index]) -> Node:
-        return self.copy.load(self.w.source.substitute(at)) if self.copy else self.w.windowed(at)
-
-    def _write(self, acc: Buf, lines: tuple[Index, int], places: tuple[Index, int], lanes: tuple[Index, int]) -> list[Stmt]:
+    def _write(self, acc: Buf, lines: Span, places: Span, channels: Span) -> list[Stmt]:
         """Stores a tile: squares of places and channels, transposed in registers."""
-        out: list[Stmt] = []
-        for r in range(lines[1]):
-            for x in range(0, places[1], self.width):
-                for v in range(0, lanes[1], self.width):
-                    out += self._write_square(acc, (r, x, v), lines, places, lanes)
-        return out
+        corners = combinations(range(lines[1]), range(0, places[1], self.width), range(0, channels[1], self.width))
+        return [s for corner in corners for s in self._write_square(acc, corner, lines, places, channels)]
 
-    def _write_square(
-        self,
-        acc: Buf,
-        corner: tuple[int, int, int],
-        lines: tuple[Index, int],
-        places: tuple[Index, int],
-        lanes: tuple[Index, int],
-    ) -> list[Stmt]:
+    def _write_square(self, acc: Buf, corner: tuple[int, int, int], lines: Span, places: Span, channels: Span) -> list[Stmt]:
         r, x, v = corner
-        i, c = Var("x", min(self.width, places[1] - x)), Var("c", min(self.width, lanes[1] - v))
-        at = self.at | self.units.at_line(self.first_line + lines[0] + r)
-        at |= {self.w.places[-1]: places[0] + var(i) + x} | self._channels(lanes[0] + var(c) + v)
-        done = load(acc, (var(i) + (r * places[1] + x)) * self._pitch(lanes[1]) + var(c) + v)
-        stores = store_all(self.w.outputs(at, done))
-        return [For(i, i.extent, UNROLL, [For(c, c.extent, LANES, [s])]) for s in stores]
+        i, c = Var("x", min(self.width, places[1] - x)), Var("c", min(self.width, channels[1] - v))
+        at = self.place(lines[0] + r, places[0] + var(i) + x) | self.channels(channels[0] + var(c) + v)
+        done = load(acc, (var(i) + (r * places[1] + x)) * self._pitch(channels[1]) + var(c) + v)
+        return [For(i, i.extent, UNROLL, [For(c, c.extent, LANES, [s])]) for s in store_all(self.w.outputs(at, done))]

@@ -55,13 +55,11 @@ class Windows:
         """Lines in all, for one batch element."""
         return prod(v.extent for v in self.places[:-1])
 
-    @property
-    def lane_step(self) -> int:
-        """What a step along the line is in a copy of the source, in elements."""
-        last = self.places[-1]
+    def step(self, v: Var) -> int:
+        """What a step of a variable is in a copy of the source, in elements."""
         copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced})
         index: Index = copy.load(self.source.at).arg[1]
-        return index.coef(last)
+        return index.coef(v)
 
     @property
     def plain(self) -> bool:
@@ -71,6 +69,10 @@ class Windows:
     @property
     def m(self) -> int:
         return prod(v.extent for v in self.channels)
+
+    def fresh(self) -> list[Var]:
+        """Loop variables for the steps of k."""
+        return [Var(v.name, v.extent) for v in self.reduced]
 
     def anchor(self, at: dict[Var, Index]) -> dict[Var, Index]:
         """The anchor's variables from those of this problem; what is not given does not matter."""
@@ -90,7 +92,7 @@ class Windows:
         return self.p.epilogue(self.anchor(at), total)
 
 
-def step_cycles(products: int, loads: int) -> float:
+def step_cycles(products: float, loads: float) -> float:
     """Cycles of one step of k: two products and two loads a cycle, four for a chain of products, half of one to loop."""
     return max(products / 2, loads / 2, 4.0) + 0.5
 
@@ -175,6 +177,18 @@ def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Ind
         inner = body(Index(const=(whole - last * per_block) * size), rest)
         out.append(If((Range(part, last, last + 1),), inner) if last else For(Var("once", 1), 1, SERIAL, inner))
     return out
+
+
+def channel_block(w: Windows, channels: int, lines: int) -> int:
+    """Channels of a task, in whole tiles: all of them where lines (and batch elements) make enough tasks."""
+    tasks = w.outer_lines // lines * prod(v.extent for v in w.batch)
+    blocks = max(1, min(-(-w.m // channels), TASKS // max(1, tasks)))
+    return -(-w.m // (channels * blocks)) * channels
+
+
+def sizes(n: int, size: int) -> list[tuple[int, int]]:
+    """How often each size occurs when n is cut into pieces of one size and a rest."""
+    return [(s, count) for s, count in ((size, n // size), (n % size, 1)) if s and count]
 
 
 def store_all(outputs: list[tuple[Place, list[Index], Node]]) -> list[Stmt]:

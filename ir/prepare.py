@@ -8,14 +8,19 @@ What is gained: a reduction with few results still runs on every thread, in an o
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 
 from . import dtype as dt
 from .fuse import MIN_PARALLEL
 from .graph import VIEWS, Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
+from .index import Var, var
+from .kernel import resolve
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
 LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
+WINDOW_TERMS = 4096  # products a result, from which windows are summed in parts
+WINDOW_PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 MAX_RESHAPES = 6  # between computed values
 
 
@@ -55,6 +60,8 @@ def _split(n: Node) -> Node:
         return n
     (x,), (kind, axes) = n.src, n.arg
     terms = x.size // max(1, n.size)
+    if terms >= WINDOW_TERMS and _sums_windows(n):
+        return _windows_in_parts(n)
     if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
     wanted = max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * PARTIAL) // PARTIAL // max(1, n.size))))
@@ -63,11 +70,40 @@ def _split(n: Node) -> Node:
         axis = max(axes, key=lambda a: x.shape[a])
         parts = min(wanted, x.shape[axis])
         x = _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind)
+    return _cut(n, x, axis, parts)
+
+
+def _cut(n: Node, x: Node, axis: int, parts: int) -> Node:
+    """The reduction n of x, as the sum of as many partial results; `parts` divides the axis."""
+    kind, axes = n.arg
     shape = (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :])
     later = {a if a < axis else a + 1 for a in axes}  # the new axis of partial results itself is kept
-    first = reduce(kind, reshape(x, shape), later)
+    split = node(Op.MUL, [reshape(f, shape) for f in x.src]) if x.op is Op.MUL else reshape(x, shape)  # a product stays one
+    first = reduce(kind, split, later)
     kept_before = sum(1 for a in range(axis) if a not in axes)
     return reduce(kind, first, (kept_before,))
+
+
+def _sums_windows(n: Node) -> bool:
+    """Is it a sum of products over places that the results share, as the weight gradient of a convolution?"""
+    (x,), (kind, axes) = n.src, n.arg
+    if kind != "add" or x.op is not Op.MUL:
+        return False
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    reduced = {at[a] for a in axes if at[a].extent > 1}
+    kept = {v for v in at if v.extent > 1} - reduced
+    indices = [e.vars() for f in x.src for e in resolve(f, [var(v) for v in at])[1]]
+    return (
+        any(vs & reduced and vs & kept for vs in indices) and prod(v.extent for v in kept) < prod(v.extent for v in reduced) * 8
+    )
+
+
+def _windows_in_parts(n: Node) -> Node:
+    """The same sum with its first long axis cut: parts read different places, so each copies only what it needs."""
+    (x,), (_, axes) = n.src, n.arg
+    parts = {a: _divisor(x.shape[a], WINDOW_PARTS) for a in axes}
+    axis = next((a for a in axes if parts[a] >= WINDOW_PARTS // 4), None)
+    return n if axis is None else _cut(n, x, axis, parts[axis])
 
 
 def _divisor(extent: int, wanted: int) -> int:

@@ -1,0 +1,124 @@
+"""Windows with lanes over the last reduced axis: weight gradients of few channels. In: Windows. Out: Loops.
+
+for tile of channels x lines x places:      a vector of partial sums each, in registers over all of k
+    for k: for vector of the last axis:     one load for each channel and each place
+    add up the lanes; store with the epilogue
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product as combinations
+
+from ..ir.graph import Op, node
+from ..ir.index import Index, Var, var
+from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
+from .contract_problem import contiguous
+from .evaluate import load
+from .lower import Lowered, Tuning
+from .window_problem import Windows, cells, channel_block, sizes, step_cycles, store_all, tiles_of
+from .window_task import Span, WindowTask
+
+
+@dataclass(frozen=True)
+class SumTile:
+    """Accumulators: channels x lines x places, a vector each."""
+
+    channels: int
+    lines: int
+    places: int
+    cycles: float  # for everything, one vector of k
+
+
+def choose_tile(w: Windows) -> SumTile:
+    """The tile that covers all channels, lines and places in the fewest cycles a vector of k."""
+    registers = w.target.registers
+    most = registers - 8 if registers >= 32 else registers - 4
+    found = []
+    for o, r, x in combinations(range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1)):
+        if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers:
+            found.append(SumTile(o, r, x, _cycles(w, (o, r, x))))
+    return min(found, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
+
+
+def _cycles(w: Windows, tile: tuple[int, int, int]) -> float:
+    o, r, x = tile
+    total = 0.0
+    for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(w.m, o), sizes(w.lines, r), cells(w.line, x)):
+        total += no * nr * nx * step_cycles(bo * br * bx, 1.5 * (bo + br * bx))  # half of the vectors cross a cache line
+    return total
+
+
+def sum_cycles(w: Windows, tile: SumTile) -> float:
+    """Estimate for everything but filling copies: vectors of k, and 8 cycles for adding up the lanes of each result."""
+    last = w.reduced[-1].extent
+    return tile.cycles * (w.k // last) * -(-last // w.p.width) + 8.0 * w.m * w.lines * w.line
+
+
+def lower_sums(w: Windows, tuning: Tuning) -> Lowered:
+    """Loops with lanes over the last reduced axis."""
+    tile = choose_tile(w)
+    how = f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x {tile.lines}x{tile.places} places"
+    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} terms in registers")
+
+
+class _Task(WindowTask):
+    def __init__(self, w: Windows, tile: SumTile, tuning: Tuning) -> None:
+        direct = w.plain and contiguous(w.windowed({}), w.reduced[-1])
+        super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
+        self.plain = self.plain and contiguous(w.other({w.reduced[-1]: var(w.reduced[-1])}), w.reduced[-1])
+        self.tile = tile
+
+    def tiles(self, part: Index) -> list[Stmt]:
+        def channels(line: Index, lines: int) -> list[Stmt]:
+            return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self._along((line, lines), (c, o)))
+
+        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
+
+    def _along(self, lines: Span, channels: Span) -> list[Stmt]:
+        """The tiles along the lines."""
+        out: list[Stmt] = []
+        for size, first, count in cells(self.w.line, self.tile.places):
+            at = Var("places", count)
+            out.append(For(at, count, SERIAL, self._tile(lines, channels, (var(at) * size + first, size))))
+        return out
+
+    def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
+        """Every term for some channels and places, then the outputs."""
+        axes = Var("o", channels[1]), Var("r", lines[1]), Var("x", places[1])
+        o, r, x = map(var, axes)
+        number = (o * lines[1] + r) * places[1] + x
+        acc, total = (
+            Buf(name, self.dtype, channels[1] * lines[1] * places[1] * n, REG) for name, n in (("acc", self.width), ("sum", 1))
+        )
+        at = self.place(lines[0] + r, places[0] + x)
+        lane = Var("l", self.width)
+        add = Reduce(total, number, "add", load(acc, number * self.width + var(lane)))
+        outputs = self.w.outputs(at | self.channels(channels[0] + o), load(total, number))
+        terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
+        writes = [s for write in store_all(outputs) for s in _unrolled(axes, [write])]
+        return [Alloc(acc, 0), *terms, Alloc(total, 0), *_unrolled(axes, [For(lane, self.width, LANES, [add])]), *writes]
+
+    def _terms(self, acc: Buf, first: Index, axes: tuple[Var, ...], at: dict[Var, Index], channel: Index) -> list[Stmt]:
+        """Loops over k: whole vectors of its last axis, then what is left of it."""
+        *outer, last = self.w.fresh()
+        whole, rest = divmod(last.extent, self.width)
+        body: list[Stmt] = []
+        for vectors, lanes in ((whole, self.width), (1, rest)):
+            if not (vectors and lanes):
+                continue
+            v, lane = Var("vector", vectors), Var("l", lanes)
+            begin = var(v) * self.width if lanes == self.width else Index(const=whole * self.width)
+            k = dict(zip(self.w.reduced, [*map(var, outer), begin + var(lane)], strict=True))
+            term = node(Op.MUL, (self.weight(channel, at | k), self.read(at | k)))
+            step = _unrolled(axes, [For(lane, lanes, LANES, [Reduce(acc, first + var(lane), "add", term)])])
+            body.append(For(v, vectors, SERIAL, step))
+        for axis in reversed(outer):
+            body = [For(axis, axis.extent, SERIAL, body)]
+        return body
+
+
+def _unrolled(axes: tuple[Var, ...], body: list[Stmt]) -> list[Stmt]:
+    for v in reversed(axes):
+        body = [For(v, v.extent, UNROLL, body)]
+    return body
