@@ -64,11 +64,14 @@ class Problem:
     def k(self) -> int:
         return groups_extent(self.reduced)
 
-    def factor(self, which: Node, by: dict[Var, Index]) -> Node:
-        """A factor of the product at an index given for every axis of the problem."""
+    def coordinates(self, by: dict[Var, Index]) -> list[Index]:
+        """The index of the product from an index for every axis of the problem."""
         of_anchor = self._of_anchor(by)
-        at = [e.substitute(of_anchor) for e in self.anchor.coordinates()]
-        return Evaluator(self.inputs, lambda n, index: None).value(which, at)
+        return [e.substitute(of_anchor) for e in self.anchor.coordinates()]
+
+    def factor(self, which: Node, by: dict[Var, Index]) -> Node:
+        """A factor of the product at an index for every axis of the problem."""
+        return Evaluator(self.inputs, lambda n, index: None).value(which, self.coordinates(by))
 
     def _of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
         return {v: e.substitute(by) for v, e in self.at.items()}

@@ -49,7 +49,7 @@ class Source:
 
 def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
     """The Source of a factor, its places in the variables of `by`; None where they or its mask are not affine."""
-    base, at, ranges = resolve(factor, [e.substitute(by) for e in p.anchor.coordinates()])
+    base, at, ranges = resolve(factor, p.coordinates(by))
     casts = []
     while is_widening(base):
         casts.append(base)
