@@ -13,6 +13,7 @@ from ..ir.program import CheckSite
 from . import schedule
 from .checks import Checks, leaves_of
 from .contract import lower_contraction
+from .contract_chain import lower_chain
 from .lower import Lowered, Tuning, lower_rows
 from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
@@ -84,6 +85,8 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
     match kernel.kind:
         case "contraction":
             return lower_contraction(kernel, strides, target, tuning)
+        case "chain":
+            return lower_chain(kernel, strides, target, tuning)
         case "scan":
             return lower_scan(kernel, strides, tuning)
         case "scatter":

@@ -17,6 +17,7 @@ from itertools import pairwise
 from math import prod
 
 from .align import Outer, factor_vars, identity_axes, one_level, same_axes
+from .chain import Chain, ChainFinder, epilogue_axes
 from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
 from .kernel import Boundary, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
@@ -43,6 +44,7 @@ class Group:
     serial: int = 0
     neighbours: set[Group] = field(default_factory=set)
     alone: bool = False  # a scan, scatter or sort: loops of its own
+    chain: Chain | None = None  # of contractions; `anchor` is then its first result
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -70,6 +72,7 @@ class Fusion:
         for u in units.order:
             if is_contraction(u, self):
                 self._own_product(u)
+        self._form_chains()
 
     def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         self.serial += 1
@@ -81,6 +84,18 @@ class Fusion:
     def _own_product(self, anchor: Unit) -> None:
         product = self.units.of[anchor.node.src[0]]
         self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
+
+    def _form_chains(self) -> None:
+        """Contractions whose space of values is never stored become one group."""
+        products = {u: g.anchor for u, g in self.group.items() if g.anchor is not None and g.anchor is not u}
+        finder = ChainFinder(self.units, self.users, products)
+        for seed in list(products.values()):
+            chain = finder.find(seed) if self.group[seed].chain is None else None
+            if chain is not None:
+                members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
+                outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
+                outer |= {u: u.kept_vars() for u in chain.results}
+                self._new_group(members, outer, chain.results[0]).chain = chain
 
     def producers(self, g: Group) -> Iterable[tuple[Unit, Unit, Read]]:
         """Edges into g: (producer, consumer, read), also those inside g."""
@@ -106,6 +121,10 @@ class Fusion:
             if refused is None:
                 return {**dict.fromkeys(a.units, None), **b.outer}, b.anchor
             return refused
+        if a.chain is not None:
+            return self._chain_epilogue(a, a.chain, b)
+        if b.chain is not None:
+            return Reason("chain", "what a chain of contractions reads once is not computed with it")
         outer = self._aligned(a, b)
         if isinstance(outer, Reason):
             return outer
@@ -129,6 +148,18 @@ class Fusion:
         if total > PROLOGUE_COST:
             return Reason("costly prologue", f"{total} operations an element would be repeated while packing")
         return None
+
+    def _chain_epilogue(self, a: Group, chain: Chain, b: Group) -> tuple[dict[Unit, Outer | None], Unit | None] | Reason:
+        """Maps of one result of a chain."""
+        if any(u.node.op is Op.REDUCE for u in b.units):
+            return Reason("epilogue", f"{b.units[0]} would reduce within a chain of contractions")
+        reads = [(p, c, r) for p, c, r in self.producers(b) if self.group[p] is a]
+        found = epilogue_axes(chain, {u: o for u, o in a.outer.items() if o is not None}, b.outer, reads)
+        if found is None:
+            return Reason("misaligned", f"{b.units[0]} does not read one result of a chain of contractions element by element")
+        owner, outer = found
+        chain.owner |= dict.fromkeys(outer, owner)
+        return {**a.outer, **outer}, a.anchor
 
     def _aligned(self, a: Group, b: Group) -> dict[Unit, Outer | None] | Reason:
         """Matches the outer axes of a and b through every edge between them (or through shared inputs)."""
@@ -248,7 +279,7 @@ class Fusion:
     def merge(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         large, small = _by_size(a, b)
         large.units = _merge_sorted(large.units, small.units)
-        large.outer, large.anchor = outer, anchor
+        large.outer, large.anchor, large.chain = outer, anchor, large.chain or small.chain
         for u in small.units:
             self.group[u] = large
         large.neighbours |= small.neighbours
@@ -439,5 +470,6 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     behind = toposort([n for n in inputs if n in f.units.inline])  # inline Nodes are evaluated here, from their 0-d inputs
     inputs = list(dict.fromkeys([*(n for n in inputs if n not in f.units.inline), *(n for n in behind if n.op is Op.INPUT)]))
     outer = {u: o for u, o in g.outer.items() if o is not None}
-    name, kind = kernel_name(g.units, g.anchor, number), kernel_kind(g.units, g.anchor)
-    return Kernel(name, kind, g.units, outer, g.extents, outputs, inputs, g.anchor)
+    kind = "chain" if g.chain is not None else kernel_kind(g.units, g.anchor)
+    name = kernel_name(g.units, kind, g.anchor, number)
+    return Kernel(name, kind, g.units, outer, g.extents, outputs, inputs, g.anchor, g.chain)

@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
+from typing import TYPE_CHECKING
 
 from .graph import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .rewrite import constant_of
 from .views import push
+
+if TYPE_CHECKING:
+    from .chain import Chain
 
 COST = {  # rough operations an element, relative to an add
     Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
@@ -205,13 +209,14 @@ class Kernel:
     """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none)."""
 
     name: str
-    kind: str  # map | rows | contraction | scan | scatter | sort | check
+    kind: str  # map | rows | contraction | chain | scan | scatter | sort | check
     units: list[Unit]
     outer: dict[Unit, tuple[Var, ...]]
     extents: tuple[int, ...]
     outputs: list[Node]
     inputs: list[Node]
     anchor: Unit | None = None
+    chain: Chain | None = None
 
 
 NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
@@ -228,9 +233,9 @@ def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
     return "map"
 
 
-def kernel_name(units: list[Unit], anchor: Unit | None, number: int) -> str:
+def kernel_name(units: list[Unit], kind: str, anchor: Unit | None, number: int) -> str:
     """A readable name: number, kind, then the weightiest operations."""
-    kind = "matmul" if anchor is not None else kernel_kind(units, anchor)
+    kind = "matmul" if kind == "contraction" else kind
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
     words = [n.arg[0] + "reduce" if n.op is Op.REDUCE else n.op.value for n in named]
     return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])

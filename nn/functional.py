@@ -103,6 +103,7 @@ def one_hot(x: Tensor, num_classes: int) -> Tensor:
 
 
 @of_tensors
+@in_float32
 def scaled_dot_product_attention(
     query: Tensor,
     key: Tensor,

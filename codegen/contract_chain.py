@@ -1,0 +1,374 @@
+"""The schedule of a chain of contractions (attention): its space stays in scratch. In: a chain Kernel. Out: Loops.
+
+for task (batch, block of rows):                          rows are the lanes of the space
+    pack queries[d][row]
+    for block of columns:
+        tiles of columns x rows:  space[column][row] = sum_d key[column][d] * queries[d][row]
+        stages:                   reductions down the columns, then weights[column][row] in place
+        tiles of rows x lanes:    sums[row][c] += sum_column weights[column][row] * value[column][c]
+    epilogue over the rows
+
+With several blocks of columns a softmax is rescaled from one to the next: m' = max(m, block), sums and l times exp(m - m').
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, const, node
+from ..ir.index import Index, Var, unravel, var
+from ..ir.kernel import Kernel, Unit
+from ..ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ..ir.loop_walk import indices, postorder
+from .chain_problem import ChainProblem, Held, Position, Result, StageOf, StagePlan
+from .chain_tiles import At, Product, product_loops, transposed
+from .contract_problem import contiguous, is_plain
+from .evaluate import load
+from .lower import Chunks, Lowered, Tuning, identity
+from .schedule import extent
+from .target import Target
+
+ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
+TASKS = 16  # wanted, to balance, whatever the number of threads
+MIN_COLUMNS = 256  # of a block, over which rescaling costs little
+STAGE_WORK = 40  # operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
+
+
+@dataclass
+class Sizes:
+    """Extents of the schedule, fixed by shape and target."""
+
+    rows: int  # of a block, padded to whole vectors
+    row_blocks: int
+    columns: int  # of a block
+    online: bool
+
+
+def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
+    """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache, else in several blocks."""
+    blocks = -(-p.rows() // (ROW_VECTORS * p.width))
+    others = prod(extent(g) for g in p.batch)
+    while others * blocks < TASKS and blocks * p.width < p.rows():
+        blocks *= 2
+    room = target.l2 // 4 // p.dtype.itemsize // strips
+    if not p.online:
+        while blocks * p.width < p.rows() and p.length() * _rows(p, blocks) > room:
+            blocks += 1
+    rows = _rows(p, blocks)
+    columns = p.length()
+    if p.online and columns * rows > room:
+        parts = -(-columns // max(MIN_COLUMNS, room // rows))
+        columns = -(-columns // parts)
+    return Sizes(rows, -(-p.rows() // rows), columns, columns < p.length())
+
+
+def _rows(p: ChainProblem, blocks: int) -> int:
+    per = -(-p.rows() // blocks)
+    return -(-per // p.width) * p.width
+
+
+def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a chain of contractions."""
+    p = ChainProblem(kernel, strides, target)
+    plan = StagePlan(p)
+    s = choose(p, len(p.scores) + sum(len(stage.kept) for stage in plan.stages), target)
+    task = _Task(p, plan, s, target)
+    chunk = Chunks(task.count, task.work, tuning.min_chunks)
+    loops = Loops(kernel.name, p.buffers, chunk.params, [chunk.phase(task.body(chunk.position))])
+    return Lowered(loops, chunk.values, [int(task.count * task.work)], task.describe())
+
+
+class _Task:
+    """One block of rows of one batch element."""
+
+    def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
+        self.p, self.plan, self.s, self.target = p, plan, s, target
+        self.shape = (*(extent(g) for g in p.batch), s.row_blocks)
+        self.count = prod(self.shape)
+        terms = sum(q.length for q in p.scores) + sum(r.width for r in p.results) + STAGE_WORK
+        self.work = float(s.rows * p.length() * terms) / 4
+        self.scratch: dict[str, Buf] = {}
+        reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
+        self.stats = {u: self._scratch(f"{u.node.arg[0]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
+        self.rows_known: dict[Unit, Buf] = {}
+        self.strips: dict[Unit, Buf] = {}
+        self.weights: dict[Result, Buf] = {}
+
+    def _scratch(self, name: str, size: int, dtype: DType | None = None) -> Buf:
+        """A buffer of the task; each name is one buffer."""
+        if name not in self.scratch:
+            self.scratch[name] = Buf(name, dtype or self.p.dtype, size, SCRATCH)
+        return self.scratch[name]
+
+    def _sums(self, r: Result) -> Buf:
+        return self._scratch(f"sums{self.p.results.index(r)}", self.s.rows * self._lanes(r))
+
+    def _lanes(self, r: Result) -> int:
+        """Lanes of a result, padded to whole vectors."""
+        return -(-r.width // self.p.width) * self.p.width
+
+    def describe(self) -> str:
+        s, p = self.s, self.p
+        parts = -(-p.length() // s.columns)
+        how = f"columns in {parts} blocks of {s.columns}, rescaled" if s.online else f"all {s.columns} columns in scratch"
+        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
+        return (
+            f"chain {prod(self.shape[:-1])} x {p.rows()} x {p.length()}: sums of {sums}, results of {widths}, "
+            f"blocks of {s.rows} rows, {how}, {self.count} tasks"
+        )
+
+    # ------------------------------------------------------------ the task
+
+    def body(self, position: Index) -> list[Stmt]:
+        *self.batch, block = unravel(position, self.shape)
+        self.first = block * self.s.rows
+        body = [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
+        body += self._online() if self.s.online else self._block(Index(), self.s.columns)
+        body += [t for r in self.p.results for t in self._write_result(r)] + self._write_rows()
+        return [*(Alloc(b) for b in self.scratch.values()), *body]
+
+    def _online(self) -> list[Stmt]:
+        """Blocks of columns one after the other; then the sums of whole rows are known."""
+        whole, rest = divmod(self.p.length(), self.s.columns)
+        part = Var("part", whole)
+        out = self._start()
+        out.append(For(part, whole, SERIAL, self._block(var(part) * self.s.columns, self.s.columns)))
+        out += self._block(Index(const=whole * self.s.columns), rest) if rest else []
+        return out + self._end()
+
+    def _block(self, first: Index, columns: int) -> list[Stmt]:
+        """A block of columns: scores, stages, results."""
+        self.strips = {q.unit: self._strip(i) for i, q in enumerate(self.p.scores)}
+        out = [t for i in range(len(self.p.scores)) for t in self._score(i, first, columns)]
+        for stage in self.plan.stages:
+            out += self._stage(stage, first, columns)
+        return out + [t for r in self.p.results for t in self._add_result(r, first, columns)]
+
+    def _strip(self, number: int) -> Buf:
+        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
+
+    # ------------------------------------------------------------ positions and loops
+
+    def _at(self, lane: Index, column: Index) -> Position:
+        return self.p.at(self.batch, self.first + lane, column)
+
+    def _held(self, lane: Index, place: Index) -> Held:
+        """What is known at a row of the block, and at a place of the space."""
+        held = {u.node: load(b, place) for u, b in self.strips.items()}
+        return held | {u.node: load(b, lane) for u, b in self.rows_known.items()}
+
+    def _cut(self) -> tuple[Index, int | None]:
+        """Base and total of a loop over the rows of a block."""
+        return (self.first, self.p.rows()) if self.p.rows() % self.s.rows else (Index(), None)
+
+    def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
+        """All rows of a block as lanes; those behind the last row only where nothing outside of scratch is touched."""
+        values = postorder([t.value for t in body if isinstance(t, Store | Reduce)])
+        outside = any(n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values)
+        outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)
+        base, total = self._cut() if outside else (Index(), None)
+        return For(lane, self.s.rows, LANES, body, ROW_VECTORS, base=base, total=total)
+
+    # ------------------------------------------------------------ scores
+
+    def _pack_query(self, number: int) -> list[Stmt]:
+        """queries[d][row], transposed by squares where the terms are contiguous."""
+        p, rows, q = self.p, self.s.rows, self.p.scores[number]
+        panel = self._scratch(f"queries{number}", q.length * rows)
+
+        def value(lane: Index, d: Index) -> Node:
+            return p.term(q, q.query, self._at(lane, Index()), d)
+
+        lane, d = Var("row", rows), Var("d", q.length)
+        if contiguous(value(var(lane), var(d)), d):
+            return transposed(panel, value, rows, q.length, p.width, self._cut())
+        store = Store(panel, var(d) * rows + var(lane), value(var(lane), var(d)))
+        return [For(d, q.length, SERIAL, [self._row_lanes(lane, [store])])]
+
+    def _score(self, number: int, first: Index, columns: int) -> list[Stmt]:
+        rows, q = self.s.rows, self.p.scores[number]
+        strip, panel = self.strips[q.unit], self._scratch(f"queries{number}", q.length * rows)
+        packing, key = self._keys(number, first, columns)
+        return packing + product_loops(
+            Product(
+                columns,
+                rows,
+                q.length,
+                q.unit.node.dtype,
+                key,
+                lambda d, lane: load(panel, d * rows + lane),
+                lambda column, lane, total: Store(strip, column * rows + lane, total),
+            ),
+            self.p.width,
+            self.target.registers,
+        )
+
+    def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], At]:
+        """key(column, d), read in place if that is one load, else from scratch where a first loop puts it."""
+        q = self.p.scores[number]
+
+        def key(column: Index, d: Index) -> Node:
+            return self.p.term(q, q.key, self._at(Index(), first + column), d)
+
+        j, d = Var("j", columns), Var("d", q.length)
+        if is_plain(key(var(j), var(d))):
+            return [], key
+        packed = self._scratch(f"keys{number}", self.s.columns * q.length)
+        store = Store(packed, var(j) * q.length + var(d), key(var(j), var(d)))
+        return [For(j, columns, SERIAL, [For(d, q.length, LANES, [store])])], lambda at, k: load(packed, at * q.length + k)
+
+    # ------------------------------------------------------------ stages
+
+    def _stage(self, stage: StageOf, first: Index, columns: int) -> list[Stmt]:
+        """One pass down the columns of a block: reductions, then values that are kept or weigh."""
+        j, lane = Var("column", columns), Var("l", self.s.rows)
+        place = var(j) * self.s.rows + var(lane)
+        at, held = self._at(var(lane), first + var(j)), self._held(var(lane), place)
+        accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.s.rows, REG) for u in stage.reductions}
+        body: list[Stmt] = [Reduce(b, var(lane), u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
+        kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
+        weights = {r: self.p.weight(r, at, held) for r in stage.weights}
+        places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
+        body += in_order([Store(b, place, v) for v, b in places.items() if v is not load(b, place)])
+        self.strips |= {u: places[v] for u, v in kept.items()}
+        self.weights |= {r: places[v] for r, v in weights.items()}
+        out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
+        out += [For(j, columns, SERIAL, [self._row_lanes(lane, body)])] if body else []
+        return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
+
+    def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
+        """Where each value of the space goes: where it is, over what is no longer needed, or into a new strip."""
+        out: dict[Node, Buf] = {}
+        for v in dict.fromkeys(values):
+            is_there = next((b for b in self.scratch.values() if v is load(b, place)), None)
+            fit = next((b for b in free if b.dtype is v.dtype and b not in out.values()), None)
+            out[v] = is_there or fit or self._strip(len(self.strips))
+        return out
+
+    def _reduced(self, u: Unit, acc: Buf) -> list[Stmt]:
+        """A reduction over a block of columns becomes known."""
+        lane, stat = Var("l", self.s.rows), self.stats[u]
+        now = load(acc, var(lane))
+        self.rows_known[u] = stat
+        if not self.s.online:
+            return [For(lane, lane.extent, LANES, [Store(stat, var(lane), now)], ROW_VECTORS)]
+        before = load(stat, var(lane))
+        rescale = self._scratch("rescale", self.s.rows)
+        if u.node is not self.p.maximum:
+            total = node(Op.ADD, (node(Op.MUL, (before, load(rescale, var(lane)))), now))
+            return [For(lane, lane.extent, LANES, [Store(stat, var(lane), total)], ROW_VECTORS)]
+        self.rows_known[u] = self._scratch("safe", self.s.rows)
+        return [For(lane, lane.extent, LANES, self._new_maximum(var(lane), before, now, stat), ROW_VECTORS)]
+
+    def _new_maximum(self, lane: Index, before: Node, now: Node, stat: Buf) -> list[Stmt]:
+        """m' = max(m, block); exp(m - m') rescales. While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0."""
+        found = node(Op.MAX, (before, now))
+        lowest = const(float("-inf"), stat.dtype)
+        safe = node(Op.WHERE, (node(Op.EQ, (found, lowest)), const(0, stat.dtype), found))
+        ratio = node(Op.EXP, (node(Op.SUB, (before, safe)),))
+        stores = [(self._scratch("rescale", self.s.rows), ratio), (self._scratch("safe", self.s.rows), safe), (stat, found)]
+        return [Store(b, lane, v) for b, v in stores]
+
+    def _start(self) -> list[Stmt]:
+        """Rows that have seen nothing."""
+        lane, out = Var("l", self.s.rows), list[Stmt]()
+        for u, stat in self.stats.items():
+            zero = const(identity(u.node.arg[0], stat.dtype), stat.dtype)
+            out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), zero)], ROW_VECTORS))
+        for r in self.p.results:
+            z, sums = Var("z", self.s.rows * self._lanes(r)), self._sums(r)
+            out.append(For(z, z.extent, LANES, [Store(sums, var(z), const(0, sums.dtype))], ROW_VECTORS))
+        return out
+
+    def _end(self) -> list[Stmt]:
+        """The sum of a row that saw -inf alone is NaN, as that of exp(-inf - -inf)."""
+        lane, out = Var("l", self.s.rows), list[Stmt]()
+        for u, stat in self.stats.items():
+            self.rows_known[u] = stat
+            if u.node is not self.p.maximum:
+                (m,) = (b for v, b in self.stats.items() if v.node is self.p.maximum)
+                empty = node(Op.EQ, (load(m, var(lane)), const(float("-inf"), m.dtype)))
+                value = node(Op.WHERE, (empty, const(float("nan"), stat.dtype), load(stat, var(lane))))
+                out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), value)], ROW_VECTORS))
+        return out
+
+    # ------------------------------------------------------------ results
+
+    def _add_result(self, r: Result, first: Index, columns: int) -> list[Stmt]:
+        """sums[row][c] = or += the weights of a block times its values."""
+        rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
+        packing, value = self._values(r, first, columns)
+
+        def finish(row: Index, lane: Index, total: Node) -> Stmt:
+            at = row * lanes + lane
+            if not self.s.online:
+                return Store(sums, at, total)
+            before = node(Op.MUL, (load(sums, at), load(self._scratch("rescale", rows), row)))
+            return Store(sums, at, node(Op.ADD, (before, total)))
+
+        weight: At = lambda row, column: load(weights, column * rows + row)  # noqa: E731
+        product = Product(rows, lanes, columns, sums.dtype, weight, value, finish)
+        return packing + product_loops(product, self.p.width, self.target.registers)
+
+    def _values(self, r: Result, first: Index, columns: int) -> tuple[list[Stmt], At]:
+        """value(column, lane), read in place if that is a vector, else from scratch."""
+        lanes = self._lanes(r)
+
+        def value(column: Index, lane: Index) -> Node:
+            return self.p.weighted(r, self._at(Index(), first + column), lane)
+
+        j, c = Var("j", columns), Var("c", r.width)
+        one = value(var(j), var(c))
+        if is_plain(one) and contiguous(one, c) and lanes == r.width:
+            return [], value
+        packed = self._scratch(f"values{self.p.results.index(r)}", self.s.columns * lanes)
+        body: list[Stmt] = [For(c, r.width, LANES, [Store(packed, var(j) * lanes + var(c), one)])]
+        if lanes > r.width:
+            pad = Var("pad", lanes - r.width)
+            zero = const(0, packed.dtype)
+            body.append(For(pad, pad.extent, LANES, [Store(packed, var(j) * lanes + r.width + var(pad), zero)]))
+        return [For(j, columns, SERIAL, body)], lambda at, lane: load(packed, at * lanes + lane)
+
+    # ------------------------------------------------------------ epilogue
+
+    def _write_result(self, r: Result) -> list[Stmt]:
+        """Outputs that follow a result, row by row."""
+        row, c = Var("row", self.s.rows), Var("c", r.width)
+        total = load(self._sums(r), var(row) * self._lanes(r) + var(c))
+        held = self._held(var(row), Index())
+        if r.divided:
+            (quotient,) = (u for u in self.stats if self.p.softmax is not None and u.node is self.p.softmax.total)
+            total = node(Op.DIV, (total, held[quotient.node]))
+        at = self._at(var(row), Index())
+        found = [self.p.stored(n, at, var(c), held | {r.unit.node: total}) for n in self.p.outputs_of(r)]
+        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        base, cut = self._cut()
+        return [For(row, row.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
+
+    def _write_rows(self) -> list[Stmt]:
+        """Outputs that are values of the rows."""
+        lane = Var("l", self.s.rows)
+        held = self._held(var(lane), Index())
+        found = [self.p.stored(n, self._at(var(lane), Index()), Index(), held) for n in self.p.row_outputs()]
+        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        return [self._row_lanes(lane, body)] if body else []
+
+
+def depends(index: Index, v: Var) -> bool:
+    """Does an index change with a variable, be it through a gathered value?"""
+    nodes = postorder(index.values())
+    return any(v in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
+
+
+def in_order(stores: list[Store]) -> list[Stmt]:
+    """Stores to one place of several buffers, each before what it overwrites is gone."""
+    out: list[Stmt] = []
+    left = list(stores)
+    while left:
+        read = [{n.arg[0] for n in postorder([t.value]) if n.op is Op.LOAD} for t in left]
+        last = next(i for i, t in enumerate(left) if all(t.buf not in bufs for k, bufs in enumerate(read) if k != i))
+        out.append(left.pop(last))
+    return out

@@ -1,0 +1,361 @@
+"""Chained contractions: what attention is made of. In: Units and contractions. Out: Chains, each of which becomes one kernel.
+
+    S[b, i, j] = sum_d q[b, i, d] * k[b, j, d]       a score: a contraction that spans the space (b, i, j)
+    P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its rows
+    O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the space
+
+What is gained: the space is never stored. Every value of the space has to be used inside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from .align import Outer, factor_vars, identity_axes
+from .graph import ELEMENTWISE, Node, Op
+from .index import Var
+from .kernel import Read, Unit, at_sub_axes, domain, is_widening
+from .units import Units
+
+MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
+MOST_HELD = 4096  # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
+MIN_TASKS = 8  # blocks of rows that keep every thread busy
+SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
+BLOCK_ROWS = 16
+
+Labels = dict[Var, Var]  # a unit's own variables -> those of the space
+
+
+@dataclass(eq=False)
+class Chain:
+    """Contractions that share a space of batch x rows x columns, and everything between them."""
+
+    batch: tuple[Var, ...]
+    rows: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    scores: list[Unit]
+    inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
+    results: list[Unit]
+    labels: dict[Unit, Labels]
+    owner: dict[Unit, Unit] = field(default_factory=dict)  # a unit of the epilogue -> the result it follows
+
+    @property
+    def contractions(self) -> list[Unit]:
+        return [*self.scores, *self.results]
+
+    @property
+    def space(self) -> set[Var]:
+        return {*self.batch, *self.rows, *self.columns}
+
+    def spans(self, u: Unit) -> bool:
+        """Is there a value for each element of the space?"""
+        return {self.labels[u][v] for v in u.kept_vars()} == self.space
+
+
+def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
+    """What the variables of a reader are in the space, as far as it reads a labelled producer at the identity."""
+    found: Labels = {}
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v.extent > 1 and (w is None or w.extent != v.extent or r.mask):
+                return None
+            if v.extent > 1 and w is not None:
+                found[w] = labels[v]
+    return found
+
+
+def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
+    """What the variables of a producer are, if its labelled reader reads it at the identity."""
+    found: Labels = {}
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v.extent > 1 and (w not in reader or w is None or w.extent != v.extent or r.mask):
+                return None
+            if v.extent > 1 and w is not None:
+                found[v] = reader[w]
+    return found
+
+
+def epilogue_axes(
+    chain: Chain, results: Mapping[Unit, Outer], outer: Mapping[Unit, Outer | None], reads: list[tuple[Unit, Unit, Read]]
+) -> tuple[Unit, dict[Unit, Outer | None]] | None:
+    """The result that a group of maps follows, and the maps' outer variables in its order; None if there is not one result.
+
+    Results (and what already follows them) are read at the identity, values of a row at that row.
+    """
+    found: set[tuple[Unit, tuple[int, ...]]] = set()
+    for p, c, r in reads:
+        own, theirs = results.get(p), outer[c]
+        if own is not None and theirs is not None:
+            pairs = dict(identity_axes(p, own, theirs, r))
+            if len(pairs) != len(own) or len(theirs) != len(own) or c.inner_vars(theirs):
+                return None
+            found.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
+    if len(found) != 1:
+        return None
+    ((owner, order),) = found
+    moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in outer.items()}
+    if any(o is None or u.inner_vars(o) for u, o in moved.items()):
+        return None
+    rows = [(p, c, r) for p, c, r in reads if p not in results]
+    return (owner, moved) if all(_at_row(chain, owner, p, moved[c] or (), r) for p, c, r in rows) else None
+
+
+def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
+    """Does a map that follows a result read a value of the rows at its own row?"""
+    found = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
+    mine = dict(zip(outer, owner.kept_vars(), strict=True))
+    return found is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in found.items())
+
+
+class ChainFinder:
+    """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to."""
+
+    def __init__(self, units: Units, users: Mapping[Node, Sequence[tuple[Unit, Read]]], products: Mapping[Unit, Unit]) -> None:
+        self.units, self.users, self.products = units, users, products
+        self.contractions = {a: p for p, a in products.items()}
+
+    def find(self, seed: Unit) -> Chain | None:
+        """The chain of which a contraction is a score, if there is one."""
+        sides = factor_vars(seed, self.contractions[seed])
+        assert sides is not None
+        kept = seed.kept_vars()
+        self.sides = [frozenset(v for v in kept if v in sides[s] and v not in sides[1 - s]) for s in (0, 1)]
+        self.space = set(kept)
+        self.columns: frozenset[Var] | None = None
+        self.labels: dict[Unit, Labels] = {}
+        self.results: dict[Unit, None] = {}
+        self.work: list[tuple[int, Unit]] = []
+        self._add(seed, {v: v for v in kept})
+        while self.work:
+            self._visit(heapq.heappop(self.work)[1])
+        return self._chain(seed)
+
+    def _add(self, u: Unit, labels: Labels) -> None:
+        self.labels[u] = labels
+        for c, _ in self.users.get(u.node, ()):
+            if c not in self.labels:
+                heapq.heappush(self.work, (c.position, c))
+
+    def _visit(self, c: Unit) -> None:
+        if c in self.labels:
+            return
+        labels = self._labels(c)
+        if c in self.products:
+            self._result(self.products[c], c, labels)
+        elif c.node.op in ELEMENTWISE and set(c.kept_vars()) <= labels.keys():
+            self._add(c, labels)
+            self._scores_of(c)
+        elif c.node.op is Op.REDUCE and set(c.inner_vars(())) <= labels.keys():
+            self._row_reduction(c, labels)
+
+    def _labels(self, c: Unit) -> Labels:
+        found: Labels = {}
+        for r in c.reads:
+            p = self.units.of.get(r.base)
+            if p in self.labels and p not in self.results and p is not None:
+                found |= labels_of_reader(p, self.labels[p], r) or {}
+        return found
+
+    def _row_reduction(self, c: Unit, labels: Labels) -> None:
+        over = frozenset(labels[v] for v in c.inner_vars(c.kept_vars()))
+        if over in self.sides and self.columns in (None, over) and set(labels.values()) == self.space:
+            self.columns = over
+            self._add(c, labels)
+
+    def _scores_of(self, c: Unit) -> None:
+        """A map of the space may read the result of another contraction: that is then a score, too."""
+        for r in c.reads:
+            p = self.units.of.get(r.base)
+            if p in self.contractions and p not in self.labels and p is not None:
+                labels = labels_of_producer(p, self.labels[c], r)
+                if labels is not None and set(labels.values()) == self.space:
+                    self._add(p, labels)
+
+    def _is_score(self, u: Unit, chain: Chain) -> bool:
+        """Does one factor vary along the last axis of the rows, and the other along the columns?"""
+        sides = factor_vars(u, self.contractions[u])
+        assert sides is not None
+        row, columns = chain.rows[-1], set(chain.columns)
+        a, b = ({chain.labels[u][v] for v in side if v in chain.labels[u]} for side in sides)
+        return any(row in q and not columns & q and columns & k and row not in k for q, k in ((a, b), (b, a)))
+
+    def _is_result(self, u: Unit, chain: Chain) -> bool:
+        """Does it sum over the columns, and is its other factor the same for all rows of a block?"""
+        over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
+        sides = factor_vars(u, self.contractions[u])
+        assert sides is not None
+        other = sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]
+        return over == set(chain.columns) and chain.rows[-1] not in {chain.labels[u].get(v) for v in other}
+
+    def _result(self, anchor: Unit, product: Unit, labels: Labels) -> None:
+        """A contraction whose product has one factor in the space."""
+        own = self._of_anchor(anchor, product, labels)
+        if own is None:
+            return
+        over = frozenset(own[v] for v in anchor.inner_vars(anchor.kept_vars()) if v in own)
+        summed = set(anchor.inner_vars(anchor.kept_vars())) <= own.keys()
+        if summed and over in self.sides and set(own.values()) == self.space and self._width(anchor, own) <= MOST_TERMS:
+            self.results[anchor] = None
+            self.labels[anchor] = own
+
+    def _width(self, anchor: Unit, own: Labels) -> int:
+        return prod(v.extent for v in anchor.kept_vars() if v not in own)
+
+    def _of_anchor(self, anchor: Unit, product: Unit, labels: Labels) -> Labels | None:
+        read = next(r for r in anchor.reads if r.base is product.node)
+        found: Labels = {}
+        for e, sub in zip(read.index, product.axes, strict=True):
+            for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+                if v in labels:
+                    w = part.as_var
+                    if w is None or w.extent != v.extent:
+                        return None
+                    found[w] = labels[v]
+        return found
+
+    # ------------------------------------------------------------ is it one?
+
+    def _chain(self, seed: Unit) -> Chain | None:
+        if self.columns is None or not self.results:
+            return None
+        rows = next(s for s in self.sides if s is not self.columns)
+        inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
+        scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
+        kept = seed.kept_vars()
+        chain = Chain(
+            tuple(v for v in kept if v not in rows and v not in self.columns),
+            tuple(v for v in kept if v in rows),
+            tuple(v for v in kept if v in self.columns),
+            scores,
+            inner,
+            list(self.results),
+            self.labels,
+        )
+        return chain if self._closed(chain) and self._worth(chain) and not self._comes_back(chain) else None
+
+    def _closed(self, chain: Chain) -> bool:
+        """Every value of the space is used inside it alone, and every contraction has the form that the kernel computes."""
+        for u in [*chain.scores, *chain.inner]:
+            if not chain.spans(u):
+                continue
+            inside = all(c in chain.labels or self.products.get(c) in self.results for c, _ in self.users.get(u.node, ()))
+            if u.node in self.units.stored or not inside:
+                return False
+        return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
+
+    def _worth(self, chain: Chain) -> bool:
+        """Do operands fit caches, and are there enough blocks of rows?"""
+        terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
+        others = prod(v.extent for v in (*chain.batch, *chain.rows[:-1]))
+        tasks = others * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        small = sum(prod(domain(u.node)) for u in (*chain.scores, *chain.results)) < SMALL_WORK
+        held = is_online(chain) or prod(v.extent for v in chain.columns) <= MOST_HELD
+        return max(terms) <= MOST_TERMS and (small or tasks >= MIN_TASKS) and held
+
+    def _comes_back(self, chain: Chain) -> bool:
+        """Does anything outside depend on the chain and feed it?"""
+        members = {*chain.labels, *(self.contractions[u] for u in (*chain.scores, *chain.results))}
+        last = max(u.position for u in members)
+        seen: set[Unit] = set()
+        stack = [c for u in members for c, _ in self.users.get(u.node, ()) if c not in members]
+        while stack:
+            u = stack.pop()
+            if u in members:
+                return True
+            if u not in seen and u.position < last:
+                seen.add(u)
+                stack += [c for c, _ in self.users.get(u.node, ())]
+        return False
+
+
+# ---------------------------------------------------------------- softmax
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through linear maps."""
+
+    maximum: Node
+    powers: Node
+    total: Node
+    quotients: frozenset[Node]
+
+
+def softmax_of(chain: Chain) -> Softmax | None:
+    """The one softmax along the rows, if the reductions of a chain are its maximum and sum and its results linear in it."""
+    reductions = [u.node for u in chain.inner if u.node.op is Op.REDUCE]
+    if len(reductions) != 2:
+        return None
+    maximum, total = reductions
+    powers = _base(total.src[0])
+    if maximum.arg[0] != "max" or total.arg[0] != "add" or powers.op is not Op.EXP:
+        return None
+    (shifted,) = powers.src
+    if shifted.op is not Op.SUB or _base(shifted.src[0]) is not _base(maximum.src[0]) or _base(shifted.src[1]) is not maximum:
+        return None
+    quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and _base(u.node.src[1]) is total}
+    return Softmax(maximum, powers, total, frozenset(quotients))
+
+
+def _base(n: Node) -> Node:
+    """What a broadcast or widened value was made of."""
+    while n.op in (Op.EXPAND, Op.RESHAPE, Op.PERMUTE, Op.DETACH) or is_widening(n):
+        n = n.src[0]
+    return n
+
+
+def is_online(chain: Chain) -> bool:
+    """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
+    found = softmax_of(chain)
+    return found is not None and all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+
+
+def factor_of(chain: Chain, anchor: Unit) -> Node:
+    """The factor of a result that lies in the space."""
+    inner = {u.node for u in (*chain.inner, *chain.scores)}
+    return next(f for f in anchor.node.src[0].src if _base(f) in inner)
+
+
+def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
+    """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend on the row's sums?"""
+    inner = {u.node for u in chain.inner}
+    n = _base(n)
+    if n in s.quotients:
+        return _base(n.src[0]) is s.powers
+    if n not in inner:
+        return False
+    tainted = _depends(inner, {s.maximum, s.total})
+    steady = [_base(x) not in tainted for x in n.src]
+    match n.op:
+        case Op.MUL if True in steady:
+            return is_linear(n.src[1 - steady.index(True)], chain, s)
+        case Op.DIV if steady[1]:
+            return is_linear(n.src[0], chain, s)
+        case Op.NEG | Op.CAST if n.dtype.is_float and n.dtype.bits >= n.src[0].dtype.bits:
+            return is_linear(n.src[0], chain, s)
+        case Op.WHERE if steady[0] and _is_zero(n.src[2]):
+            return is_linear(n.src[1], chain, s)
+        case Op.WHERE if steady[0] and _is_zero(n.src[1]):
+            return is_linear(n.src[2], chain, s)
+    return False
+
+
+def _is_zero(n: Node) -> bool:
+    return _base(n).op is Op.CONST and _base(n).arg == 0
+
+
+def _depends(inner: set[Node], on: set[Node]) -> set[Node]:
+    """The maps of a chain that need one of these values."""
+    found = set(on)
+    changed = True
+    while changed:
+        more = {n for n in inner - found if any(_base(s) in found for s in n.src)}
+        changed = bool(more)
+        found |= more
+    return found

@@ -1,0 +1,219 @@
+"""Chained contractions: attention as one kernel, in numbers, in counts and on every target."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import weft as wf
+from harness import fused
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft import options
+from weft.codegen import lowering
+from weft.codegen.contract_chain import lower_chain
+from weft.codegen.target import host, named, supported
+from weft.ir import chain
+from weft.nn import functional as F
+
+random = np.random.default_rng(0)
+TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
+
+
+def normal(*shape, dtype="f4"):
+    return random.standard_normal(shape).astype(dtype)
+
+
+def reference(q, k, v, bias=None):
+    """In float64; `bias` is added to the scores."""
+    q, k, v = (x.astype("f8") for x in (q, k, v))
+    scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    scores = scores if bias is None else scores + bias
+    with np.errstate(invalid="ignore"):
+        p = np.exp(scores - scores.max(-1, keepdims=True))
+        return p / p.sum(-1, keepdims=True) @ v
+
+
+def no_future(rows, columns):
+    return np.where(np.arange(columns) <= np.arange(rows)[:, None], 0.0, -np.inf)
+
+
+def one_kernel(t):
+    (k,) = wf.explain(t).kernels
+    assert k.kind == "chain"
+    return t
+
+
+def close(got, want, tolerance=3e-6):
+    got = got.numpy() if isinstance(got, wf.Tensor) else got
+    np.testing.assert_allclose(got.astype("f8"), want, rtol=tolerance, atol=tolerance * np.nanmax(np.abs(want), initial=1.0))
+
+
+def tensors(*arrays):
+    return [wf.tensor(a) for a in arrays]
+
+
+SHAPES = [  # batch, queries, keys, head, value
+    ((2, 3), 64, 64, 32, 32),
+    ((4,), 70, 45, 16, 24),
+    ((2, 2), 33, 129, 8, 128),
+    ((), 257, 100, 40, 40),
+    ((1, 8), 100, 1300, 128, 7),
+]
+
+
+@pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
+    q, k, v = (normal(*batch, n, d, dtype=dtype) for n, d in ((rows, head), (columns, head), (columns, width)))
+    tolerance = 3e-6 if dtype == "f4" else 1e-14
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v), tolerance)
+    causal = one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True))
+    close(causal, reference(q, k, v, no_future(rows, columns)), tolerance)
+
+
+@pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16])
+def test_half_inputs_are_summed_in_float32(dtype):
+    q, k, v = (wf.tensor(normal(2, 4, 80, 32)).to(dtype) for _ in range(3))
+    got = one_kernel(F.scaled_dot_product_attention(q, k, v))
+    want = reference(*(t.to(wf.float64).numpy() for t in (q, k, v)))
+    assert got.dtype is dtype
+    close(got.to(wf.float32), want, 2e-3 if dtype is wf.float16 else 1e-2)
+
+
+def test_rounded_scores_stay_rounded():
+    q, k, v = (wf.tensor(normal(2, 4, 80, 32)).to(wf.float16) for _ in range(3))
+    p = (q @ k.transpose(-1, -2)).softmax(axis=-1)
+    got, want = one_kernel(p @ v), p.numpy().astype("f8") @ v.numpy().astype("f8")
+    close(got.to(wf.float32), want, 1e-3)
+
+
+def test_masks_and_biases():
+    q, k, v = normal(2, 4, 50, 16), normal(2, 4, 60, 16), normal(2, 4, 60, 16)
+    mask = random.random((50, 60)) < 0.5
+    mask[7] = False
+    bias = normal(2, 1, 50, 60)
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, mask))), reference(q, k, v, np.where(mask, 0, -np.inf)))
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v, bias))), reference(q, k, v, bias))
+    padding = random.random((2, 1, 1, 60)) < 0.7
+    got = one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(padding)))
+    close(got, reference(q, k, v, np.where(padding, 0, -np.inf)))
+
+
+def test_a_row_without_keys_is_nan():
+    q, k, v = (normal(2, 64, 16) for _ in range(3))
+    mask = np.ones((64, 64), bool)
+    mask[5] = False
+    got = F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(mask)).numpy()
+    assert np.isnan(got[:, 5]).all() and np.isfinite(np.delete(got, 5, axis=1)).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_values_that_are_not_finite_spread_as_in_numpy(value, which):
+    arrays = [normal(2, 40, 16), normal(2, 700, 16), normal(2, 700, 16)]
+    arrays[which][1, 7, 3] = value
+    with np.errstate(invalid="ignore"):
+        want = reference(*arrays)
+    got = F.scaled_dot_product_attention(*tensors(*arrays)).numpy()
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(want))
+
+
+def test_attention_as_a_user_writes_it():
+    q, k, v = normal(2, 3, 40, 16), normal(2, 3, 50, 16), normal(2, 3, 50, 24)
+    a, b, c = tensors(q, k, v)
+    scores = (a @ b.transpose(-1, -2)) * 0.25
+    p = (scores - scores.max(axis=-1, keepdims=True)).exp()
+    close(one_kernel((p / p.sum(axis=-1, keepdims=True)) @ c), reference(q, k, v))
+    close(one_kernel((p @ c) / p.sum(axis=-1, keepdims=True)), reference(q, k, v))
+    close(one_kernel((p @ c) / p.sum(axis=-1, keepdims=True) + a[..., :1]), reference(q, k, v) + q[..., :1])
+
+
+def test_heads_that_share_keys_and_values():
+    q, k, v = normal(2, 6, 40, 16), normal(2, 1, 50, 16), normal(2, 1, 50, 16)
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v))
+    q, k, v = normal(2, 3, 2, 40, 16), normal(2, 3, 1, 50, 16), normal(2, 3, 1, 50, 16)
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))), reference(q, k, v))
+
+
+def test_heads_split_from_one_projection():
+    x = normal(2, 48, 3 * 4 * 16)
+    t = wf.tensor(x).reshape(2, 48, 3, 4, 16).permute(2, 0, 3, 1, 4)
+    q, k, v = (np.ascontiguousarray(a) for a in x.reshape(2, 48, 3, 4, 16).transpose(2, 0, 3, 1, 4))
+    out = F.scaled_dot_product_attention(t[0], t[1], t[2]).permute(0, 2, 1, 3).flatten(2)
+    close(one_kernel(out), reference(q, k, v).transpose(0, 2, 1, 3).reshape(2, 48, 64))
+
+
+def test_dropout_of_the_weights_stays_inside():
+    q, k, v = tensors(*(normal(2, 4, 64, 16) for _ in range(3)))
+    keep = wf.tensor(random.random((2, 4, 64, 64)) < 0.8)
+    p = (q @ k.transpose(-1, -2)).softmax(axis=-1)
+    got = one_kernel(wf.where(keep, p, 0.0) / 0.8 @ v)
+    want = (keep.numpy() * p.numpy() / 0.8).astype("f8") @ v.numpy()
+    close(got, want)
+
+
+def test_weights_that_are_wanted_too_are_stored():
+    q, k, v = tensors(*(normal(2, 4, 64, 16) for _ in range(3)))
+    p = (q @ k.transpose(-1, -2)).softmax(axis=-1)
+    report = wf.explain([p, p @ v])
+    assert [k.kind for k in report.kernels] == ["contraction", "rows", "contraction"]
+
+
+def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
+    """With a small cache the maximum and the sum are rescaled from block to block; masked blocks change nothing."""
+    q, k, v = normal(3, 50, 16), normal(3, 900, 16), normal(3, 900, 16)
+    mask = random.random((50, 900)) < 0.5
+    mask[3] = False
+    mask[4, :600] = False
+    small = replace(host(), l2=1 << 16)
+    monkeypatch.setattr(lowering, "lower_chain", lambda kernel, strides, _, tuning: lower_chain(kernel, strides, small, tuning))
+    with options.override(cache_dir=None):
+        t = F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(mask))
+        assert "rescaled" in wf.explain(t).kernels[0].schedule
+        close(t, reference(q, k, v, np.where(mask, 0, -np.inf)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target(target):
+    q, k, v = normal(2, 2, 70, 20), normal(2, 2, 90, 20), normal(2, 2, 90, 20)
+    with options.override(target=target):
+        close(F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True), reference(q, k, v, no_future(70, 90)))
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    q, k, v = tensors(normal(2, 4, 100, 32), normal(2, 4, 1500, 32), normal(2, 4, 1500, 32))
+    found = []
+    for threads in (1, 2, 3):
+        with options.override(num_threads=threads):
+            found.append(F.scaled_dot_product_attention(q, k, v).numpy().tobytes())
+    assert len(set(found)) == 1
+
+
+extent = st.integers(4, 70)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(1, 3), extent, extent, st.integers(1, 40), st.integers(4, 40), st.booleans(), st.sampled_from(["f4", "f8"]))
+def test_random_shapes(batch, rows, columns, head, width, causal, dtype):
+    q, k, v = (normal(batch, n, d, dtype=dtype) for n, d in ((rows, head), (columns, head), (columns, width)))
+    got = F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=causal)
+    close(got, reference(q, k, v, no_future(rows, columns) if causal else None), 5e-6 if dtype == "f4" else 1e-13)
+
+
+def test_the_loops_interpret_to_what_they_compute():
+    q, k, v = tensors(normal(2, 20, 16), normal(2, 30, 16), normal(2, 30, 16))
+    with options.override(verify=True, min_chunks=3, serial_threshold=0):
+        close(F.scaled_dot_product_attention(q, k, v), reference(q.numpy(), k.numpy(), v.numpy()))
+
+
+def test_softmax_is_found_by_structure():
+    import graphs as g
+    from harness import leaf
+    from weft.ir import graph
+
+    q, k, v = leaf(4, 64, 32), leaf(4, 64, 32), leaf(4, 64, 32)
+    (kernel,) = fused(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v)).kernels
+    assert kernel.chain is not None and chain.is_online(kernel.chain)
+    assert [len(axes) for axes in (kernel.chain.batch, kernel.chain.rows, kernel.chain.columns)] == [1, 1, 1]
