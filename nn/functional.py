@@ -365,7 +365,8 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
 def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-(target * log sigmoid(x) + (1 - target) * log(1 - sigmoid(x))), safe for any x; the two shapes must be equal."""
     _same_shapes("binary_cross_entropy_with_logits", x, target)
-    return _reduced("binary_cross_entropy_with_logits", (1.0 - target) * x + (-x).softplus(), reduction)
+    wrong = target * (-x).maximum(0.0) + (1.0 - target) * x.maximum(0.0)  # 0 where x has the right sign: the rest is kept whole
+    return _reduced("binary_cross_entropy_with_logits", wrong + (-x.abs()).exp().log1p(), reduction)
 
 
 def _same_shapes(name: str, x: Tensor, target: Tensor) -> None:

@@ -221,6 +221,20 @@ def test_mse_loss() -> None:
     derivative_holds(F.mse_loss, x, y)
 
 
+@pytest.mark.parametrize("target", [0.0, 0.3, 1.0])
+def test_binary_cross_entropy_of_sure_answers_keeps_its_digits(target: float) -> None:
+    x = np.array([-80, -20, -3, -1e-3, 0, 1e-3, 3, 20, 80], np.float32)
+    exact = x.astype(np.float64)
+    t = wf.tensor(x, requires_grad=True)
+    loss = F.binary_cross_entropy_with_logits(t, np.full(x.shape, target, np.float32), reduction="none")
+    loss.sum().backward()
+    target = float(np.float32(target))
+    value = target * np.logaddexp(0, -exact) + (1 - target) * np.logaddexp(0, exact)
+    slope = (1 - target) / (1 + np.exp(-exact)) - target / (1 + np.exp(exact))
+    np.testing.assert_allclose(loss.numpy(), value, rtol=1e-6)
+    np.testing.assert_allclose(t.grad.numpy(), slope, rtol=1e-5, atol=1e-45)
+
+
 def test_binary_cross_entropy_with_logits() -> None:
     x, y = np.array([-800.0, -2.0, 0.0, 1.5, 800.0]), np.array([1.0, 0.3, 0.0, 1.0, 1.0])
     expected = np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x)))
