@@ -44,11 +44,9 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
             f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {shown(counts)})"
         )
     x, place = (ravel(x), 0) if axis is None else (x, normalise_axis("repeat", axis, x.ndim))
-    if isinstance(repeats, (Node, tuple, list)):
+    if isinstance(repeats, (tuple, list)) or (isinstance(repeats, Node) and repeats.ndim):
         return _repeated_each(x, repeats, place)
-    count = as_int("repeat", "the count", repeats)
-    if count < 0:
-        raise errors.ShapeError(f"repeat: {count} is a negative count")
+    count = _require_count(as_int("repeat", "the count", repeats))
     shape = addressable("repeat", tuple(d * count if a == place else d for a, d in enumerate(x.shape)))
     return graph.reshape(graph.expand(x, ((place + 1, count),)), shape)
 
@@ -57,8 +55,7 @@ def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
     """The place in the result tells the element: the number of elements that end before it."""
     counts = _counts(repeats, x.shape[axis])
     total, least = (as_int("repeat", "a count", f(counts)) if counts.size else 0 for f in (reductions.sum, reductions.min))
-    if least < 0:
-        raise errors.ShapeError(f"repeat: {least} is a negative count")
+    _require_count(least)
     addressable("repeat", tuple(total if a == axis else d for a, d in enumerate(x.shape)))
     if not total:
         return part(x, axis, 0, 0)
@@ -67,12 +64,19 @@ def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
     return take(x, part(cumsum(marks), 0, 0, total), axis)
 
 
+def _require_count(count: int) -> int:
+    if count < 0:
+        raise errors.ShapeError(f"repeat: {count} is a negative count")
+    return count
+
+
 def _counts(repeats: Any, extent: int) -> Node:
     """One count per element as int64."""
     if not isinstance(repeats, Node):
         given = flat_ints("repeat", (repeats,))
-        addressable("repeat", (sum(c for c in given if c > 0),))
-        numbers = np.array([max(c, -1) for c in given], np.int64)
+        _require_count(min(given, default=0))
+        addressable("repeat", (sum(given),))
+        numbers = np.array(given, np.int64)
         repeats = storage.leaf(storage.from_array(numbers, dt.int64, copy=True))
     if not repeats.dtype.is_int:
         raise errors.DTypeError(f"repeat: counts are integers, not {repeats.dtype.name}")
