@@ -24,6 +24,8 @@ def shown(value: Any) -> str:
     """The value as errors show it: in one short line, and never an error itself."""
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Node):
+        return f"<Tensor {value.dtype.name}{list(value.shape)}>"
     try:
         text = " ".join(repr(value).split())
     except Exception:  # a __repr__ of users, or an integer too long for text inside a list

@@ -33,6 +33,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: X.unsqueeze(None), E.DTypeError, "expand_dims: an axis is an int, not None"),  # type: ignore[arg-type]
     (lambda: X**HUGE, E.OverflowError, "power: an integer of 16610 bits is out of bounds"),
     (lambda: X.gelu(X), E.ArgumentError, "gelu: approximate is 'none' or 'tanh', not "),
+    (lambda: X.repeat(wf.tensor(2.0)), E.DTypeError, r"repeat: the count is an int, not <Tensor float32\[\]>"),
     (lambda: wf.ones_like("a"), E.DTypeError, "no dtype"),
     (lambda: wf.realize(3), E.DTypeError, "expected a Tensor.* got 3"),
     (lambda: wf.dump(X, 3), E.DTypeError, "dump: folder is a path, not 3"),  # type: ignore[arg-type]
