@@ -164,12 +164,16 @@ def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:
     first = parts[0]
     a = normalise_axis("concat", axis, first.ndim)
     dtype = first.dtype
-    for x in parts:
-        if x.ndim != first.ndim or any(i != a and d != e for i, (d, e) in enumerate(zip(x.shape, first.shape, strict=True))):
-            shapes = ", ".join(str(p.shape) for p in parts)
-            raise errors.ShapeError(f"concat: shapes {shapes} differ in more than axis {a}")
+    for number, x in enumerate(parts):
+        if _without(x.shape, a) != _without(first.shape, a) or x.ndim != first.ndim:
+            shapes = f"part 0 of shape {first.shape} and part {number} of shape {x.shape}"
+            raise errors.ShapeError(f"concat: {shapes} differ in more than axis {a}")
         dtype = promote(dtype, x.dtype)
     return _joined([as_node("concat", x, dtype) for x in parts if x.shape[a]] or [as_node("concat", first, dtype)], a)
+
+
+def _without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
 
 
 def _joined(parts: list[Node], axis: int) -> Node:
@@ -205,8 +209,9 @@ def stack(parts: Sequence[Node], /, axis: int = 0) -> Node:
     """Joined along a new axis; the shapes must be equal, dtypes promote."""
     if not parts:
         raise errors.ShapeError("stack: there is nothing to join")
-    if any(x.shape != parts[0].shape for x in parts):
-        raise errors.ShapeError(f"stack: shapes {', '.join(str(p.shape) for p in parts)} are not equal")
+    for number, x in enumerate(parts):
+        if x.shape != parts[0].shape:
+            raise errors.ShapeError(f"stack: part 0 of shape {parts[0].shape} and part {number} of shape {x.shape} differ")
     a = normalise_axis("stack", axis, parts[0].ndim + 1)
     return concat([unsqueeze(x, a) for x in parts], a)
 
