@@ -13,6 +13,7 @@ from ..ir.graph import Node, Op, node, reshape
 from .arguments import as_bool, as_choice, as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
 from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, where
+from .half import in_float32
 from .movement import part
 
 
@@ -84,9 +85,14 @@ def median(x: Node, axis: int | None = None, keepdims: bool = False) -> Node:
     else:
         ordered = sort(line, place)
         low, high, last = (reshape(part(ordered, place, i, i + 1), rest) for i in ((n - 1) // 2, n // 2, n - 1))
-        middle = low if n % 2 else mul(add(low, high), 0.5)
+        middle = low if n % 2 else _middle(low, high)
         out = where(isnan(last), last, middle)
     return reshape(out, shape) if as_bool("median", "keepdims", keepdims) else out
+
+
+@in_float32
+def _middle(low: Node, high: Node) -> Node:
+    return mul(add(low, high), 0.5)
 
 
 # ---------------------------------------------------------------- searching
@@ -96,7 +102,7 @@ def _before(a: Node, b: Node) -> Node:
     """Does a sort before b, NaN being the greatest."""
     if not a.dtype.is_float:
         return lt(a, b)
-    return logical_or(lt(a, b), logical_and(isnan(b), graph.node(Op.EQ, (a, a))))
+    return logical_or(lt(a, b), logical_and(isnan(b), node(Op.EQ, (a, a))))
 
 
 def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | None = None) -> Node:
@@ -119,7 +125,7 @@ def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | No
 
 
 def _sorted_by(x: Node, sorter: Node) -> Node:
-    if not isinstance(sorter, Node) or not sorter.dtype.is_int:
+    if not sorter.dtype.is_int:
         raise errors.DTypeError("searchsorted: sorter must be a tensor of integers")
     if sorter.shape != x.shape:
         raise errors.ShapeError(f"searchsorted: a sorter of shape {sorter.shape} does not fit x1 of shape {x.shape}")

@@ -148,6 +148,10 @@ def test_median_equals_numpy(n: int, d: dt.DType) -> None:
         same(wf.median(t, **kwargs), np.asarray(np.median(x.astype(want), **kwargs)).astype(want))  # type: ignore[arg-type]
 
 
+def test_median_of_large_halves_is_finite() -> None:
+    assert wf.median(wf.tensor([60000.0, 62000.0], dtype="float16")).item() == np.median(np.float16([60000, 62000])) == 60992
+
+
 def test_median_of_nan_and_of_nothing_is_nan() -> None:
     x = np.array([[1, np.nan, 3], [4, 5, 6]], np.float32)
     same(wf.median(wf.tensor(x), axis=1), np.array([np.nan, 5], np.float32))
