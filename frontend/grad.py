@@ -203,8 +203,7 @@ def check_grad(
     if as_int("check_grad", "max_elements", max_elements) < 0:
         raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
-    arrays = [np.array(x.numpy() if isinstance(x, Tensor) else creation.as_array(x, None)) for x in inputs]
-    arrays = [a.astype(np.float64) if a.dtype.kind == "f" else a for a in arrays]
+    arrays = [_in_float64(x if isinstance(x, Tensor) else creation.tensor(creation.as_array(x, None))) for x in inputs]
     tensors = [creation.tensor(a) for a in arrays]
     out = f(*tensors)
     if not isinstance(out, Tensor):
@@ -223,6 +222,11 @@ def check_grad(
         wrong += _differences(arrays[i], g.numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
     if wrong:
         raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
+
+
+def _in_float64(x: Tensor) -> np.ndarray[Any, Any]:
+    """The values, floats of any dtype as float64."""
+    return (x.double() if x.dtype.is_float else x).numpy()
 
 
 def _differences(

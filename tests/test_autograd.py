@@ -286,6 +286,13 @@ def test_gradient_of_a_gradient_penalty() -> None:
     assert x.grad.item() == pytest.approx(2 * 12 * 12.0)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_check_grad_checks_inputs_of_every_float_dtype(dtype: str) -> None:
+    wf.check_grad(lambda x: x * x, wf.tensor([1.0, 2.0], dtype=dtype))
+    with pytest.raises(wf.errors.GradientError, match=r"input 0\[1\]: gradient"):
+        wf.check_grad(lambda x: x * x.detach(), wf.tensor([1.0, 2.0], dtype=dtype))
+
+
 def test_check_grad_reports_what_is_off() -> None:
     with pytest.raises(wf.errors.GradientError, match=r"input 0\[1\]: gradient 0, central difference"):
         wf.check_grad(
