@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.align import factor_vars
-from ..ir.chain import Softmax, factor_of, is_linear, is_online, softmax_of
+from ..ir.chain import Softmax, factor_of, is_online, softmax_of
 from ..ir.graph import Node, Op
 from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, Unit, cost, join
@@ -44,13 +44,13 @@ class Score:
 
 @dataclass(eq=False)
 class Result:
-    """A contraction that sums `weight`, a value of the space, times `value` over the columns."""
+    """A contraction that sums `weight`, a value of the space, times `value` over the columns (or over the rows)."""
 
     unit: Unit
     weight: Node
     value: Node
     lanes: Groups
-    divided: bool  # weights are taken before the division by the sum of their row, which the result makes up for
+    over_rows: bool
 
     @property
     def width(self) -> int:
@@ -68,7 +68,7 @@ class ChainProblem:
         self.product = {u: next(p for p in kernel.units if p.node is u.node.src[0]) for u in self.chain.contractions}
         self.softmax: Softmax | None = softmax_of(self.chain)
         self.maximum = self.softmax.maximum if self.softmax is not None else None
-        self.online = is_online(self.chain)
+        self.online = is_online(self.chain)  # weights are then taken before the division by the sum of their row
         self.dtype = self.chain.scores[0].node.dtype
         self.row = self.chain.rows[-1]
         self._collapse()
@@ -80,14 +80,16 @@ class ChainProblem:
 
     def _collapse(self) -> None:
         """Neighbouring axes become one where every access walks them as one."""
-        self.batch: Groups = [[v] for v in (*self.chain.batch, *self.chain.rows[:-1])]
+        self.batch: Groups = [[v] for v in self.chain.batch]
+        self.others: Groups = [[v] for v in self.chain.rows[:-1]]
         self.columns: Groups = [[v] for v in self.chain.columns]
         self.scores = [self._score(u) for u in self.chain.scores]
         self.results = [self._result(u) for u in self.chain.results]
         self.trial: Position = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
         nodes = self._factors() + [self.weighted(r, self.trial, [var(v) for g in r.lanes for v in g]) for r in self.results]
         found = [i for n in postorder(nodes) for i in indices(n)]
-        self.batch = schedule.collapse([v for g in self.batch for v in g], found)
+        self.batch = schedule.collapse(self.chain.batch, found)
+        self.others = schedule.collapse(self.chain.rows[:-1], found)
         self.columns = schedule.collapse(self.chain.columns, found)
         for s in self.scores:
             s.terms = schedule.collapse([v for g in s.terms for v in g], found)
@@ -105,11 +107,15 @@ class ChainProblem:
     def _result(self, u: Unit) -> Result:
         weight = factor_of(self.chain, u)
         a, b = self.product[u].node.src
-        divided = self.softmax is not None and is_linear(weight, self.chain, self.softmax)
         lanes = [[v] for v in u.kept_vars() if v not in self.chain.labels[u]]
-        return Result(u, weight, b if weight is a else a, lanes, divided)
+        return Result(u, weight, b if weight is a else a, lanes, self.chain.sums_rows(u))
 
     # ------------------------------------------------------------ positions
+
+    @property
+    def sums_rows(self) -> bool:
+        """Is there a result that needs every row?"""
+        return any(r.over_rows for r in self.results)
 
     def rows(self) -> int:
         return self.row.extent
@@ -118,7 +124,8 @@ class ChainProblem:
         return groups_extent(self.columns)
 
     def at(self, batch: Sequence[Index], row: Index, column: Index) -> Position:
-        by = spread_groups(self.batch, batch) | {self.row: row}
+        """A position of the space; `batch` also has those of the rows' other axes."""
+        by = spread_groups(self.batch + self.others, batch) | {self.row: row}
         return by | spread_groups(self.columns, unravel(column, tuple(extent(g) for g in self.columns)))
 
     def _own(self, u: Unit, at: Position, others: Groups, position: Sequence[Index]) -> Position:
@@ -159,7 +166,7 @@ class ChainProblem:
         """The factor of a result that is in the space, taken before a division that the result makes up for."""
         by = self._any(r.unit) | self._own(r.unit, at, [], [])
         index = [e.substitute(by) for e in r.unit.coordinates()]
-        if not r.divided or self.softmax is None:
+        if not self.online or self.softmax is None:
             return self.value(r.weight, index, held)
         quotients = self.softmax.quotients
         local: Callable[[Node, tuple[Index, ...]], Node | None]
@@ -228,7 +235,7 @@ class StagePlan:
         return self.p.unit[read.base]
 
     def level_of(self, r: Result) -> int:
-        found = self._walk([(self.root(r), r.divided)], set())
+        found = self._walk([(self.root(r), self.p.online)], set())
         return max((self.level[u] + 1 for u in found if u.node.op is Op.REDUCE), default=0)
 
     def _walk(self, roots: Iterable[tuple[Unit, bool]], stop: set[Unit]) -> list[Unit]:
@@ -245,7 +252,7 @@ class StagePlan:
 
     def _roots(self, reductions: Iterable[Unit], weights: Iterable[Result]) -> list[tuple[Unit, bool]]:
         found = [(n, False) for u in reductions for n in self.needs(u, False)]
-        return found + [(self.root(r), r.divided) for r in weights]
+        return found + [(self.root(r), self.p.online) for r in weights]
 
     def _is_costly(self, u: Unit) -> bool:
         return self.p.chain.spans(u) and self.total[u] >= EXPENSIVE

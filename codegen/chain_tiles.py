@@ -26,6 +26,7 @@ class Product:
     a: At
     b: At
     finish: Callable[[Index, Index, Node], Stmt]  # row, lane, sum
+    cut: tuple[Index, int | None] = (Index(), None)  # base and total of the loop over k
 
 
 def best_tile(rows: int, vectors: int, registers: int) -> tuple[int, int]:
@@ -61,7 +62,7 @@ def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int
     finish = p.finish(row, lane, load(acc, place))
     return [
         Alloc(acc, 0),
-        For(k, p.length, SERIAL, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])]),
+        For(k, p.length, SERIAL, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])], base=p.cut[0], total=p.cut[1]),
         For(i, rows, UNROLL, [For(j, lanes, LANES, [finish])]),
     ]
 

@@ -13,7 +13,7 @@ With several blocks of columns a softmax is rescaled from one to the next: m' = 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -50,8 +50,8 @@ class Sizes:
 def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
     """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache, else in several blocks."""
     blocks = -(-p.rows() // (ROW_VECTORS * p.width))
-    others = prod(extent(g) for g in p.batch)
-    while others * blocks < TASKS and blocks * p.width < p.rows():
+    others = prod(extent(g) for g in p.batch + p.others)
+    while not p.sums_rows and others * blocks < TASKS and blocks * p.width < p.rows():
         blocks *= 2
     room = target.l2 // 4 // p.dtype.itemsize // strips
     if not p.online:
@@ -74,7 +74,7 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Ta
     """Loops of a chain of contractions."""
     p = ChainProblem(kernel, strides, target)
     plan = StagePlan(p)
-    s = choose(p, len(p.scores) + sum(len(stage.kept) for stage in plan.stages), target)
+    s = choose(p, max(len(p.scores), sum(len(stage.kept) for stage in plan.stages)), target)
     task = _Task(p, plan, s, target)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     loops = Loops(kernel.name, p.buffers, chunk.params, [chunk.phase(task.body(chunk.position))])
@@ -86,10 +86,11 @@ class _Task:
 
     def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
         self.p, self.plan, self.s, self.target = p, plan, s, target
-        self.shape = (*(extent(g) for g in p.batch), s.row_blocks)
+        self.others = (*(extent(g) for g in p.others), s.row_blocks)
+        self.shape = (*(extent(g) for g in p.batch), *(() if p.sums_rows else self.others))
         self.count = prod(self.shape)
         terms = sum(q.length for q in p.scores) + sum(r.width for r in p.results) + STAGE_WORK
-        self.work = float(s.rows * p.length() * terms) / 4
+        self.work = float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
         self.scratch: dict[str, Buf] = {}
         reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
         self.stats = {u: self._scratch(f"{u.node.arg[0]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
@@ -104,7 +105,8 @@ class _Task:
         return self.scratch[name]
 
     def _sums(self, r: Result) -> Buf:
-        return self._scratch(f"sums{self.p.results.index(r)}", self.s.rows * self._lanes(r))
+        lines = self.s.columns if r.over_rows else self.s.rows
+        return self._scratch(f"sums{self.p.results.index(r)}", lines * self._lanes(r))
 
     def _lanes(self, r: Result) -> int:
         """Lanes of a result, padded to whole vectors."""
@@ -116,19 +118,39 @@ class _Task:
         how = f"columns in {parts} blocks of {s.columns}, rescaled" if s.online else f"all {s.columns} columns in scratch"
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         return (
-            f"chain {prod(self.shape[:-1])} x {p.rows()} x {p.length()}: sums of {sums}, results of {widths}, "
+            f"chain {prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}: sums of {sums}, results of {widths}, "
             f"blocks of {s.rows} rows, {how}, {self.count} tasks"
         )
 
     # ------------------------------------------------------------ the task
 
     def body(self, position: Index) -> list[Stmt]:
-        *self.batch, block = unravel(position, self.shape)
-        self.first = block * self.s.rows
+        *self.batch, self.block = unravel(position, self.shape if not self.p.sums_rows else (*self.shape, 1))
+        if self.p.sums_rows:
+            body = self._all_rows()
+        else:
+            body = self._row_block()
+        return [*(Alloc(b) for b in self.scratch.values()), *body]
+
+    def _all_rows(self) -> list[Stmt]:
+        """Every row of a batch element, block by block: results that sum over the rows are then complete."""
+        over_rows = [r for r in self.p.results if r.over_rows]
+        at = Var("block", prod(self.others))
+        *others, self.block = unravel(var(at), self.others)
+        self.batch += others
+        body = [t for r in over_rows for t in self._clear(self._sums(r))]
+        body.append(For(at, at.extent, SERIAL, self._row_block()))
+        return body + [t for r in over_rows for t in self._write_result(r)]
+
+    def _row_block(self) -> list[Stmt]:
+        self.first = self.block * self.s.rows
         body = [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
         body += self._online() if self.s.online else self._block(Index(), self.s.columns)
-        body += [t for r in self.p.results for t in self._write_result(r)] + self._write_rows()
-        return [*(Alloc(b) for b in self.scratch.values()), *body]
+        return body + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)] + self._write_rows()
+
+    def _clear(self, buf: Buf) -> list[Stmt]:
+        z = Var("z", buf.size)
+        return [For(z, buf.size, LANES, [Store(buf, var(z), const(0, buf.dtype))], ROW_VECTORS)]
 
     def _online(self) -> list[Stmt]:
         """Blocks of columns one after the other; then the sums of whole rows are known."""
@@ -278,10 +300,7 @@ class _Task:
         for u, stat in self.stats.items():
             zero = const(identity(u.node.arg[0], stat.dtype), stat.dtype)
             out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), zero)], ROW_VECTORS))
-        for r in self.p.results:
-            z, sums = Var("z", self.s.rows * self._lanes(r)), self._sums(r)
-            out.append(For(z, z.extent, LANES, [Store(sums, var(z), const(0, sums.dtype))], ROW_VECTORS))
-        return out
+        return out + [t for r in self.p.results for t in self._clear(self._sums(r))]
 
     def _end(self) -> list[Stmt]:
         """The sum of a row that saw -inf alone is NaN, as that of exp(-inf - -inf)."""
@@ -299,8 +318,10 @@ class _Task:
 
     def _add_result(self, r: Result, first: Index, columns: int) -> list[Stmt]:
         """sums[row][c] = or += the weights of a block times its values."""
+        if r.over_rows:
+            return self._add_columns(r)
         rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
-        packing, value = self._values(r, first, columns)
+        packing, value = self._values(r, columns, lambda column: self._at(Index(), first + column))
 
         def finish(row: Index, lane: Index, total: Node) -> Stmt:
             at = row * lanes + lane
@@ -309,44 +330,68 @@ class _Task:
             before = node(Op.MUL, (load(sums, at), load(self._scratch("rescale", rows), row)))
             return Store(sums, at, node(Op.ADD, (before, total)))
 
-        weight: At = lambda row, column: load(weights, column * rows + row)  # noqa: E731
-        product = Product(rows, lanes, columns, sums.dtype, weight, value, finish)
+        product = Product(rows, lanes, columns, sums.dtype, lambda row, j: load(weights, j * rows + row), value, finish)
         return packing + product_loops(product, self.p.width, self.target.registers)
 
-    def _values(self, r: Result, first: Index, columns: int) -> tuple[list[Stmt], At]:
-        """value(column, lane), read in place if that is a vector, else from scratch."""
+    def _add_columns(self, r: Result) -> list[Stmt]:
+        """sums[column][c] += the weights of a block of rows times their values."""
+        rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
+        packing, value = self._values(r, rows, lambda row: self._at(row, Index()), self._cut())
+        product = Product(
+            self.s.columns,
+            lanes,
+            rows,
+            sums.dtype,
+            lambda column, row: load(weights, column * rows + row),
+            value,
+            lambda column, lane, total: Reduce(sums, column * lanes + lane, "add", total),
+            self._cut(),
+        )
+        return packing + product_loops(product, self.p.width, self.target.registers)
+
+    def _values(
+        self, r: Result, lines: int, at: Callable[[Index], Position], cut: tuple[Index, int | None] = (Index(), None)
+    ) -> tuple[list[Stmt], At]:
+        """value(line, lane), read in place if that is a vector, else from scratch."""
         lanes = self._lanes(r)
 
-        def value(column: Index, lane: Index) -> Node:
-            return self.p.weighted(r, self._at(Index(), first + column), lane)
+        def value(line: Index, lane: Index) -> Node:
+            return self.p.weighted(r, at(line), lane)
 
-        j, c = Var("j", columns), Var("c", r.width)
+        j, c = Var("j", lines), Var("c", r.width)
         one = value(var(j), var(c))
         if is_plain(one) and contiguous(one, c) and lanes == r.width:
             return [], value
-        packed = self._scratch(f"values{self.p.results.index(r)}", self.s.columns * lanes)
+        packed = self._scratch(f"values{self.p.results.index(r)}", max(lines, self.s.columns) * lanes)
         body: list[Stmt] = [For(c, r.width, LANES, [Store(packed, var(j) * lanes + var(c), one)])]
         if lanes > r.width:
             pad = Var("pad", lanes - r.width)
             zero = const(0, packed.dtype)
             body.append(For(pad, pad.extent, LANES, [Store(packed, var(j) * lanes + r.width + var(pad), zero)]))
-        return [For(j, columns, SERIAL, body)], lambda at, lane: load(packed, at * lanes + lane)
+        pack = For(j, lines, SERIAL, body, base=cut[0], total=cut[1])
+        return [pack], lambda at, lane: load(packed, at * lanes + lane)
 
     # ------------------------------------------------------------ epilogue
 
     def _write_result(self, r: Result) -> list[Stmt]:
-        """Outputs that follow a result, row by row."""
-        row, c = Var("row", self.s.rows), Var("c", r.width)
-        total = load(self._sums(r), var(row) * self._lanes(r) + var(c))
-        held = self._held(var(row), Index())
-        if r.divided:
-            (quotient,) = (u for u in self.stats if self.p.softmax is not None and u.node is self.p.softmax.total)
-            total = node(Op.DIV, (total, held[quotient.node]))
-        at = self._at(var(row), Index())
+        """Outputs that follow a result, line by line."""
+        base, cut = (Index(), None) if r.over_rows else self._cut()
+        line, c = Var("line", self.s.columns if r.over_rows else self.s.rows), Var("c", r.width)
+        total = load(self._sums(r), var(line) * self._lanes(r) + var(c))
+        at, held = self._at_line(r, var(line)), Held()
+        if not r.over_rows:
+            held = self._held(var(line), Index())
+        if self.p.softmax is not None and self.p.online:
+            total = node(Op.DIV, (total, held[self.p.softmax.total]))
         found = [self.p.stored(n, at, var(c), held | {r.unit.node: total}) for n in self.p.outputs_of(r)]
         body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
-        base, cut = self._cut()
-        return [For(row, row.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
+        return [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
+
+    def _at_line(self, r: Result, line: Index) -> Position:
+        """Where a line of a result belongs."""
+        if not r.over_rows:
+            return self._at(line, Index())
+        return self.p.at([*self.batch[: len(self.p.batch)], *(Index() for _ in self.p.others)], Index(), line)
 
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""

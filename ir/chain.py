@@ -22,6 +22,7 @@ from .units import Units
 
 MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
 MOST_HELD = 4096  # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
+MOST_SUMS = 1 << 18  # elements of results that sum over the rows, which a kernel holds until the last row
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
@@ -49,6 +50,10 @@ class Chain:
     @property
     def space(self) -> set[Var]:
         return {*self.batch, *self.rows, *self.columns}
+
+    def sums_rows(self, u: Unit) -> bool:
+        """Does a result sum over the rows rather than the columns?"""
+        return self.rows[-1] not in {self.labels[u].get(v) for v in u.kept_vars()}
 
     def spans(self, u: Unit) -> bool:
         """Is there a value for each element of the space?"""
@@ -186,12 +191,14 @@ class ChainFinder:
         return any(row in q and not columns & q and columns & k and row not in k for q, k in ((a, b), (b, a)))
 
     def _is_result(self, u: Unit, chain: Chain) -> bool:
-        """Does it sum over the columns, and is its other factor the same for all rows of a block?"""
+        """Does it sum over the columns, its other factor the same for all rows of a block, or over the rows, the same for all columns?"""
         over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
         sides = factor_vars(u, self.contractions[u])
         assert sides is not None
-        other = sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]
-        return over == set(chain.columns) and chain.rows[-1] not in {chain.labels[u].get(v) for v in other}
+        other = {chain.labels[u].get(v) for v in sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]}
+        if over == set(chain.rows):
+            return other.isdisjoint(chain.columns)
+        return over == set(chain.columns) and chain.rows[-1] not in other
 
     def _result(self, anchor: Unit, product: Unit, labels: Labels) -> None:
         """A contraction whose product has one factor in the space."""
@@ -252,11 +259,13 @@ class ChainFinder:
     def _worth(self, chain: Chain) -> bool:
         """Do operands fit caches, and are there enough blocks of rows?"""
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
+        columns = prod(v.extent for v in chain.columns)
+        sums = sum(columns * self._width(u, chain.labels[u]) for u in chain.results if chain.sums_rows(u))
         others = prod(v.extent for v in (*chain.batch, *chain.rows[:-1]))
-        tasks = others * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        tasks = prod(v.extent for v in chain.batch) if sums else others * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in (*chain.scores, *chain.results)) < SMALL_WORK
-        held = is_online(chain) or prod(v.extent for v in chain.columns) <= MOST_HELD
-        return max(terms) <= MOST_TERMS and (small or tasks >= MIN_TASKS) and held
+        held = columns <= MOST_HELD or (is_online(chain) and not sums)
+        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held
 
     def _comes_back(self, chain: Chain) -> bool:
         """Does anything outside depend on the chain and feed it?"""
@@ -313,7 +322,7 @@ def _base(n: Node) -> Node:
 def is_online(chain: Chain) -> bool:
     """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
     found = softmax_of(chain)
-    return found is not None and all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+    return found is not None and not any(map(chain.sums_rows, chain.results)) and all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
 
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:

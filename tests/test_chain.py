@@ -217,3 +217,62 @@ def test_softmax_is_found_by_structure():
     (kernel,) = fused(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v)).kernels
     assert kernel.chain is not None and chain.is_online(kernel.chain)
     assert [len(axes) for axes in (kernel.chain.batch, kernel.chain.rows, kernel.chain.columns)] == [1, 1, 1]
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def reference_gradients(q, k, v, cotangent, bias=0.0):
+    """(result, gradients of q, k, v) in float64."""
+    q, k, v, cotangent = (x.astype("f8") for x in (q, k, v, cotangent))
+    scale = 1 / np.sqrt(q.shape[-1])
+    p = np.exp(q @ np.swapaxes(k, -1, -2) * scale + bias)
+    p /= p.sum(-1, keepdims=True)
+    dp = cotangent @ np.swapaxes(v, -1, -2)
+    ds = p * (dp - (dp * p).sum(-1, keepdims=True)) * scale
+    return p @ v, ds @ k, np.swapaxes(ds, -1, -2) @ q, np.swapaxes(p, -1, -2) @ cotangent
+
+
+def with_gradients(q, k, v, cotangent, **more):
+    leaves = tensors(q, k, v)
+    out = F.scaled_dot_product_attention(*leaves, **more)
+    return [out, *wf.grad((out * wf.tensor(cotangent)).sum(), leaves)]
+
+
+GRADIENT_SHAPES = [
+    ((2, 4), 64, 64, 32, 32),
+    ((3, 3), 33, 70, 8, 24),
+    ((8,), 100, 45, 40, 16),
+    ((2,), 20, 24, 5, 9),
+]
+
+
+@pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), GRADIENT_SHAPES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, width, causal):
+    shapes = ((rows, head), (columns, head), (columns, width), (rows, width))
+    arrays = [normal(*batch, *shape) for shape in shapes]
+    got = with_gradients(*arrays, is_causal=causal)
+    assert [k.kind for k in wf.explain(got).kernels] == ["chain"]
+    wf.realize(*got)
+    for x, want in zip(got, reference_gradients(*arrays, no_future(rows, columns) if causal else 0.0), strict=True):
+        close(x, want)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_gradients_on_every_target(target):
+    arrays = [normal(2, 4, 40, 16) for _ in range(4)]
+    with options.override(target=target):
+        for x, want in zip(with_gradients(*arrays), reference_gradients(*arrays), strict=True):
+            close(x, want)
+
+
+def test_gradients_have_the_same_bits_on_any_number_of_threads():
+    arrays = [normal(2, 4, 70, 16) for _ in range(4)]
+    found = []
+    for threads in (1, 2, 3):
+        with options.override(num_threads=threads):
+            got = with_gradients(*arrays)
+            wf.realize(*got)
+            found.append([x.numpy().tobytes() for x in got])
+    assert found[0] == found[1] == found[2]
