@@ -117,19 +117,14 @@ class _Task:
         parts = -(-p.length() // s.columns)
         how = f"columns in {parts} blocks of {s.columns}, rescaled" if s.online else f"all {s.columns} columns in scratch"
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
-        return (
-            f"chain {prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}: sums of {sums}, results of {widths}, "
-            f"blocks of {s.rows} rows, {how}, {self.count} tasks"
-        )
+        shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
+        return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
 
     # ------------------------------------------------------------ the task
 
     def body(self, position: Index) -> list[Stmt]:
         *self.batch, self.block = unravel(position, self.shape if not self.p.sums_rows else (*self.shape, 1))
-        if self.p.sums_rows:
-            body = self._all_rows()
-        else:
-            body = self._row_block()
+        body = self._all_rows() if self.p.sums_rows else self._row_block()
         return [*(Alloc(b) for b in self.scratch.values()), *body]
 
     def _all_rows(self) -> list[Stmt]:

@@ -191,7 +191,7 @@ class ChainFinder:
         return any(row in q and not columns & q and columns & k and row not in k for q, k in ((a, b), (b, a)))
 
     def _is_result(self, u: Unit, chain: Chain) -> bool:
-        """Does it sum over the columns, its other factor the same for all rows of a block, or over the rows, the same for all columns?"""
+        """Does it sum over the columns (or the rows), and is its other factor the same for all rows of a block (all columns)?"""
         over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
         sides = factor_vars(u, self.contractions[u])
         assert sides is not None
@@ -322,7 +322,9 @@ def _base(n: Node) -> Node:
 def is_online(chain: Chain) -> bool:
     """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
     found = softmax_of(chain)
-    return found is not None and not any(map(chain.sums_rows, chain.results)) and all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+    if found is None or any(map(chain.sums_rows, chain.results)):
+        return False
+    return all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
 
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:
