@@ -1,6 +1,7 @@
 """Kernel -> Loops for maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
 
 rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
+short         for chunk: for row: write lanes, each with its short reductions unrolled
 columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
 flat          for chunk: write lanes
 tiny          for row: for element: combine; for element: write     one chunk, no lanes: the least code
@@ -17,7 +18,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Op, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel, work
-from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from . import schedule
 from .evaluate import Place
@@ -28,6 +29,7 @@ from .tiny import nest
 
 BLOCK_BYTES = 4096  # of each accumulator in a column reduction: long contiguous runs that stay in L1
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
+UNROLLED = 32  # steps of short reductions that may stand in a row
 COLUMN_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
 COLUMN_STREAMS = 8  # rows added at once, each from its own part of the column: memory serves several streams faster than one
 IDENTITY = {"add": 0, "mul": 1}
@@ -90,8 +92,8 @@ class RowLowering:
         nodes = postorder(self.roots)
         self.accesses = schedule.loads(nodes) + [Access(w.index, w.buf.dtype.itemsize, True) for s in trial for w in _writes(s)]
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
-        self.groups = schedule.collapse(self.outer, self.indices)
-        self.inner_groups = {s: schedule.collapse(vs, self.indices) for s, vs in self.inner.items()}
+        self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
+        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in self.inner.items()}
         self.width = lane_width(self.roots, self.target)
         self.body = schedule.work(nodes)
 
@@ -109,7 +111,7 @@ class RowLowering:
         if lane_group is None or (self.inner and self._inner_score() >= score):
             return self._rows()
         if self.inner:
-            return self._columns(lane_group)
+            return self._short(lane_group) if self._is_short() else self._columns(lane_group)
         return self._flat(lane_group) if len(self.groups) == 1 else self._lines(lane_group)
 
     # ------------------------------------------------------------ choices
@@ -217,6 +219,26 @@ class RowLowering:
             if s.writes:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
         return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
+
+    def _is_short(self) -> bool:
+        """Are the reductions so short that their steps can stand in a row, as in pooling windows?"""
+        loops = [loop for s in self.trial for loop in s.loops]
+        return sum(prod(v.extent for v in loop.axes) for loop in loops) <= UNROLLED
+
+    def _short(self, lane_group: list[Var]) -> Lowered:
+        """Lanes over an outer axis, all reductions of a lane in registers."""
+        others, n = [g for g in self.groups if g is not lane_group], schedule.extent(lane_group)
+        rows = prod(schedule.extent(g) for g in others)
+        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
+        lane = Var("l", n)
+        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        body: list[Stmt] = []
+        for s in self._stages(frame):
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            body += [_nested(UNROLL, loop.axes, *_row_statements(loop)) for loop in s.loops]
+            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
+        return self._finish(chunk, [For(lane, n, LANES, body)], text)
 
     def _column_block(self, n: int, rows: int) -> int:
         """Lanes of a block: as many as stay in L1, fewer where there would be too few blocks."""
@@ -333,9 +355,13 @@ def _row_statements(loop: RowLoop) -> list[Stmt]:
 
 
 def _serial(axes: Sequence[Var], *body: Stmt) -> Stmt:
+    return _nested(SERIAL, axes, *body)
+
+
+def _nested(kind: str, axes: Sequence[Var], *body: Stmt) -> Stmt:
     inner = list(body)
     for axis in reversed(axes):
-        inner = [For(axis, axis.extent, SERIAL, inner)]
+        inner = [For(axis, axis.extent, kind, inner)]
     (nest,) = inner
     return nest
 

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Node, Op
-from ..ir.index import Div, Index, Mod, Value, Var, var
+from ..ir.index import Div, Index, Mod, Value, Var, stretch, var
 from ..ir.kernel import cost
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
+STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
 
 
@@ -39,19 +40,23 @@ def divides(index: Index, v: Var) -> bool:
     return any(isinstance(t, Div | Mod) and v in t.index.vars() for t, _ in index.terms)
 
 
-def collapse(axes: Sequence[Var], indices: Iterable[Index]) -> list[list[Var]]:
-    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in a*extent(b) + b."""
+def collapse(axes: Sequence[Var], indices: Iterable[Index], stretched: bool = False) -> list[list[Var]]:
+    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in a*extent(b) + b.
+
+    `stretched`: also where it walks a quotient by a short last axis, as x[f // 2], if others walk every element.
+    """
     indices = list(dict.fromkeys(indices))
     groups: list[list[Var]] = []
     for v in axes:
-        if groups and _as_one([*groups[-1], v], indices):
+        short = stretched and v is axes[-1] and v.extent in STRETCH and any(i.coef(v) == 1 for i in indices)
+        if groups and _as_one([*groups[-1], v], indices, v.extent if short else 1):
             groups[-1].append(v)
         else:
             groups.append([v])
     return groups
 
 
-def _as_one(group: list[Var], indices: list[Index]) -> bool:
+def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
     total = 1
     for v in group:
         total *= v.extent
@@ -60,7 +65,8 @@ def _as_one(group: list[Var], indices: list[Index]) -> bool:
     for index in indices:
         if index.vars().isdisjoint(group) and not any(isinstance(t, Value) for t, _ in index.terms):
             continue
-        if divides(index.substitute(by), fused):
+        together = index.substitute(by)
+        if divides(together, fused) and not (short > 1 and stretch(together, fused) == short):
             return False
     return True
 
@@ -84,9 +90,13 @@ def extent(group: Sequence[Var]) -> int:
 
 
 def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
-    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each."""
+    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each;
+    x[v // 2] is half a vector."""
     score = 0.0
     for a in accesses:
+        if stretch(a.index, v) > 1:
+            score += 0.5
+            continue
         if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
             score -= 1.0
             continue

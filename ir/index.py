@@ -308,6 +308,16 @@ def mask_of(ranges: Iterable[Range]) -> Mask:
     return tuple(found.values())
 
 
+def stretch(index: Index, v: Var) -> int:
+    """How many neighbouring values of v share a value of the index: 2 for 3*a + (4*b + v) // 2; 1 for other forms."""
+    found = [t for t, c in index.terms if v in Index({t: 1}).vars()]
+    match found:
+        case [Div(inner, by) as term] if index.coef(term) == 1 and inner.coef(v) == 1:
+            rest = inner - Index({v: 1})
+            return by if v not in rest.vars() and rest.const % by == 0 and all(c % by == 0 for _, c in rest.terms) else 1
+    return 1
+
+
 def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
     """The position in row-major order of a multi-dimensional index."""
     out = Index()

@@ -38,7 +38,7 @@ from loopkit import (
 )
 from weft.codegen.llvm.emit import emit
 from weft.codegen.target import host, named, supported
-from weft.ir.loop import GRID, For
+from weft.ir.loop import GRID, UNROLL, For
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)
@@ -127,6 +127,8 @@ ACCESSES = {
     "every fourth": (lambda i: var(i) * 4 + 3, lambda k: 4 * k + 3),
     "backwards by two": (lambda i: Index(const=80) - var(i) * 2, lambda k: 80 - 2 * k),
     "repeated": (lambda i: var(i) // 3, lambda k: k // 3),
+    "stretched twice": (lambda i: var(i) // 2 + 5, lambda k: k // 2 + 5),
+    "stretched four times": (lambda i: (var(i) + 8) // 4, lambda k: (k + 8) // 4),
     "cyclic": (lambda i: var(i) % 7, lambda k: k % 7),
     "cyclic by whole vectors": (lambda i: var(i) % 32, lambda k: k % 32),
     "transposed": (lambda i: var(i) % 5 * 8 + var(i) // 5, lambda k: k % 5 * 8 + k // 5),
@@ -153,6 +155,27 @@ def test_stores_of_any_stride(target, name, dtype):
     want[where(np.arange(33))] = data
     loops = kernel([x, y], lanes(i, Store(y, index(i), load(x, i))))
     check_kernel(loops, [data, np.zeros_like(want)], [data, want], target)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 16])
+@pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.float16, dt.int64])
+def test_squares_stored_transposed(target, rows, dtype):
+    w = named(target).lanes(8 * dtype.itemsize)
+    rows = min(rows, w)
+    x, y, j, i = argument("x", dtype), argument("y", dtype), Var("j", rows), Var("i", w)
+    store = Store(y, var(i) * 21 + var(j), load(x, var(j) * w + var(i)))
+    data, old = normal(rows, w).astype(dtype.numpy), normal(w, 21).astype(dtype.numpy)
+    want = old.copy()
+    want[:, :rows] = data.T
+    check_kernel(kernel([x, y], For(j, rows, UNROLL, [lanes(i, store)])), [data, old], [data, want], target)
+
+
+def test_stretched_loads_of_masked_lanes_read_nothing_else(target):
+    x, y, i = argument("x"), argument("y"), Var("i", 40)
+    value = load(x, (var(i) - 4) // 2, Range(var(i), 4, 17))
+    data, want = normal(7), np.zeros(40, np.float32)
+    want[4:17] = data[np.arange(13) // 2]
+    check_kernel(kernel([x, y], lanes(i, Store(y, var(i), value))), [data, normal(40)], [data, want], target)
 
 
 def test_gather_through_an_index_buffer(target):

@@ -36,8 +36,19 @@ def rows() -> list[Node]:
 
 
 def columns() -> list[Node]:
-    x = leaf(11, 19)
+    x = leaf(37, 19)
     return [graph.reduce("add", x, (0,)), graph.reduce("max", x, (0,))]
+
+
+def short() -> list[Node]:
+    x = graph.reshape(leaf(6, 2, 38), (6, 2, 19, 2))
+    return [graph.reduce("add", x, (1, 3)), graph.reduce("max", x, (1, 3))]
+
+
+def nearest() -> list[Node]:
+    """Every element twice along both axes, times values of that size."""
+    x = graph.expand(leaf(24, 30), ((1, 2), (3, 2)))
+    return [node(Op.MUL, (graph.reshape(x, (48, 60)), leaf(48, 60)))]
 
 
 def row_of_axes() -> list[Node]:
@@ -132,6 +143,8 @@ def test_loops_interpreted_equal_the_oracle(case: Graph, target: str, monkeypatc
         (lines, "lines"),
         (rows, "rows"),
         (columns, "columns"),
+        (short, "short"),
+        (nearest, "lines"),
         (scan, "scan"),
         (scatter, "scatter"),
         (sort_short, "sort"),

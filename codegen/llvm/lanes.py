@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ...ir.graph import Node, Op
-from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var
+from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
 from ...ir.loop import Buf
 from ...ir.loop_walk import index_values, operands, variables
 from .writer import Val, Writer, integer, iota
@@ -66,6 +66,12 @@ class Lanes:
                 return None
             total += coef * step
         return total
+
+    def stretch(self, index: Index) -> int | None:
+        """How many neighbouring lanes see each element, if a vector sees consecutive elements so often: x[lane // 2]."""
+        by = stretch(index, self.var)
+        steady = all(self.stride(Index({t: 1})) == 0 for t, _ in index.terms if not isinstance(t, Div))
+        return by if by > 1 and steady and self.w % by == 0 else None
 
     def _term_stride(self, term: object) -> int | None:
         match term:

@@ -22,6 +22,7 @@ from .lanes import Scope, active, both, index_bits, mask_value, pointer, tail_of
 from .plan import Plan
 from .writer import Val, Writer, const_text, elem_type, integer, iota, memory_type, suffix, vector_literal, vector_type
 
+APART = (2, 3, 4)  # strides for which whole vectors are faster than an element at a time
 PADDING = 64  # elements behind a private array, so that a full vector may be read at its end
 Update = Callable[[Val], Val]
 
@@ -159,11 +160,55 @@ def _load_strided(a: Access, stride: int | None) -> Val:
         backwards = list(reversed(range(a.lanes)))
         live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
         return w.shuffle(_load_vector(a, a.ptr(1 - a.lanes), live), backwards)
-    if stride == 2 and a.live is None:
-        first, last = _load_vector(a, a.ptr()), _load_vector(a, a.ptr(a.lanes - 1))
-        half = a.lanes // 2
-        return w.shuffle(first, [*range(0, a.lanes, 2), *(a.lanes + 2 * i + 1 for i in range(half))], last)
-    return _gather(a, _pointers(a, stride))
+    if stride in APART and stride <= a.lanes and _masks_are_cheap(a):
+        return _load_apart(a, stride)
+    stretch = a.fn.scope.lanes.stretch(a.index) if stride is None and a.fn.scope.lanes else None
+    return _load_stretched(a, stretch) if stretch else _gather(a, _pointers(a, stride))
+
+
+def _masks_are_cheap(a: Access) -> bool:
+    """Does the target load under a mask of lanes in one instruction, if there is one?"""
+    wide = a.fn.target.vector_bits >= 256 and a.buf.dtype.itemsize >= 4
+    return a.live is None or a.fn.target.has_avx512 or wide
+
+
+def _load_apart(a: Access, stride: int) -> Val:
+    """A vector of elements a few apart, picked from as many vectors; none reaches behind the last element."""
+    w, n = a.fn.writer, a.lanes
+    out: Val | None = None
+    for i in range(stride):
+        first = i * n if a.live or i < stride - 1 else (stride - 1) * (n - 1)
+        found = _load_vector(a, a.ptr(first), _live_apart(a, first, stride))
+        here = [stride * lane // n == i for lane in range(n)]
+        if out is None:
+            out = w.shuffle(found, [stride * lane if mine else 0 for lane, mine in enumerate(here)])
+        else:
+            out = w.shuffle(out, [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)], found)
+    assert out is not None
+    return out
+
+
+def _live_apart(a: Access, first: int, stride: int) -> Val | None:
+    """The lanes of a vector from element `first` on which hold an element of a live lane."""
+    if a.live is None:
+        return None
+    w, n = a.fn.writer, a.lanes
+    source = [(first + lane) // stride if (first + lane) % stride == 0 else n for lane in range(n)]
+    return w.shuffle(w.splat(a.live, n), source, w.splat(Val("false", "i1"), n))
+
+
+def _load_stretched(a: Access, by: int) -> Val:
+    """Few consecutive elements, each for several neighbouring lanes."""
+    w, few = a.fn.writer, a.lanes // by
+    each = [lane // by for lane in range(a.lanes)]
+    if a.live is None:
+        return w.shuffle(w.load(a.ptr(), a.elem, few, a.align, a.level), each)
+    live = w.splat(a.live, a.lanes)
+    needed = w.shuffle(live, list(range(0, a.lanes, by)))
+    for first in range(1, by):
+        needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
+    found = _masked(a, "load", few, f"{suffix(a.elem, few)}.p0", a.ptr(), integer(a.align, 32), needed, a.zero(few))
+    return w.select(live, w.shuffle(found, each), a.zero(a.lanes))
 
 
 def _load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
@@ -172,20 +217,20 @@ def _load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
     if live is None or _is_lanewise(a.fn, a.buf):
         return a.fn.writer.load(ptr, a.elem, a.lanes, a.align, a.level)
     mask = a.fn.writer.splat(live, a.lanes)
-    return _masked(a, "load", f"{suffix(a.elem, a.lanes)}.p0", ptr, integer(a.align, 32), mask, a.zero(a.lanes))
+    return _masked(a, "load", a.lanes, f"{suffix(a.elem, a.lanes)}.p0", ptr, integer(a.align, 32), mask, a.zero(a.lanes))
 
 
 def _gather(a: Access, ptrs: Val) -> Val:
     mask = a.fn.writer.splat(a.live or Val("true", "i1"), a.lanes)
     name = f"{suffix(a.elem, a.lanes)}.v{a.lanes}p0"
-    return _masked(a, "gather", name, ptrs, integer(a.align, 32), mask, a.zero(a.lanes))
+    return _masked(a, "gather", a.lanes, name, ptrs, integer(a.align, 32), mask, a.zero(a.lanes))
 
 
-def _masked(a: Access, what: str, name: str, *args: Val) -> Val:
-    w, full = a.fn.writer, vector_type(a.elem, a.lanes)
+def _masked(a: Access, what: str, lanes: int, name: str, *args: Val) -> Val:
+    w, full = a.fn.writer, vector_type(a.elem, lanes)
     w.declare(full, f"llvm.masked.{what}.{name}", *(v.full for v in args))
     level = max(a.level, *(v.level for v in args))
-    return w.emit(f"call {full} @llvm.masked.{what}.{name}({', '.join(map(str, args))})", a.elem, a.lanes, level)
+    return w.emit(f"call {full} @llvm.masked.{what}.{name}({', '.join(map(str, args))})", a.elem, lanes, level)
 
 
 def _pointers(a: Access, stride: int | None) -> Val:
@@ -250,7 +295,7 @@ def _store_strided(a: Access, value: Val, stride: int | None) -> None:
         backwards = list(reversed(range(a.lanes)))
         live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
         _store_vector(a, w.shuffle(value, backwards), a.ptr(1 - a.lanes), live)
-    elif stride in (2, 3, 4) and a.fn.target.has_avx512 and a.elem[0] != "i":
+    elif stride in APART and a.fn.target.has_avx512 and a.elem[0] != "i":
         _store_apart(a, value, stride)
     else:
         _scatter(a, value, _pointers(a, stride))
@@ -259,11 +304,11 @@ def _store_strided(a: Access, value: Val, stride: int | None) -> None:
 def _store_apart(a: Access, value: Val, stride: int) -> None:
     """A vector to places a few elements apart: as many masked stores, each of a whole vector, instead of one an element."""
     w, n = a.fn.writer, a.lanes
-    live = w.splat(a.live or Val("true", "i1"), n)
+    a.live = w.splat(a.live or Val("true", "i1"), n)
     for first in range(0, stride * n, n):
-        source = [(first + lane) // stride if (first + lane) % stride == 0 else n for lane in range(n)]
-        spread = w.shuffle(value, [min(lane, n - 1) for lane in source])
-        mask = w.shuffle(live, source, w.splat(Val("false", "i1"), n))
+        spread = w.shuffle(value, [min((first + lane) // stride, n - 1) for lane in range(n)])
+        mask = _live_apart(a, first, stride)
+        assert mask is not None
         name = f"llvm.masked.store.{suffix(a.elem, n)}.p0"
         _call_void(w, name, spread, a.ptr(first), integer(a.align, 32), mask)
 
