@@ -13,6 +13,7 @@ from .frontend import ops as _ops
 from .frontend.explain import dump, explain
 from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
+from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.values import DEVICES as _DEVICES
 from .ir.dtype import (
@@ -42,6 +43,7 @@ __all__ = [
     "bfloat16",
     "bool_",
     "check_grad",
+    "compile",
     "devices",
     "dump",
     "enable_grad",
@@ -56,6 +58,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "jit",
     "jvp",
     "no_grad",
     "uint8",

@@ -17,6 +17,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape
+from . import weak_numbers
 from .arguments import shown
 
 Scalar = bool | int | float
@@ -71,15 +72,22 @@ def _meet_weak(dtype: DType, value: Scalar) -> DType:
 def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     """The dtype in which all operands meet; Python numbers come in last, as weak ones."""
     found: DType | None = None
+    weak: list[Scalar] = []
+    traced = weak_numbers.marks
     for x in operands:
-        if isinstance(x, Node):
+        if not isinstance(x, Node):
+            weak.append(x)
+        elif traced and x in traced:
+            weak.append(weak_numbers.sample(x))
+        else:
             found = x.dtype if found is None else promote(found, x.dtype)
-    weak = [x for x in operands if not isinstance(x, Node)]
     for x in weak:
         if type(x) not in WEAK:
             raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {shown(x)}")
     if found is None:
         kinds = {type(x) for x in weak}
+        if any(isinstance(x, Node) for x in operands):
+            return weak_numbers.WIDEST[float if float in kinds else int if int in kinds else bool]
         return default_float if float in kinds else default_int if int in kinds else dt.bool_
     for value in weak:
         found = _meet_weak(found, value)
@@ -105,7 +113,11 @@ def as_node(name: str, x: Operand, dtype: DType) -> Node:
     """The operand in this dtype."""
     if not isinstance(x, Node):
         return number(name, x, dtype)
-    return x if x.dtype is dtype else to_dtype(x, dtype)
+    if x.dtype is dtype:
+        return x
+    if weak_numbers.marks and x in weak_numbers.marks:
+        return weak_numbers.as_strong(x, dtype)
+    return to_dtype(x, dtype)
 
 
 def to_dtype(x: Node, dtype: DType) -> Node:

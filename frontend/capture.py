@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
+from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Site
 from . import state
@@ -52,7 +53,7 @@ class Capture:
                     views[n] = stored
                     stack.pop()
                     continue
-                src = (n.arg.definition,)
+                src = (definition_of(n),)
             elif cached and id(n) in cached and self._is_stored(n):
                 stack.pop()
                 continue
@@ -153,7 +154,7 @@ class Capture:
                 continue
             seen.add(n)
             if n.op is Op.INPUT and n.arg.storage is None:
-                stack.append(n.arg.definition)
+                stack.append(definition_of(n))
             elif lookup(n) is None:
                 stack += n.src
             elif n.shape:
@@ -161,6 +162,17 @@ class Capture:
             if len(seen) > MAX_SCALAR_NODES:
                 return False
         return True
+
+
+def definition_of(n: Node) -> Node:
+    """What a Leaf without memory waits for. Raises JitError for what was left over from a trace."""
+    definition: Node | None = n.arg.definition
+    if definition is None:
+        raise errors.JitError(
+            "a Tensor that was made while a jitted function was traced is used after it, where it has no value: let the function "
+            "return it, or assign it to a Tensor from outside"
+        )
+    return definition
 
 
 def is_constant(n: Node) -> bool:

@@ -62,10 +62,13 @@ class enable_grad(_GradMode):
 def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
-        raise errors.GradientError("backward: this Tensor does not depend on anything that requires a gradient")
+        why = loss._note or "this Tensor does not depend on anything that requires a gradient"
+        raise errors.GradientError(f"backward: {why}")
     _require_history(loss)
     seed = _seed("backward", loss, gradient)
     owned, passed = reached(loss.node)
+    if state.traces and (trace := state.trace()) is not None:
+        trace.require_history(passed)
     for leaf in owned:
         _require_fresh(leaf)
     owners = {leaf: t for leaf in owned if (t := leaf.arg.owner()) is not None}

@@ -19,6 +19,7 @@ from . import transcendental as tr
 from .arguments import as_double, as_int, as_shape
 from .broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
+from .trace import live_scalars, live_source, refuse
 
 MASK64 = (1 << 64) - 1
 
@@ -28,20 +29,30 @@ class Generator:
 
     def __init__(self, seed: int) -> None:
         self._lock = threading.Lock()
-        self.manual_seed(seed)
+        self._start(seed)
 
     def manual_seed(self, seed: int) -> None:
         """Starts again with this key."""
+        refuse("manual_seed: seeding")
         with self._lock:
-            self._key = storage.scalar_leaf(as_int("manual_seed", "the seed", seed) & MASK64, dt.uint64)
-            self._draws = 0
+            self._start(as_int("manual_seed", "the seed", seed) & MASK64)
+
+    def _start(self, seed: int) -> None:
+        self._seed, self._draws = seed, 0
+        self._key = storage.scalar_leaf(seed, dt.uint64)
+
+    def _next(self) -> list[float]:
+        """The number of a draw."""
+        with self._lock:
+            self._draws += 1
+            return [self._draws - 1]
 
     def words(self, count: int) -> philox.Words:
-        """Four fresh random words for each of `count` elements."""
+        """Four fresh random words for each of `count` elements; in a jitted function fresh ones at each call."""
         with self._lock:
-            key, draw = self._key, self._draws
-            self._draws += 1
-        return philox.words(count, key, storage.scalar_leaf(draw, dt.uint64))
+            key = self._key
+        key = live_source(self, lambda: [self._seed], dt.uint64, key)
+        return philox.words(count, key, live_scalars(self._next, [dt.uint64])[0])
 
 
 class _Default:

@@ -54,7 +54,11 @@ def realize(*tensors: Tensor) -> None:
     """Computes the Tensors, and with them every pending assign and the held scalars that lie inside, in one program.
 
     Without arguments: the pending assigns. Raises IndexError for an index out of range; then nothing has changed.
+    In a jitted function nothing is computed before its end.
     """
+    if state.traces and state.trace() is not None:
+        _flat(tensors)
+        return
     with lock:
         targets = [t for t in _flat(tensors) if t._stored() is None]
         if targets or not tensors:
@@ -63,6 +67,8 @@ def realize(*tensors: Tensor) -> None:
 
 def value(tensor: Tensor) -> Storage:
     """The memory of the Tensor's value, which is computed if need be."""
+    if state.traces and (trace := state.trace()) is not None:
+        return trace.read(tensor, lambda stored: stored)  # type: ignore[no-any-return]
     stored: Storage | None
     while (stored := tensor._stored()) is None:  # again where another thread gave it a new value
         realize(tensor)
@@ -71,6 +77,8 @@ def value(tensor: Tensor) -> Storage:
 
 def read(tensor: Tensor, how: Callable[[Storage], Any]) -> Any:
     """What `how` makes of the Tensor's memory while no program writes to it; with a part, the whole is computed."""
+    if state.traces and (trace := state.trace()) is not None:
+        return trace.read(tensor, how)
     with lock:
         if tensor._stored() is None and (wholes := parts.wholes(tensor)):
             realize(*wholes)
@@ -141,7 +149,7 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
         keep(t, n, stored)
     if job.tensors:
         try:
-            program = _find(job)
+            program = find(job.key, job.capture)
         except BaseException:
             state.wait_again(tensors)
             raise
@@ -164,7 +172,7 @@ class Job:
     key: tuple[Any, ...]
 
 
-def _root(n: Node) -> Node:
+def root_of(n: Node) -> Node:
     """The Node that computes a value: behind a Leaf that waits for it, its definition."""
     return n.arg.definition or n if n.op is Op.INPUT else n
 
@@ -173,22 +181,22 @@ def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
     capture = Capture()
     asked = {id(t): (t, t.node) for t in tensors}
     for _, n in asked.values():
-        _visit(capture, _root(n))
+        visit(capture, root_of(n))
     if with_scalars:
         _visit_scalars(capture)
     for t, n in capture.scalars:
         asked.setdefault(id(t), (t, n))
-    all_ = [(t, n, _root(n)) for t, n in asked.values()]
+    all_ = [(t, n, root_of(n)) for t, n in asked.values()]
     views = [(t, n, capture.views[r]) for t, n, r in all_ if r in capture.views]
     left = [(t, n, r) for t, n, r in all_ if r not in capture.views]
     nodes, roots = [n for _, n, _ in left], [r for _, _, r in left]
     numbers = capture.numbers(roots)
-    donations = _donations(nodes, capture)
+    donations = donations_of(nodes, capture)
     key = capture.finish(numbers, donations)
     return Job([t for t, _, _ in left], nodes, roots, capture, donations, views, key)
 
 
-def _visit(capture: Capture, root: Node) -> None:
+def visit(capture: Capture, root: Node) -> None:
     if not is_constant(root):
         capture.visit(root)
 
@@ -200,12 +208,12 @@ def _visit_scalars(capture: Capture) -> None:
         if t is None or t._storage is not None:
             continue
         n = t.node
-        if not is_constant(_root(n)) and capture.lies_inside(n):
+        if not is_constant(root_of(n)) and capture.lies_inside(n):
             capture.visit(n)
             capture.scalars.append((t, n))
 
 
-def _donations(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
+def donations_of(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
     """Pairs (output, input) of which the output may take the input's memory if nothing else needs it."""
     replaced = [(k, n, n.arg.previous) for k, n in enumerate(nodes) if n.op is Op.INPUT and n.arg.previous]
     if not replaced:
@@ -223,10 +231,10 @@ def _donations(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
     return out
 
 
-def _find(job: Job) -> Program:
-    """The program of the job's key, built where there is none or where other constants differ than those it takes."""
-    constants = job.capture.packed_constants()
-    found = _programs.get(job.key)
+def find(key: tuple[Any, ...], capture: Capture) -> Program:
+    """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
+    constants = capture.packed_constants()
+    found = _programs.get(key)
     varying: tuple[int, ...] = ()
     if found is not None:
         changed = _changed(found.structure.constants, constants)
@@ -237,7 +245,7 @@ def _find(job: Job) -> Program:
         varying = tuple(sorted(changed | set(found.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         del _programs[next(iter(_programs))]
-    program = _programs[job.key] = _build(job, constants, varying)
+    program = _programs[key] = _build(Structure(key, constants, varying, capture.sites))
     return program
 
 
@@ -247,9 +255,8 @@ def _changed(old: bytes, new: bytes) -> set[int]:
     return {i // 8 for i in range(0, len(new), 8) if old[i : i + 8] != new[i : i + 8]}
 
 
-def _build(job: Job, constants: bytes, varying: tuple[int, ...]) -> Program:
+def _build(structure: Structure) -> Program:
     statistics["built"] += 1
-    structure = Structure(job.key, constants, varying, job.capture.sites)
     program = Program(maker()(structure), structure, structure.checked)
     _show(structure)
     return program
@@ -296,21 +303,31 @@ def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dic
 def _run(job: Job, program: Program) -> None:
     statistics["runs"] += 1
     tensors, inputs, donations = job.tensors, job.capture.inputs, job.donations
-    constants = [job.capture.constants[use] for use in program.structure.varying]
-    inputs = inputs + storage.scalars([v for v, _ in constants], [d for _, d in constants])
+    inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
-    built = program.structure.sites
-    lines = {built[i]: job.capture.sites[i] for i in program.checked}
+    lines = lines_of(program, job.capture)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
     try:
         outputs = _outputs(tensors, inputs, slots, donations, program)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
         restore(tensors, released, inputs, slots, program.structure, lines)
-        raise _explained(failure, program, lines) from None
+        raise explained(failure, program, lines) from None
     for t, r, stored in zip(tensors, released, outputs, strict=True):
         commit(t, r, stored)
+
+
+def constants_of(program: Program, capture: Capture) -> list[Storage]:
+    """The inputs that hold the constants which vary between graphs of this program."""
+    constants = [capture.constants[use] for use in program.structure.varying]
+    return storage.scalars([v for v, _ in constants], [d for _, d in constants])
+
+
+def lines_of(program: Program, capture: Capture) -> Lines:
+    """Where the indices that the program checks were built this time."""
+    built = program.structure.sites
+    return {built[i]: capture.sites[i] for i in program.checked}
 
 
 def _outputs(tensors: list[Tensor], inputs: list[Storage], slots: list[Any], donations: Any, program: Program) -> list[Storage]:
@@ -325,7 +342,7 @@ def _outputs(tensors: list[Tensor], inputs: list[Storage], slots: list[Any], don
     return [storage.allocate(t.dtype, t.shape) if s is None else s for t, s in zip(tensors, outputs, strict=True)]
 
 
-def _explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
+def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
     """An IndexError in the user's terms, for a failed check."""
     from ..runtime.executable import CheckFailed
 

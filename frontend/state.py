@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import threading
 import weakref
+from threading import get_ident
 from typing import Any
 
 from ..ir.graph import Node, Op
-from . import storage, weak
+from . import storage, weak, weak_numbers
 from .storage import Leaf
 
 retaining: weak.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
@@ -27,6 +28,14 @@ class _PerThread(threading.local):
 
 
 thread = _PerThread()
+Tables = tuple[dict[int, Any], dict[int, Any], list[Any]]
+
+
+def exchange(new: Tables) -> Tables:
+    """Puts other tables in the place of this thread's, and returns those."""
+    old = thread.held_scalars, thread.indexed, thread.pending
+    thread.held_scalars, thread.indexed, thread.pending = new
+    return old
 
 
 class _Mode(threading.local):
@@ -35,9 +44,52 @@ class _Mode(threading.local):
 
 mode = _Mode()
 
+# ---------------------------------------------------------------- functions that are traced
+
+
+traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
+
+
+def trace() -> Any:
+    """The Trace of this thread, or None."""
+    return traces.get(get_ident())
+
+
+def born(tensor: Any) -> None:
+    """A Tensor was made, perhaps inside a trace."""
+    found = trace()
+    if found is not None:
+        found.adopt(tensor)
+
+
+def is_outer(tensor: Any) -> bool:
+    """Was the Tensor made before the function that is traced here began."""
+    found = trace() if traces else None
+    return found is not None and found.is_outer(tensor)
+
+
+def give_leaf(tensor: Any) -> Node:
+    """The Leaf of a Tensor that has had but memory so far."""
+    with lock:
+        if not hasattr(tensor, "_node"):  # else another thread was faster
+            tensor._node = storage.leaf(tensor._storage)
+        return tensor._node  # type: ignore[no-any-return]
+
+
+def stand_for(tensor: Any, n: Node) -> None:
+    """The Tensor's value is from now on that of a Node, which is not in memory."""
+    tensor.node = n
+    if not is_outer(tensor):
+        tensor._storage = None
+
+
+# ---------------------------------------------------------------- scalars, gradients
+
 
 def hold_scalar(tensor: Any) -> None:
     """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
+    if weak_numbers.marks:
+        weak_numbers.recognise(tensor.node)
     weak.remember(thread.held_scalars, id(tensor.node), tensor)
 
 
@@ -95,7 +147,7 @@ def assign(tensor: Any, value: Node) -> None:
         if old.op is Op.INPUT:
             arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
             arg.awaits = _first_version(old) if stored is None else None
-        tensor.node, tensor._storage = new, None
+        stand_for(tensor, new)
         if tensor._requires_grad:
             own(tensor)
     if old.op is Op.INPUT:
@@ -103,10 +155,23 @@ def assign(tensor: Any, value: Node) -> None:
     thread.pending.append(weakref.ref(tensor))
 
 
+def replace(tensor: Any, stored: Any) -> None:
+    """The Tensor's next version is in memory already; expressions made from the old one keep that."""
+    with lock:
+        old, was_leaf = tensor.node, tensor.is_leaf
+        tensor._node, tensor._storage = storage.leaf(stored), stored
+        if tensor._requires_grad and was_leaf:
+            own(tensor)
+    if old.op is Op.INPUT:
+        _cut_dependents(old.arg, tensor)
+
+
 def move(tensor: Any, n: Node, requires_grad: bool) -> None:
     """The Tensor stands for another value from now on."""
     with lock:
-        tensor.node, tensor._storage, tensor._requires_grad, tensor._note = n, None, requires_grad, None
+        stand_for(tensor, n)
+        if not is_outer(tensor):
+            tensor._requires_grad, tensor._note = requires_grad, None
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 

@@ -31,22 +31,24 @@ _serials = count()
 class Storage:
     """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in elements)."""
 
-    __slots__ = ("__weakref__", "base", "buffer", "dtype", "node", "offset", "shape", "shared", "strides")
+    __slots__ = ("__weakref__", "address", "base", "buffer", "dtype", "node", "offset", "shape", "shared", "strides")
 
     def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
         self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
         self.strides = row_major_strides(shape) if strides is None else strides
+        self.address = buffer.address + offset * dtype.itemsize
         self.base: Storage | None = None  # whose memory this is, for a view
         self.shared = False  # a Tensor holds another view of the same memory: never written in place
         self.node: Node | None = None  # the computed Node whose value this is
 
     @property
-    def address(self) -> int:
-        return self.buffer.address + self.offset * self.dtype.itemsize
-
-    @property
     def is_contiguous(self) -> bool:
         return is_row_major(self.shape, self.strides)
+
+    @property
+    def is_absent(self) -> bool:
+        """Does this only say how a value will lie in memory."""
+        return self.buffer.address == 0
 
     def view(self, shape: Shape, strides: Shape, offset: int) -> Storage:
         """The same memory seen otherwise."""
@@ -143,6 +145,11 @@ def allocate(dtype: DType, shape: Shape) -> Storage:
         raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
 
 
+def absent(dtype: DType, shape: Shape, strides: Shape | None = None) -> Storage:
+    """The layout of a value whose memory is not known yet."""
+    return Storage(Buffer(0, 0, None, foreign=True), dtype, shape, strides)
+
+
 def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:
     """The array's elements, copied or aliased (its strides must be whole elements, none negative)."""
     if copy:
@@ -166,7 +173,7 @@ def from_raw(array: np.ndarray[Any, Any], dtype: DType, shape: Shape) -> Storage
     return storage
 
 
-_FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
+FORMATS = {"bool": "?", "int8": "b", "int16": "h", "int32": "i", "int64": "q", "uint8": "B", "uint16": "H", "uint32": "I",
             "uint64": "Q", "float32": "f", "float64": "d"}  # fmt: skip
 
 
@@ -180,15 +187,15 @@ def scalars(values: Sequence[float], dtypes: Sequence[DType]) -> list[Storage]:
     if not values:
         return []
     buffer = Buffer.allocate(8 * len(values))
-    data = b"".join(_packed(v, d).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
+    data = b"".join(packed(v, d).ljust(8, b"\0") for v, d in zip(values, dtypes, strict=True))
     ctypes.memmove(buffer.address, data, len(data))
     return [Storage(buffer, d, (), (), i * 8 // d.itemsize) for i, d in enumerate(dtypes)]
 
 
-def _packed(value: float, dtype: DType) -> bytes:
+def packed(value: float, dtype: DType) -> bytes:
     if dtype.is_half:
         return struct.pack("H", dt.half_bits(dt.rounded(value, dtype), dtype))
-    return struct.pack(_FORMATS[dtype.name], value)
+    return struct.pack(FORMATS[dtype.name], value)
 
 
 def scalar(value: float | int | bool, dtype: DType) -> Any:

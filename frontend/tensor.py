@@ -47,11 +47,22 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
         requires_grad = False
         if n.dtype.is_float:
             n = ew.detach(n)
-    t.node = n
+    t._node = n
     t._requires_grad = requires_grad
-    t._storage = t.grad = t.name = t._note = t._hooks = None
+    t._storage = t._grad = t.name = t._note = t._hooks = None
+    if state.traces:
+        state.born(t)
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)
+    return t
+
+
+def of_storage(stored: storage.Storage, note: str | None = None) -> Tensor:
+    """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
+    t: Tensor = object.__new__(Tensor)
+    t._storage, t._note = stored, note
+    t._requires_grad = False
+    t._grad = t.name = t._hooks = None
     return t
 
 

@@ -8,6 +8,7 @@ from .. import errors
 from ..ir.graph import Node, Op
 from . import state
 from .arguments import as_bool
+from .trace import refuse
 from .values import Value
 
 if TYPE_CHECKING:
@@ -22,9 +23,11 @@ class Tracked(Value):
     __slots__ = ()
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
-        self.node = node
+        self._node = node
         self._requires_grad = False
-        self._storage = self.grad = self.name = self._note = self._hooks = None
+        self._storage = self._grad = self.name = self._note = self._hooks = None
+        if state.traces:
+            state.born(self)
         self.requires_grad = requires_grad
 
     @property
@@ -41,6 +44,8 @@ class Tracked(Value):
         requires_grad = as_bool("requires_grad_", "requires_grad", requires_grad)
         if requires_grad and not self.dtype.is_float:
             raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
+        if requires_grad != self._requires_grad and state.is_outer(self):
+            refuse("requires_grad_ of a Tensor from outside")
         if requires_grad and not self._requires_grad:
             state.become_leaf(self)
         elif not requires_grad and self._requires_grad:
@@ -79,6 +84,8 @@ class Tracked(Value):
         GradientError unless this Tensor requires a gradient.
         """
         self._require_tracked("register_hook")
+        if state.is_outer(self):
+            refuse("register_hook of a Tensor from outside")
         if not self.is_leaf:
             hooks = state.hooks.setdefault(self.node, [])
         else:

@@ -50,16 +50,49 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
 class Value:
     """The fields of a Tensor, and its methods that make no other Tensor."""
 
-    __slots__ = ("__weakref__", "_hooks", "_note", "_requires_grad", "_storage", "grad", "name", "node")
+    __slots__ = ("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "name")
     __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
     __array_priority__ = 1000  # and so do libraries older than __array_ufunc__
-    node: Node
-    grad: Tensor | None
     name: str | None
+    _node: Node  # not set in a result of a jitted function until something is built from it
+    _grad: Tensor | None
     _storage: Storage | None
     _requires_grad: bool
     _note: str | None
     _hooks: list[Callable[[Tensor], Tensor | None]] | None
+
+    # ------------------------------------------------------------ what it stands for
+
+    @property
+    def node(self) -> Node:
+        """The Node of its value; while a function is traced, what the Tensor stands for in there."""
+        if state.traces and (trace := state.trace()) is not None:
+            return trace.node_of(self)  # type: ignore[no-any-return]
+        try:
+            return self._node
+        except AttributeError:
+            return state.give_leaf(self)
+
+    @node.setter
+    def node(self, n: Node) -> None:
+        if state.traces and (trace := state.trace()) is not None:
+            trace.set_node(self, n)
+        else:
+            self._node = n
+
+    @property
+    def grad(self) -> Tensor | None:
+        """What backward() has collected, or None."""
+        if state.traces and (trace := state.trace()) is not None:
+            return trace.grad_of(self)  # type: ignore[no-any-return]
+        return self._grad
+
+    @grad.setter
+    def grad(self, gradient: Tensor | None) -> None:
+        if state.traces and (trace := state.trace()) is not None:
+            trace.set_grad(self, gradient)
+        else:
+            self._grad = gradient
 
     # ------------------------------------------------------------ what it is
 
@@ -100,6 +133,8 @@ class Value:
         return stored is None or stored.is_contiguous
 
     def _stored(self) -> Storage | None:
+        if state.traces and (trace := state.trace()) is not None:
+            return trace.stored(self)  # type: ignore[no-any-return]
         found = self._storage
         if found is None:
             n = self.node
@@ -208,7 +243,7 @@ class Value:
 
     def __repr__(self) -> str:
         stored = self._stored()
-        if stored is None:
+        if stored is None or stored.is_absent:
             return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
         with realize.lock:
             values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
@@ -216,7 +251,8 @@ class Value:
         return f"tensor({values}{shape}, dtype={self.dtype.name})"
 
     def __str__(self) -> str:
-        return repr(self.realize())
+        realize.value(self)
+        return repr(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else str(self.item() if not self.shape else self)

@@ -9,6 +9,7 @@ from .. import errors
 from ..frontend import ops, state
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor, destination
+from ..frontend.trace import Training, asked_training
 from ..ir import dtype as dt
 
 
@@ -24,7 +25,15 @@ class Parameter(Tensor):
 class Module:
     """The base of every layer. Parameters, Modules, and lists, tuples or dicts of them, count when set as attributes."""
 
-    training = True
+    @property
+    def training(self) -> bool:
+        """True unless train(False) or eval() was called; a jitted function that asks is traced anew when it changes."""
+        return asked_training(self, vars(self).get("training", True))
+
+    @training.setter
+    def training(self, mode: bool) -> None:
+        vars(self)["training"] = mode
+        Training.changes += 1
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")

@@ -6,10 +6,10 @@ floats the state is float32, since small changes of an average would be lost, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import sqrt
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -17,16 +17,27 @@ from .. import errors
 from ..frontend import ops
 from ..frontend.arguments import as_bool, as_double, as_sequence, shown
 from ..frontend.grad import no_grad
-from ..frontend.tensor import Tensor
+from ..frontend.tensor import Tensor, wrap
+from ..frontend.trace import afterwards, guard, live_scalars
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import provenance, user_site
 
 
-class Scalar(Protocol):
-    """Makes the 0-d input that holds a hyperparameter; the same one for all parameters of a step."""
+Rate = float | Tensor
 
-    def __call__(self, name: str, value: float, dtype: DType) -> Tensor: ...
+
+class Hyperparameters:
+    """Those of one step as 0-d Tensors of one dtype: `hyper["lr"]`."""
+
+    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
+        self._tensors = tensors
+
+    def __getitem__(self, name: str) -> Tensor:
+        return self._tensors[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
 
 
 class Optimizer:
@@ -34,10 +45,10 @@ class Optimizer:
 
     state_names: tuple[str, ...] = ()
 
-    def __init__(self, params: Iterable[Tensor], lr: float) -> None:
+    def __init__(self, params: Iterable[Tensor], lr: Rate) -> None:
         name = type(self).__name__
         self.params = as_sequence(name, "params", params)
-        self.lr = as_double(name, "lr", lr)
+        self.lr: Rate = lr if isinstance(lr, Tensor) else as_double(name, "lr", lr)
         if not self.params:
             raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
         for p in self.params:
@@ -53,16 +64,48 @@ class Optimizer:
 
     def step(self) -> None:
         """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it."""
-        scalar: Scalar = cache(lambda name, value, dtype: ops.tensor(value, dtype))
         updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
+        places = [i for i, _, _ in updated]
+        guard(partial(self._pattern, places))
+        known: dict[tuple[int, DType], Hyperparameters] = {}
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
-            for i, p, grad in updated:
-                self.update(p, _wide(grad), self.state[i], self.steps[i] + 1, scalar)
+            for i, p, g in updated:
+                grad = _wide(g)
+                group = (self.steps[i], grad.dtype)
+                if group not in known:
+                    known[group] = self._live(i, grad.dtype)
+                self.update(p, grad, self.state[i], known[group])
         ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
-        for i, _, _ in updated:  # not where the step failed
+        afterwards(partial(self._count, places))  # not where the step failed
+
+    def _pattern(self, places: Sequence[int]) -> Any:
+        """What decides the graph of a step: who has made as many steps as whom, which hyperparameters there are."""
+        counts = [self.steps[i] for i in places]
+        same = len(set(counts)) <= 1 or [*map(counts.index, counts)]
+        return same, [name if isinstance(x, float) else (name, id(x)) for name, x in self.hyperparameters(1).items()]
+
+    def _live(self, place: int, dtype: DType) -> Hyperparameters:
+        """The hyperparameters of this parameter's next step, in a jitted function those of each call."""
+        found = self.hyperparameters(1)
+        names = [name for name, x in found.items() if not isinstance(x, Tensor)]
+
+        def values() -> list[float]:
+            now = self.hyperparameters(self.steps[place] + 1)
+            return [now[name] for name in names]  # type: ignore[misc]
+
+        tensors = {name: x.to(dtype=dtype) for name, x in found.items() if isinstance(x, Tensor)}
+        nodes = live_scalars(values, [dtype] * len(names))
+        return Hyperparameters(tensors | {name: wrap(n) for name, n in zip(names, nodes, strict=True)})
+
+    def _count(self, places: Sequence[int]) -> None:
+        for i in places:
             self.steps[i] += 1
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
+    def hyperparameters(self, step: int) -> dict[str, Rate]:
+        """What enters the step of this number (from 1) as 0-d inputs, by name. The names must not depend on the number."""
+        raise NotImplementedError(f"{type(self).__name__} defines no hyperparameters()")
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         """Assigns lazy new values to p and its state; grad has the dtype of the state."""
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
 
@@ -71,7 +114,7 @@ class SGD(Optimizer):
     """Stochastic gradient descent with torch's momentum: m = momentum * m + g; p = p - lr * m."""
 
     def __init__(
-        self, params: Iterable[Tensor], lr: float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
+        self, params: Iterable[Tensor], lr: Rate, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
     ) -> None:
         momentum, weight_decay = as_double("SGD", "momentum", momentum), as_double("SGD", "weight_decay", weight_decay)
         if as_bool("SGD", "nesterov", nesterov) and not momentum:
@@ -80,15 +123,19 @@ class SGD(Optimizer):
         self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
         super().__init__(params, lr)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
-        if self.weight_decay:
-            grad = grad + scalar("weight_decay", self.weight_decay, grad.dtype) * p
+    def hyperparameters(self, step: int) -> dict[str, Rate]:
+        found = {"lr": self.lr, "momentum": self.momentum}
+        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+        if "weight_decay" in hyper:
+            grad = grad + hyper["weight_decay"] * p
         if state:
-            momentum = scalar("momentum", self.momentum, grad.dtype)
-            velocity = momentum * state["momentum"] + grad
-            grad = grad + momentum * velocity if self.nesterov else velocity
+            velocity = hyper["momentum"] * state["momentum"] + grad
+            grad = grad + hyper["momentum"] * velocity if self.nesterov else velocity
+        p.assign(p - hyper["lr"] * grad)
+        if state:  # behind what reads the old momentum, so that both are written in place
             state["momentum"].assign(velocity)
-        p.assign(p - scalar("lr", self.lr, grad.dtype) * grad)
 
 
 class Adam(Optimizer):
@@ -99,7 +146,7 @@ class Adam(Optimizer):
     def __init__(
         self,
         params: Iterable[Tensor],
-        lr: float = 1e-3,
+        lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
@@ -111,16 +158,21 @@ class Adam(Optimizer):
         self.eps, self.weight_decay = as_double("Adam", "eps", eps), as_double("Adam", "weight_decay", weight_decay)
         super().__init__(params, lr)
 
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], step: int, scalar: Scalar) -> None:
+    def hyperparameters(self, step: int) -> dict[str, Rate]:
         beta1, beta2 = self.betas
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
-        rate = self.lr * correction / (1.0 - beta1**step)
-        if self.weight_decay:
-            grad = grad + scalar("weight_decay", self.weight_decay, grad.dtype) * p
-        mean = state["mean"] + scalar("1 - beta1", 1.0 - beta1, grad.dtype) * (grad - state["mean"])
-        square = state["square"] + scalar("1 - beta2", 1.0 - beta2, grad.dtype) * (grad * grad - state["square"])
-        eps = scalar("eps", self.eps * correction, grad.dtype)
-        p.assign(p - scalar("rate", rate, grad.dtype) * mean / (square.sqrt() + eps))
+        factor = correction / (1.0 - beta1**step)
+        found: dict[str, Rate] = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": self.eps * correction}
+        found |= {"lr": self.lr, "factor": factor} if isinstance(self.lr, Tensor) else {"rate": self.lr * factor}
+        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
+
+    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
+        if "weight_decay" in hyper:
+            grad = grad + hyper["weight_decay"] * p
+        rate = hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]
+        mean = state["mean"] + hyper["1 - beta1"] * (grad - state["mean"])
+        square = state["square"] + hyper["1 - beta2"] * (grad * grad - state["square"])
+        p.assign(p - rate * mean / (square.sqrt() + hyper["eps"]))
         state["mean"].assign(mean)
         state["square"].assign(square)
 

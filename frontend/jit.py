@@ -1,0 +1,227 @@
+"""What users call to run Python once and machine code ever after. In: a function of Tensors. Out: the same, traced and compiled.
+
+take the arguments apart -> find the step of their signature, or trace the function -> one native call. `compile` makes such a
+step of a graph that stands already.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
+from inspect import Parameter, signature
+from types import MethodType
+from typing import Any
+
+from .. import errors
+from ..ir.graph import Node, rebuild, toposort
+from . import movement, realize, retrace, state
+from .arguments import as_function, as_int, as_sequence, shown
+from .capture import is_constant
+from .recorded import record
+from .signature import Arguments, layout_of, mapped
+from .step import Step
+from .tensor import Tensor, wrap
+from .trace import Trace
+
+MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
+ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
+
+Key = tuple[Any, ...]
+Steps = dict[Key, list[Step]]
+Statics = frozenset[int | str]
+
+
+class Jitted:
+    """A function that is traced at the first call with a signature, and from then on runs as one native call."""
+
+    def __init__(self, function: Callable[..., Any], statics: Statics) -> None:
+        self._function = function
+        self._statics = statics
+        self._steps: Steps = {}
+        self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
+        update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return _call(self._function, self._statics, self._steps, args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
+        return self if instance is None else MethodType(self._call_method, instance)
+
+    def _call_method(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        found = self._methods.get(id(instance))
+        if found is None or found[0]() is not instance:
+            found = self._methods[id(instance)] = (self._watched(instance), {})
+        statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
+        return _call(MethodType(self._function, instance), statics, found[1], args, kwargs)
+
+    def _watched(self, instance: Any) -> weakref.ref[Any]:
+        key, methods = id(instance), self._methods
+        try:
+            return weakref.ref(instance, lambda _: methods.pop(key, None))
+        except TypeError:
+            kind = type(instance).__name__
+            raise errors.DTypeError(f"jit: {kind} has a jitted method, so its __slots__ need __weakref__") from None
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`; methods, too.
+
+    The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
+    one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
+    and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments, shapes,
+    dtypes, strides, who requires a gradient, which Modules train, and static arguments: those marked, strings, and all
+    other objects, which must be hashable. A Python number is an input unless it is marked static.
+
+    Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
+    read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
+    Raises JitError at the line that reads a value (item, numpy, bool, print).
+    """
+    if function is None:
+        return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+    return Jitted(as_function("jit", "function", function), _statics(function, static_argnums, static_argnames))
+
+
+def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
+    """Both the place and the name of each static parameter, so that it may be passed in either way."""
+    numbers = [argnums] if isinstance(argnums, int) else as_sequence("jit", "static_argnums", argnums)
+    numbers = [as_int("jit", "static_argnums", n) for n in numbers]
+    names = [argnames] if isinstance(argnames, str) else as_sequence("jit", "static_argnames", argnames)
+    if not numbers and not names:
+        return frozenset()
+    parameters = list(signature(function).parameters.values())
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    kinds = {p.kind for p in parameters}
+    for n in numbers:
+        if not 0 <= n < len(places) and Parameter.VAR_POSITIONAL not in kinds:
+            raise errors.ArgumentError(f"jit: static_argnums names argument {n}, the function has {len(places)}")
+    for name in names:
+        if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
+            raise errors.ArgumentError(f"jit: static_argnames names {shown(name)}, the function has {', '.join(places)}")
+    return frozenset([*numbers, *names, *(places[n] for n in numbers if n < len(places)), *map(places.index, {*names} & {*places})])
+
+
+def _call(function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    if state.traces and state.trace() is not None:
+        return function(*args, **kwargs)  # inside another jitted function it is a function like any other
+    arguments = Arguments(args, kwargs, statics)
+    tensors = arguments.tensors
+    key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled)
+    for _ in range(ATTEMPTS):
+        with realize.lock:
+            given = [t._storage for t in tensors]
+            if None in given:
+                realize.realize(*tensors)
+                given = [realize.value(t) for t in tensors]
+            for step in steps.get(key, ()):
+                captured = step.fits(tensors, given)
+                if captured is not None:
+                    return step.run(tensors, given, captured, arguments.numbers)
+        retrace.explain(_name(function), steps, key, tensors, given, args, kwargs)
+        _add(steps, key, _traced(function, statics, arguments, args, kwargs))
+    raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _aliases(tensors: list[Any]) -> tuple[int, ...] | None:
+    """Which Tensors are passed several times: for each the place where it is first; None where all differ."""
+    places = [*map(id, tensors)]
+    return None if len(set(places)) == len(places) else tuple(map(places.index, places))
+
+
+def _add(steps: Steps, key: Key, step: Step) -> None:
+    steps[key] = [step, *steps.get(key, ())]
+    while sum(map(len, steps.values())) > MAX_STEPS:
+        oldest = next(iter(steps))
+        steps[oldest].pop()
+        if not steps[oldest]:
+            del steps[oldest]
+
+
+def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
+    trace = Trace(_name(function))
+    with trace.running():
+        layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in arguments.tensors]
+        numbers = [wrap(trace.number(v)) for v in arguments.numbers]
+        positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
+        result = function(*positional, **by_name)
+        recorded = record(trace, arguments.tensors, arguments.arrays, result)
+    with realize.lock:
+        return Step(recorded, trace, layouts)
+
+
+# ---------------------------------------------------------------- a graph that stands already
+
+
+def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Mapping[Tensor, Any] | Sequence[tuple[Tensor, Any]] = ()) -> Any:
+    """A function of the inputs that computes the outputs and assigns the updates, in one native call.
+
+    outputs: a lazy Tensor, or tuples, lists, dicts and dataclasses of them. inputs: the Tensors in their graph in whose place
+    others come, of the same shapes and dtypes. updates: pairs (Tensor, its next value); the graph reads such a Tensor anew at
+    every call. Everything else keeps the value that it has now. Raises ArgumentError for an input that is a constant.
+    """
+    given = as_sequence("compile", "inputs", inputs)
+    pairs = list(updates.items()) if isinstance(updates, Mapping) else [tuple(u) for u in as_sequence("compile", "updates", updates)]
+    for i, t in enumerate([*given, *(p[0] for p in pairs)]):
+        if not isinstance(t, Tensor) or is_constant(t.node):
+            what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
+            raise errors.ArgumentError(f"compile: {what} is a Tensor in memory, made by wf.tensor say, not {shown(t)}")
+    known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
+    results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
+    trace = Trace("compile")
+    with trace.running():
+        places = {n: trace.outer(t).leaf for n, t in known.items()}
+        layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
+        new = _substituted(places, [*_nodes(results), *values])
+        for (t, _), value in zip(pairs, values, strict=True):
+            state.assign(t, new[value])
+        recorded = record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x))
+    with realize.lock:
+        step = Step(recorded, trace, layouts)
+    return partial(_run, step)
+
+
+def _node_of(x: Any) -> Any:
+    return x.node if isinstance(x, Tensor) else x
+
+
+def _nodes(tree: Any) -> list[Node]:
+    found: list[Node] = []
+    mapped(tree, lambda x: found.append(x) if isinstance(x, Node) else None)
+    return found
+
+
+def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, Node]:
+    """The graph over placeholders."""
+    known = dict(places)
+    for n in toposort(roots):
+        if n not in known:
+            known[n] = rebuild(n, tuple(known[s] for s in n.src))
+    return known
+
+
+def _run(step: Step, *inputs: Any) -> Any:
+    arguments = Arguments(inputs, {}, frozenset())
+    if arguments.numbers or len(arguments.tensors) != len(step.layouts):
+        raise errors.ArgumentError(f"compile: the inputs are {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
+    with realize.lock:
+        tensors = [_laid_out(t, layout[2]) for t, layout in zip(arguments.tensors, step.layouts, strict=True)]
+        given = [realize.value(t) for t in tensors]
+        captured = step.fits(tensors, given)
+        if captured is None:
+            raise errors.ShapeError(f"compile: {retrace.misfit(step, tensors, given, [f'inputs[{i}]' for i in range(len(given))])}")
+        return step.run(tensors, given, captured, ())
+
+
+def _laid_out(t: Tensor, strides: Any) -> Tensor:
+    """The Tensor itself, or a copy in row-major order where its elements lie otherwise."""
+    return t if realize.value(t).strides == strides else wrap(movement.contiguous(t.node)).realize()

@@ -1,0 +1,63 @@
+"""The 0-d inputs of a jitted function that Python makes anew. In: the numbers of a call, recipes. Out: one block of memory."""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Callable, Sequence
+
+from .. import errors
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..runtime.buffer import Buffer
+from .arguments import shown
+from .storage import FORMATS, packed
+from .trace import Trace
+
+SLOT = 8  # bytes
+WIDE = 1 << 53  # beyond, an integer is rounded twice on its way to a float32
+
+
+class Scalars:
+    """Slots of eight bytes: those of recipes, then those of `numbers`: (which argument, in which dtype)."""
+
+    def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
+        self._name = trace.name
+        self._recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
+        self._places = [place for place, _ in numbers]
+        self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
+        self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)  # what struct packs as we do
+        self._buffer = Buffer.allocate(max(SLOT * len(self._dtypes), 1))
+        self.address = self._buffer.address
+        self._block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
+        self._pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
+
+    def __bool__(self) -> bool:
+        return bool(self._dtypes)
+
+    def fill(self, numbers: Sequence[float]) -> None:
+        """Writes the numbers of a call, and what the recipes give now. Raises OverflowError for one that its dtype cannot hold."""
+        values: list[float] = []
+        for recipe in self._recipes:
+            values += recipe()
+        values += [numbers[i] for i in self._places]
+        try:
+            if self._exact and not any(type(v) is int and abs(v) > WIDE for v in values):
+                self._pack(self._block, 0, *values)
+                return
+        except (struct.error, OverflowError):  # beyond the range of its dtype
+            pass
+        self._block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
+
+    def _packed(self, value: float, dtype: DType) -> bytes:
+        try:
+            rounded = float(value) if dtype is dt.float64 else dt.rounded(value, dtype) if dtype.is_float else value
+            return packed(rounded, dtype).ljust(SLOT, b"\0")
+        except (struct.error, OverflowError):
+            raise errors.OverflowError(f"{self._name}: {shown(value)} is out of bounds for {dtype.name}") from None
+
+
+def _format(dtype: DType) -> str:
+    """A slot in the language of struct; 16-bit floats have none, and are refused there."""
+    code = "H" if dtype.is_half else FORMATS[dtype.name]
+    return f"{code}{SLOT - dtype.itemsize}x"

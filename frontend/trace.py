@@ -1,0 +1,285 @@
+"""A jitted function while it runs for the first time. In: the Tensors it meets. Out: what it did, as a graph over placeholders.
+
+While a Trace is in force in a thread, every Tensor from outside stands for a placeholder: an INPUT without memory behind it.
+What the function assigns to such a Tensor is noted here; the Tensor itself is left alone, so an exception undoes everything.
+Values that Python computes anew at every call (a learning rate, a draw number) are placeholders with a recipe.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import get_ident
+from typing import Any
+
+from .. import errors
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, Shape, user_site
+from . import realize, state, storage
+from .storage import Storage
+from .weak_numbers import Number
+
+Tensor = Any  # frontend.tensor.Tensor, which imports this module
+UNTOUCHED = object()  # the .grad of a Tensor that the function has not looked at
+
+
+class Outer:
+    """What a Tensor from outside stands for: `node`, at first its placeholder `leaf`. `gradient`: its .grad in here."""
+
+    __slots__ = ("gradient", "leaf", "node", "tensor")
+
+    def __init__(self, tensor: Tensor, leaf: Node) -> None:
+        self.tensor, self.leaf, self.node = tensor, leaf, leaf
+        self.gradient: Any = UNTOUCHED
+
+
+class Live:
+    """0-d inputs whose values a recipe makes at every call."""
+
+    __slots__ = ("leaves", "recipe")
+
+    def __init__(self, recipe: Callable[[], Sequence[float]], leaves: list[Node]) -> None:
+        self.recipe, self.leaves = recipe, leaves
+
+
+class Trace:
+    """Everything that a function does while it is traced."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.outers: dict[int, Outer] = {}  # by id of the Tensor, in the order in which they are met
+        self.live: list[Live] = []
+        self.numbers: list[Number] = []  # the arguments that are Python numbers
+        self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
+        self.modules: dict[int, tuple[Any, bool]] = {}  # by id: Modules that were asked whether they train, the answer
+        self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
+        self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
+        self.leaves: list[Node] = []  # every placeholder
+        self.assumes_no_grad: list[Tensor] = []
+        self._natives: dict[int, weakref.ref[Any]] = {}  # by id: Tensors that were made in here
+        self._tables: state.Tables = ({}, {}, [])
+
+    # ------------------------------------------------------------ when it is in force
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """In force in this thread. Afterwards no placeholder can be computed from."""
+        self._exchange()
+        state.traces[get_ident()] = self
+        try:
+            yield
+        finally:
+            del state.traces[get_ident()]
+            self._exchange()
+            for leaf in self.leaves:
+                leaf.arg.storage = leaf.arg.owner = None
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Not in force: what is computed is computed now."""
+        del state.traces[get_ident()]
+        self._exchange()
+        try:
+            yield
+        finally:
+            self._exchange()
+            state.traces[get_ident()] = self
+
+    def _exchange(self) -> None:
+        self._tables = state.exchange(self._tables)
+
+    # ------------------------------------------------------------ Tensors, from inside and outside
+
+    def adopt(self, t: Tensor) -> None:
+        """The Tensor was made in here."""
+        self._natives[id(t)] = weakref.ref(t)
+
+    def is_outer(self, t: Tensor) -> bool:
+        found = self._natives.get(id(t))
+        return found is None or found() is not t
+
+    def outer(self, t: Tensor) -> Outer:
+        """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature."""
+        found = self.outers.get(id(t))
+        if found is None:
+            with self.suspended():
+                stored = realize.value(t)
+                owned = t._requires_grad and t.is_leaf
+            leaf = self.placeholder(stored.dtype, stored.shape, stored.strides)
+            if owned:
+                leaf.arg.owner = weakref.ref(t)
+            found = self.outers[id(t)] = Outer(t, leaf)
+        return found
+
+    def placeholder(self, dtype: DType, shape: Shape, strides: Shape | None = None) -> Node:
+        """An INPUT whose memory each call brings along."""
+        leaf = storage.leaf(storage.absent(dtype, shape, strides))
+        self.leaves.append(leaf)
+        return leaf
+
+    def node_of(self, t: Tensor) -> Node:
+        return self.outer(t).node if self.is_outer(t) else t._node
+
+    def set_node(self, t: Tensor, n: Node) -> None:
+        if self.is_outer(t):
+            self.outer(t).node = n
+        else:
+            t._node = n
+
+    def stored(self, t: Tensor) -> Storage | None:
+        """The memory of a value: an absent one for a placeholder, None for what is lazy."""
+        if self.is_outer(t):
+            return storage.lookup(self.outer(t).node)
+        if t._storage is None:
+            t._storage = storage.lookup(t._node)
+        return t._storage  # type: ignore[no-any-return]
+
+    def grad_of(self, t: Tensor) -> Tensor | None:
+        if not self.is_outer(t):
+            return t._grad
+        outer = self.outer(t)
+        if outer.gradient is UNTOUCHED:
+            require_no_grad(self.name, t)
+            self.assumes_no_grad.append(t)
+            outer.gradient = None
+        return outer.gradient
+
+    def set_grad(self, t: Tensor, gradient: Tensor | None) -> None:
+        if self.is_outer(t):
+            self.outer(t).gradient = gradient
+        else:
+            t._grad = gradient
+
+    def require_history(self, passed: set[Node]) -> None:
+        """Raises GradientError where a derivative would flow on to what was computed outside."""
+        for o in self.outers.values():
+            if o.leaf in passed and o.tensor._requires_grad and o.leaf.arg.owner is None:
+                raise errors.GradientError(
+                    f"backward: a {_described(o.tensor)} was computed outside of the jitted function {self.name} from what requires "
+                    "a gradient: compute it inside, or pass its detach()"
+                )
+
+    # ------------------------------------------------------------ values that Python knows
+
+    def number(self, value: float) -> Node:
+        """The next argument that is a Python number."""
+        self.numbers.append(Number(type(value), lambda dtype: self.placeholder(dtype, ())))
+        return self.numbers[-1].widest
+
+    def live_scalars(self, recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]) -> list[Node]:
+        """0-d inputs of these dtypes, which get the recipe's values at every call."""
+        leaves = [self.placeholder(d, ()) for d in dtypes]
+        self.live.append(Live(recipe, leaves))
+        return leaves
+
+    def live_source(self, source: Any, recipe: Callable[[], Sequence[float]], dtype: DType) -> Node:
+        """The one live scalar of this source."""
+        found = self.sources.get(id(source))
+        if found is None:
+            found = self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
+        return found[1]
+
+    def training(self, module: Any, value: bool) -> None:
+        """A Module was asked whether it trains."""
+        self.modules.setdefault(id(module), (module, value))
+
+    # ------------------------------------------------------------ values that only a call knows
+
+    def read(self, t: Tensor, how: Callable[[Storage], Any]) -> Any:
+        """What `how` makes of the memory of a value that is the same at every call. Raises JitError for another."""
+        self.require_constant(t)
+        with self.suspended():
+            return realize.read(t, how)
+
+    def require_constant(self, t: Tensor) -> None:
+        """Raises JitError for a value that differs from call to call."""
+        if self.is_outer(t) or self._depends(t._node):
+            raise errors.JitError(f"{self._where()}the value of a {_described(t)} is read while {self.name} is traced: {_ADVICE}")
+
+    def _where(self) -> str:
+        site = user_site()
+        return f"{site[0]}:{site[1]}: " if site else ""
+
+    def _depends(self, root: Node) -> bool:
+        """Does a value depend on a placeholder."""
+        placeholders = set(self.leaves)
+        seen, stack = {root}, [root]
+        while stack:
+            n = stack.pop()
+            if n in placeholders:
+                return True
+            below = (n.arg.definition,) if n.op is Op.INPUT and n.arg.definition is not None else n.src
+            new = [s for s in below if s not in seen]
+            seen.update(new)
+            stack += new
+        return False
+
+
+_ADVICE = (
+    "it is known only when the function is called. Compute with Tensors (wf.where for a choice), return the value and read it "
+    "outside, or mark a Python number that decides what is computed as static (static_argnames)"
+)
+
+
+def _described(t: Tensor) -> str:
+    return f"Tensor {t.dtype.name}{list(t.shape)}"
+
+
+def require_no_grad(name: str, t: Tensor) -> None:
+    """Raises JitError for a gradient from before the call, which the function would have to add to."""
+    if t._grad is not None:
+        raise errors.JitError(
+            f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad() in the function, or before it"
+        )
+
+
+def live_scalars(recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]) -> list[Node]:
+    """0-d inputs with the recipe's values: of this moment, or in a jitted function those of each call."""
+    found = state.trace() if state.traces else None
+    if found is not None:
+        return found.live_scalars(recipe, dtypes)  # type: ignore[no-any-return]
+    return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
+
+
+def live_source(source: Any, recipe: Callable[[], Sequence[float]], dtype: DType, now: Node) -> Node:
+    """The 0-d input `now`; in a jitted function the one of this source, with the recipe's value at every call."""
+    found = state.trace() if state.traces else None
+    return now if found is None else found.live_source(source, recipe, dtype)  # type: ignore[no-any-return]
+
+
+class Training:
+    """How often some Module was told whether it trains: unless that has changed, no step looks again."""
+
+    changes = 0
+
+
+def asked_training(module: Any, value: bool) -> bool:
+    """The value, which is part of the signature of a jitted function that asks for it."""
+    found = state.trace() if state.traces else None
+    if found is not None:
+        found.training(module, value)
+    return value
+
+
+def refuse(what: str) -> None:
+    """Raises JitError in a jitted function, for what Python would do only while it is traced."""
+    found = state.trace() if state.traces else None
+    if found is not None:
+        raise errors.JitError(f"{what} inside the jitted function {found.name} would happen only while it is traced: do it outside")
+
+
+def guard(what: Callable[[], Any]) -> None:
+    """A jitted function is traced again when what() is another value than now."""
+    found = state.trace() if state.traces else None
+    if found is not None:
+        found.guards.append((what, what()))
+
+
+def afterwards(action: Callable[[], None]) -> None:
+    """Acts now, or in a jitted function after each call."""
+    found = state.trace() if state.traces else None
+    if found is None:
+        action()
+    else:
+        found.afterwards.append(action)
