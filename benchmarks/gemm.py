@@ -32,6 +32,7 @@ QUICK = (16, 64, 96, 100, 128, 256, 333, 512, 1000, 1024)
 OBLONG = ((128, 512, 784), (512, 784, 128), (784, 512, 128), (96, 4096, 1024), (100, 1000, 3000), (2048, 96, 512))
 THIN = (1, 2, 3, 4, 8)
 SIDES = ((1024, 1024), (4096, 1024), (1000, 333), (4096, 4096))
+WARM, WARM_RUNS = 5e-3, 10  # seconds, and runs: the last-level cache takes several passes over some megabytes to keep them
 SLICE = 4e-4  # seconds of one measurement, at least: far above the cost of reading the clock
 
 Shape = tuple[int, int, int]
@@ -109,7 +110,11 @@ def measure(shape: Shape, form: str, dtype: str, peak: Peak, given: argparse.Nam
 
 def warm_seconds(what: Launch | Peak | Stream, count: int) -> float:
     """Seconds of one of `count` runs, after one that brings its memory back into the caches: it takes turns with others."""
-    what.seconds(1)
+    warm = 0.0
+    for _ in range(WARM_RUNS):
+        warm += what.seconds(1)
+        if warm > WARM:
+            break
     return what.seconds(count) / count
 
 

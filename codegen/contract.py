@@ -15,6 +15,7 @@ from .contract_dot import lower_dot
 from .contract_packed import lower_packed
 from .contract_phases import in_phases, lower_empty
 from .contract_problem import Problem, analyse, contiguous
+from .contract_skinny import lower_skinny
 from .contract_window import lower_window
 from .lower import Lowered, Tuning
 from .schedule import extent
@@ -35,6 +36,9 @@ def lower_problem(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     windows = lower_window(p, target, tuning)
     if windows is not None:
         return windows
+    skinny = lower_skinny(p, target, tuning)
+    if skinny is not None:
+        return skinny
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
     row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
     last_k = p.reduced[-1][-1]

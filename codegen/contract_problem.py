@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ..ir.graph import Node, Op, const, node
+from ..ir.graph import Node, Op, const, node, scalar_node
 from ..ir.index import Index, Var, mask_of, var
 from ..ir.kernel import Kernel, Unit, join, resolve
 from ..ir.loop import Buf
@@ -166,3 +166,20 @@ def contiguous(value: Node, v: Var) -> bool:
     """Do all loads under a value step by one element (or none) with v?"""
     found = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
     return all(not schedule.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in found)
+
+
+def read_once(value: Node, p: Problem) -> bool:
+    """Is the lane factor a matrix in memory, unmasked, with an element for each lane and step of k?"""
+    loads = [n.arg for n in postorder([value]) if n.op is Op.LOAD]
+    affine = all(not mask and all(isinstance(t, Var) for t, _ in at.terms) for _, at, mask in loads)
+    return affine and any(buf.size >= groups_extent(p.batch) * p.n * p.k for buf, _, _ in loads)
+
+
+def add_products(terms: list[tuple[Node, Node]], total: Node, target: Target) -> Node:
+    """total + the sum of the products, in this order; fused where the target can."""
+    for a, b in terms:
+        if total.dtype.is_float and target.has_fma:
+            total = scalar_node(Op.FMA, (a, b, total), None, total.dtype)
+        else:
+            total = node(Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b))))
+    return total

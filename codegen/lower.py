@@ -9,7 +9,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -27,11 +27,8 @@ from .stages import Frame, Reduction, RowLoop, Stage, StageBuilder, Write
 from .target import Target
 from .tiny import nest
 
-BLOCK_BYTES = 4096  # of each accumulator in a column reduction: long contiguous runs that stay in L1
-LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
 UNROLLED = 32  # steps of short reductions that may stand in a row
-COLUMN_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
-COLUMN_STREAMS = 8  # rows added at once, each from its own part of the column: memory serves several streams faster than one
+COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
 IDENTITY = {"add": 0, "mul": 1}
 
 
@@ -186,7 +183,7 @@ class RowLowering:
         body: list[Stmt] = [Alloc(buf) for buf in _scratch(self.trial)]
         for s in self.trial:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-            body += [_serial(loop.axes, *_row_statements(loop)) for loop in s.loops]
+            body += [schedule.nest(loop.axes, *_row_statements(loop)) for loop in s.loops]
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
@@ -203,7 +200,8 @@ class RowLowering:
         n = schedule.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(schedule.extent(g) for g in others)
-        block = self._column_block(n, rows)
+        itemsize = max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s))
+        block = schedule.lane_block(n, itemsize, rows)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self._work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
@@ -220,48 +218,17 @@ class RowLowering:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
         return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
 
-    def _is_short(self) -> bool:
-        """Are the reductions so short that their steps can stand in a row, as in pooling windows?"""
-        loops = [loop for s in self.trial for loop in s.loops]
-        return sum(prod(v.extent for v in loop.axes) for loop in loops) <= UNROLLED
-
-    def _short(self, lane_group: list[Var]) -> Lowered:
-        """Lanes over an outer axis, all reductions of a lane in registers."""
-        others, n = [g for g in self.groups if g is not lane_group], schedule.extent(lane_group)
-        rows = prod(schedule.extent(g) for g in others)
-        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
-        lane = Var("l", n)
-        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
-        body: list[Stmt] = []
-        for s in self._stages(frame):
-            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-            body += [_nested(UNROLL, loop.axes, *_row_statements(loop)) for loop in s.loops]
-            body += [Store(w.buf, w.index, w.value) for w in s.writes]
-        text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
-        return self._finish(chunk, [For(lane, n, LANES, body)], text)
-
-    def _column_block(self, n: int, rows: int) -> int:
-        """Lanes of a block: as many as stay in L1, fewer where there would be too few blocks."""
-        size, itemsize = BLOCK_BYTES, max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s))
-        while size > LEAST_BLOCK_BYTES and rows * -(-n * itemsize // size) < COLUMN_BLOCKS:
-            size //= 2
-        return min(n, size // itemsize)
-
+UNROLLED = 32  # steps of short reductions that may stand in a row
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         if loop.writes or not loop.reductions:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
-            return [_serial(loop.axes, self._lane_loop(lane, bounds, inner))]
+            return [schedule.nest(loop.axes, self._lane_loop(lane, bounds, inner))]
         *front, last = loop.axes
-        part, rest = divmod(last.extent, COLUMN_STREAMS)
-        step = Var(last.name, part)
-        streams = [var(step) + part * k for k in range(COLUMN_STREAMS)] if part else []
-        ends = [Index(const=part * COLUMN_STREAMS + k) for k in range(rest)]
         out: list[Stmt] = []
-        for axes, steps in (([*front, step], streams), (front, ends)):
-            if steps:
-                reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
-                out.append(_serial(axes, self._lane_loop(lane, bounds, reduces)))
+        for axes, steps in schedule.grouped(last, COLUMN_ROWS):
+            reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
+            out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, reduces)))
         return out
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
@@ -352,18 +319,6 @@ def _scratch(stages: list[Stage]) -> list[Buf]:
 def _row_statements(loop: RowLoop) -> list[Stmt]:
     reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
     return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
-
-
-def _serial(axes: Sequence[Var], *body: Stmt) -> Stmt:
-    return _nested(SERIAL, axes, *body)
-
-
-def _nested(kind: str, axes: Sequence[Var], *body: Stmt) -> Stmt:
-    inner = list(body)
-    for axis in reversed(axes):
-        inner = [For(axis, axis.extent, kind, inner)]
-    (nest,) = inner
-    return nest
 
 
 def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from ..ir.graph import Node, Op
 from ..ir.index import Div, Index, Mod, Value, Var, stretch, var
 from ..ir.kernel import cost
+from ..ir.loop import SERIAL, For, Stmt
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
+BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
+LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
+LANE_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
 
 
 @dataclass(frozen=True)
@@ -127,3 +131,28 @@ def unroll(body_work: int, n: int, width: int) -> int:
     while best > 1 and n < best * width:
         best //= 2
     return best
+
+
+def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> int:
+    """Lanes of a block of n: as many as `most` bytes hold, fewer where there would be too few blocks."""
+    size = power_of_two(max(LEAST_BLOCK_BYTES, min(most, BLOCK_BYTES)))
+    while size > LEAST_BLOCK_BYTES and others * -(-n * itemsize // size) < LANE_BLOCKS:
+        size //= 2
+    return min(n, size // itemsize)
+
+
+def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
+    """A reduced axis by `count` neighbouring steps at once, and what is left: (loops, indices) of each."""
+    groups, rest = divmod(axis.extent, count)
+    step = Var(axis.name, groups)
+    out: list[tuple[list[Var], list[Index]]] = [([step], [var(step) * count + s for s in range(count)])] if groups else []
+    return [*out, ([], [Index(const=groups * count + r) for r in range(rest)])] if rest else out
+
+
+def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
+    """Loops around statements; at least one loop unless there is one statement."""
+    inner = list(body)
+    for axis in reversed(axes):
+        inner = [For(axis, axis.extent, kind, inner)]
+    (out,) = inner
+    return out

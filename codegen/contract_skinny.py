@@ -1,0 +1,55 @@
+"""Skinny contractions: a matrix, read once, against a few rows. In: a Problem. Out: Loops, or None where it is not skinny.
+
+stream    the matrix is contiguous along its own axis: lanes over that axis, sums in L1      x @ W, A.T @ v
+dot       it is contiguous along k: lanes over k, sums in registers                          x @ W.T, A @ v
+outer     k is short: lanes over the output, nothing kept                                    u @ v.T
+
+Either factor may be the matrix: the roles of rows and lanes do not depend on the layout of the output. What bounds all of
+these is memory, so that the matrix is neither packed nor read twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..ir.index import var
+from .contract_dot import lower_dot
+from .contract_outer import lower_outer
+from .contract_problem import Problem, contiguous, read_once
+from .contract_stream import lower_stream
+from .lower import Lowered, Tuning
+from .target import Target
+
+MOST_ROWS = 8  # beyond, packing the matrix pays
+MOST_STEPS = 8  # of k in an outer product
+LEAST_MATRIX = 1 << 12  # elements of the matrix below which nothing is bound by memory
+
+
+def lower_skinny(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
+    """Loops of a skinny contraction."""
+    if p.k <= MOST_STEPS and p.n >= p.width and p.m * p.n >= LEAST_MATRIX:
+        return lower_outer(p, target, tuning, f"only {p.k} steps of k")
+    for q in (p, swapped(p)):
+        if q.m <= MOST_ROWS and q.n * q.k >= LEAST_MATRIX and min(q.n, q.k) > MOST_STEPS:
+            found = _matrix(q, target, tuning)
+            if found is not None:
+                return found
+    return None
+
+
+def swapped(p: Problem) -> Problem:
+    """The same contraction with the rows as lanes: the output is then stored transposed."""
+    return replace(p, rows=p.lanes, lanes=p.rows, row_factor=p.lane_factor, lane_factor=p.row_factor)
+
+
+def _matrix(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
+    """The schedule that reads the lane factor in the order it lies in."""
+    by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+    matrix = p.factor(p.lane_factor, by)
+    if not p.lanes or not read_once(matrix, p):
+        return None
+    if contiguous(matrix, p.lanes[-1][-1]):
+        return lower_stream(p, target, tuning, f"{p.m} rows, the matrix is contiguous along its own axis")
+    if contiguous(matrix, p.reduced[-1][-1]):
+        return lower_dot(p, target, tuning, f"{p.m} rows, the matrix is contiguous along k")
+    return None
