@@ -218,7 +218,26 @@ class RowLowering:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
         return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
 
-UNROLLED = 32  # steps of short reductions that may stand in a row
+    def _is_short(self) -> bool:
+        """Are the reductions so short that their steps can stand in a row, as in pooling windows?"""
+        loops = [loop for s in self.trial for loop in s.loops]
+        return sum(prod(v.extent for v in loop.axes) for loop in loops) <= UNROLLED
+
+    def _short(self, lane_group: list[Var]) -> Lowered:
+        """Lanes over an outer axis, all reductions of a lane in registers."""
+        others, n = [g for g in self.groups if g is not lane_group], schedule.extent(lane_group)
+        rows = prod(schedule.extent(g) for g in others)
+        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
+        lane = Var("l", n)
+        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        body: list[Stmt] = []
+        for s in self._stages(frame):
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            body += [schedule.nest(loop.axes, *_row_statements(loop), kind=UNROLL) for loop in s.loops]
+            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
+        return self._finish(chunk, [For(lane, n, LANES, body)], text)
+
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         if loop.writes or not loop.reductions:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
