@@ -10,6 +10,7 @@ over the channels i or over x, whichever wastes fewer of them and needs fewer st
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from ..ir.index import Index, Var, var
 from . import window_channels, window_places, window_sums
@@ -28,20 +29,22 @@ def lower_window(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
     w = find_windows(p, target)
     if w is None:
         return None
-    best = min(_candidates(w), default=None, key=lambda c: c[0])
-    return best[1](w, tuning) if best else None
+    cycles_and_loops = _candidates(w)
+    return min(cycles_and_loops, key=lambda c: c[0])[1](tuning) if cycles_and_loops else None
 
 
-def _candidates(w: Windows) -> list[tuple[float, Callable[[Windows, Tuning], Lowered]]]:
+def _candidates(w: Windows) -> list[tuple[float, Callable[[Tuning], Lowered]]]:
     """(cycles, schedule) of what is possible: lanes are contiguous in the copy, panels fit."""
-    found: list[tuple[float, Callable[[Windows, Tuning], Lowered]]] = []
-    tile = window_channels.choose_tile(w)
-    if window_channels.panel_vectors(w, tile):
-        found.append((window_channels.channel_cycles(w, tile), window_channels.lower_channels))
+    found: list[tuple[float, Callable[[Tuning], Lowered]]] = []
+    channels = window_channels.choose_tile(w)
+    if channels:
+        found.append((window_channels.channel_cycles(w, channels), partial(window_channels.lower_channels, w, channels)))
     if w.step(w.places[-1]) == 1:
-        found.append((window_places.place_cycles(w, window_places.choose_tile(w)), window_places.lower_places))
+        places = window_places.choose_tile(w)
+        found.append((window_places.place_cycles(w, places), partial(window_places.lower_places, w, places)))
     if w.step(w.reduced[-1]) == 1:
-        found.append((window_sums.sum_cycles(w, window_sums.choose_tile(w)), window_sums.lower_sums))
+        sums = window_sums.choose_tile(w)
+        found.append((window_sums.sum_cycles(w, sums), partial(window_sums.lower_sums, w, sums)))
     return found
 
 

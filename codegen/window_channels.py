@@ -18,10 +18,9 @@ from ..ir.index import Index, Var, row_major, var
 from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ..ir.loop_walk import indices, postorder
 from . import schedule
-from .contract_problem import contiguous
 from .evaluate import load
 from .lower import Lowered, Tuning
-from .window_problem import Windows, cells, sizes, step_cycles, store_all, tiles_of
+from .window_problem import Windows, cells, sizes, step_cycles, tiles_of
 from .window_task import Span, WindowTask
 
 
@@ -39,16 +38,16 @@ class ChannelTile:
         return self.lines * self.places * self.vectors
 
 
-def choose_tile(w: Windows) -> ChannelTile:
-    """The tile that covers all lines, places and channels in the fewest cycles a step of k."""
+def choose_tile(w: Windows) -> ChannelTile | None:
+    """The tile that covers all lines, places and channels in the fewest cycles a step of k; None if no panel is small enough."""
     registers = w.target.registers
     most = registers - 12 if registers >= 32 else registers - 4  # what the transposition of a tile leaves free
-    vectors = -(-w.m // w.p.width)
+    vectors, wide = -(-w.m // w.p.width), min(4, panel_vectors(w))
     found = []
-    for v, r, x in combinations(range(1, min(vectors, 4) + 1), range(1, min(w.lines, 8) + 1), range(1, min(w.line, most) + 1)):
+    for v, r, x in combinations(range(1, wide + 1), range(1, min(w.lines, 8) + 1), range(1, min(w.line, most) + 1)):
         if r * x * v <= most:
             found.append(ChannelTile(r, x, v, _cycles(w, vectors, (r, x, v))))
-    return min(found, key=lambda t: (round(t.cycles, 3), t.accumulators))
+    return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
 
 
 def _cycles(w: Windows, vectors: int, tile: tuple[int, int, int]) -> float:
@@ -64,23 +63,24 @@ def channel_cycles(w: Windows, tile: ChannelTile) -> float:
     return tile.cycles * w.k + 5.0 * w.lines * w.line * -(-w.m // w.p.width)
 
 
-def panel_vectors(w: Windows, tile: ChannelTile) -> int:
-    """Vectors of channels whose panel fits half of the level-2 cache, whole tiles; 0 if not even one tile does."""
-    most = w.target.l2 // 2 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
-    vectors = -(-w.m // w.p.width)
-    return min(vectors, most // tile.vectors * tile.vectors)
+def panel_vectors(w: Windows) -> int:
+    """Vectors of channels whose panel leaves room for a copy in the level-2 cache."""
+    most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
+    return min(-(-w.m // w.p.width), most)
 
 
-def lower_channels(w: Windows, tuning: Tuning) -> Lowered:
+def lower_channels(w: Windows, tile: ChannelTile, tuning: Tuning) -> Lowered:
     """Loops with lanes over channels."""
-    tile = choose_tile(w)
     how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.vectors} vectors"
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
 
 
 class _Task(WindowTask):
     def __init__(self, w: Windows, tile: ChannelTile, tuning: Tuning) -> None:
-        super().__init__(w, panel_vectors(w, tile) * w.p.width, tile.lines, tuning, w.plain)
+        vectors = (
+            panel_vectors(w) // tile.vectors * tile.vectors if panel_vectors(w) < -(-w.m // w.p.width) else -(-w.m // w.p.width)
+        )
+        super().__init__(w, vectors * w.p.width, tile.lines, tuning, w.plain, packs=True)
         self.tile, self.lanes = tile, tile.vectors * self.width
 
     # ------------------------------------------------------------ the panel: for each tile of channels, [k][channel]
@@ -106,15 +106,14 @@ class _Task(WindowTask):
 
     def _k_groups(self) -> list[list[Var]]:
         """The reduced axes, collapsed where the factor without windows walks them as one."""
-        w = self.w
-        value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
-        return schedule.collapse(w.reduced, [i for n in postorder([value]) for i in indices(n)])
+        every = {v: var(v) for v in (*self.w.batch, *self.w.channels, *self.w.reduced)}
+        value = self.w.other(every)
+        return schedule.collapse(self.w.reduced, [i for n in postorder([value]) for i in indices(n)])
 
     def _across(self, groups: list[list[Var]]) -> bool:
         """Whether the factor is contiguous along the last group of k, and not along the channels."""
-        w = self.w
-        value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
-        return contiguous(value, groups[-1][-1]) and not contiguous(value, w.channels[-1]) and len(w.channels) == 1
+        channels = self.w.channels
+        return self.w.along(groups[-1][-1])[0] and not self.w.along(channels[-1])[0] and len(channels) == 1
 
     def _entry(self, groups: list[list[Var]], k: list[Index], where: tuple[Index, int, int, int], channel: Index) -> Stmt:
         """Stores one element of the panel."""
@@ -192,4 +191,4 @@ class _Task(WindowTask):
         i, c = Var("x", min(self.width, places[1] - x)), Var("c", min(self.width, channels[1] - v))
         at = self.place(lines[0] + r, places[0] + var(i) + x) | self.channels(channels[0] + var(c) + v)
         done = load(acc, (var(i) + (r * places[1] + x)) * self._pitch(channels[1]) + var(c) + v)
-        return [For(i, i.extent, UNROLL, [For(c, c.extent, LANES, [s])]) for s in store_all(self.w.outputs(at, done))]
+        return [For(i, i.extent, UNROLL, [For(c, c.extent, LANES, [s])]) for s in self.w.stores(at, done)]

@@ -15,10 +15,9 @@ from itertools import product as combinations
 from ..ir.graph import Op, node
 from ..ir.index import Index, Var, var
 from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
-from .contract_problem import contiguous
 from .evaluate import load
 from .lower import Lowered, Tuning
-from .window_problem import Windows, cells, channel_block, sizes, step_cycles, store_all, tiles_of
+from .window_problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
 from .window_task import Span, WindowTask
 
 MOST_TAPS = 8  # steps of the last reduced axis that are unrolled
@@ -58,16 +57,15 @@ def place_cycles(w: Windows, tile: PlaceTile) -> float:
     return tile.cycles * w.k + w.lines * w.vectors * w.m
 
 
-def lower_places(w: Windows, tuning: Tuning) -> Lowered:
+def lower_places(w: Windows, tile: PlaceTile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last axis of places."""
-    tile = choose_tile(w)
     how = f"lanes over {w.line} places, tiles of {tile.channels} channels x {tile.lines} lines x {tile.vectors} vectors"
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
 
 
 class _Task(WindowTask):
     def __init__(self, w: Windows, tile: PlaceTile, tuning: Tuning) -> None:
-        direct = w.plain and contiguous(w.windowed({}), w.places[-1])
+        direct = w.along(w.places[-1])[1]
         super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
         self.tile = tile
 
@@ -98,8 +96,8 @@ class _Task(WindowTask):
         body = _nest((o, r, x), [Reduce(acc, place, "add", term)])
         for v in reversed(k):
             body = [For(v, v.extent, UNROLL if v is k[-1] and v.extent <= MOST_TAPS else SERIAL, body)]
-        outputs = self.w.outputs(at | self.channels(channels[0] + var(o)), load(acc, place))
-        return [Alloc(acc, 0), *body, *(s for write in store_all(outputs) for s in _nest((o, r, x), [write]))]
+        writes = self.w.stores(at | self.channels(channels[0] + var(o)), load(acc, place))
+        return [Alloc(acc, 0), *body, *(s for write in writes for s in _nest((o, r, x), [write]))]
 
 
 def _nest(axes: tuple[Var, Var, Var], body: list[Stmt]) -> list[Stmt]:

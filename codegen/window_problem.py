@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from ..ir.graph import Node
 from ..ir.index import Index, Range, Var, unravel, var
 from ..ir.loop import SERIAL, For, If, Stmt, Store
-from .contract_problem import Problem, is_plain
-from .evaluate import Place
+from ..ir.loop_walk import Substitution
+from .contract_problem import Problem, contiguous, is_plain
 from .schedule import CHUNK_WORK
 from .target import Target
 from .window_source import Footprint, Source
 
 TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
+PACKED_PLACES = 64  # places that make up for packing a panel: 5 cycles a vector for packing, half of one for each place
 
 
 @dataclass
@@ -64,7 +66,16 @@ class Windows:
     @property
     def plain(self) -> bool:
         """Whether the factor with windows can be read where it lies: no mask, no prologue."""
-        return not self.source.masked and is_plain(self.windowed({}))
+        return is_plain(self._factors[1])
+
+    @property
+    def plain_other(self) -> bool:
+        return is_plain(self._factors[0])
+
+    def along(self, v: Var) -> tuple[bool, bool]:
+        """Whether each factor, the one with windows last, is a load that steps by at most an element with v."""
+        first, last = (is_plain(f) and contiguous(f, v) for f in self._factors)
+        return first, last
 
     @property
     def m(self) -> int:
@@ -74,22 +85,29 @@ class Windows:
         """Loop variables for the steps of k."""
         return [Var(v.name, v.extent) for v in self.reduced]
 
-    def anchor(self, at: dict[Var, Index]) -> dict[Var, Index]:
-        """The anchor's variables from those of this problem; what is not given does not matter."""
-        full = {v: Index() for v in (*self.batch, *self.channels, *self.places, *self.reduced)} | at
-        return {v: e.substitute(full) for v, e in self.by.items()}
+    def places_of(self, at: dict[Var, Index]) -> dict[Var, Index]:
+        """Every variable of this problem; what is not given does not matter."""
+        return {v: Index() for v in (*self.batch, *self.channels, *self.places, *self.reduced)} | at
+
+    @cached_property
+    def _factors(self) -> tuple[Node, Node]:
+        """Both factors in the variables of this problem, whose bounds simplify their indices."""
+        return self.p.factor(self.p.row_factor, self.by), self.p.factor(self.p.lane_factor, self.by)
 
     def other(self, at: dict[Var, Index]) -> Node:
         """The factor without windows."""
-        return self.p.factor(self.p.row_factor, self.anchor(at))
+        return Substitution(self.places_of(at)).node(self._factors[0])
 
     def windowed(self, at: dict[Var, Index]) -> Node:
         """The factor with windows, from memory."""
-        every = {v: var(v) for v in (*self.batch, *self.places, *self.reduced)}
-        return self.p.factor(self.p.lane_factor, self.anchor(every | at))
+        return Substitution(self.places_of(at)).node(self._factors[1])
 
-    def outputs(self, at: dict[Var, Index], total: Node) -> list[tuple[Place, list[Index], Node]]:
-        return self.p.epilogue(self.anchor(at), total)
+    def stores(self, at: dict[Var, Index], total: Node) -> list[Stmt]:
+        """Writes every output at a place, given the sum there."""
+        to = Substitution(self.places_of(at))
+        return [
+            Store(place.buf, to.index(place.at(where)), to.node(value)) for place, where, value in self.p.epilogue(self.by, total)
+        ]
 
 
 def step_cycles(products: float, loads: float) -> float:
@@ -113,7 +131,7 @@ def cells(n: int, most: int) -> list[tuple[int, int, int]]:
 class Units:
     """Blocks of lines: each reads one footprint. A task does several of them for one batch element and block of channels."""
 
-    def __init__(self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int) -> None:
+    def __init__(self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int, packs: bool) -> None:
         self.w = w
         self.outer = w.places[:-2]
         self.count_outer = prod(v.extent for v in self.outer)
@@ -123,7 +141,8 @@ class Units:
         self.parts = -(-w.lines // self.block.extent)
         self.count = self.count_outer * self.parts
         each = prod(self.others)
-        self.size = max(1, min(self.count, self.count * each // max(TASKS, minimum)))
+        least = -(-PACKED_PLACES // (w.line * self.block.extent)) if packs and minimum == 1 else 1
+        self.size = max(1, min(self.count, max(least, self.count * each // max(TASKS, minimum))))
         self.shape = (-(-self.count // self.size), *self.others)
         self.tasks = prod(self.shape)
         self.unit = Var("unit", self.size)
@@ -189,7 +208,3 @@ def channel_block(w: Windows, channels: int, lines: int) -> int:
 def sizes(n: int, size: int) -> list[tuple[int, int]]:
     """How often each size occurs when n is cut into pieces of one size and a rest."""
     return [(s, count) for s, count in ((size, n // size), (n % size, 1)) if s and count]
-
-
-def store_all(outputs: list[tuple[Place, list[Index], Node]]) -> list[Stmt]:
-    return [Store(place.buf, place.at(at), value) for place, at, value in outputs]

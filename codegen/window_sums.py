@@ -13,10 +13,9 @@ from itertools import product as combinations
 from ..ir.graph import Op, node
 from ..ir.index import Index, Var, var
 from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
-from .contract_problem import contiguous
 from .evaluate import load
 from .lower import Lowered, Tuning
-from .window_problem import Windows, cells, channel_block, sizes, step_cycles, store_all, tiles_of
+from .window_problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
 from .window_task import Span, WindowTask
 
 
@@ -55,19 +54,17 @@ def sum_cycles(w: Windows, tile: SumTile) -> float:
     return tile.cycles * (w.k // last) * -(-last // w.p.width) + 8.0 * w.m * w.lines * w.line
 
 
-def lower_sums(w: Windows, tuning: Tuning) -> Lowered:
+def lower_sums(w: Windows, tile: SumTile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last reduced axis."""
-    tile = choose_tile(w)
     how = f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x {tile.lines}x{tile.places} places"
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} terms in registers")
 
 
 class _Task(WindowTask):
     def __init__(self, w: Windows, tile: SumTile, tuning: Tuning) -> None:
-        direct = w.plain and contiguous(w.windowed({}), w.reduced[-1])
+        plain, direct = w.along(w.reduced[-1])
         super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
-        self.plain = self.plain and contiguous(w.other({w.reduced[-1]: var(w.reduced[-1])}), w.reduced[-1])
-        self.tile = tile
+        self.plain, self.tile = plain, tile
 
     def tiles(self, part: Index) -> list[Stmt]:
         def channels(line: Index, lines: int) -> list[Stmt]:
@@ -87,17 +84,18 @@ class _Task(WindowTask):
         """Every term for some channels and places, then the outputs."""
         axes = Var("o", channels[1]), Var("r", lines[1]), Var("x", places[1])
         o, r, x = map(var, axes)
-        number = (o * lines[1] + r) * places[1] + x
-        acc, total = (
-            Buf(name, self.dtype, channels[1] * lines[1] * places[1] * n, REG) for name, n in (("acc", self.width), ("sum", 1))
-        )
+        number, count = (o * lines[1] + r) * places[1] + x, channels[1] * lines[1] * places[1]
+        acc, total = Buf("acc", self.dtype, count * self.width, REG), Buf("sum", self.dtype, count, REG)
         at = self.place(lines[0] + r, places[0] + x)
-        lane = Var("l", self.width)
-        add = Reduce(total, number, "add", load(acc, number * self.width + var(lane)))
-        outputs = self.w.outputs(at | self.channels(channels[0] + o), load(total, number))
+        writes = self.w.stores(at | self.channels(channels[0] + o), load(total, number))
         terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
-        writes = [s for write in store_all(outputs) for s in _unrolled(axes, [write])]
-        return [Alloc(acc, 0), *terms, Alloc(total, 0), *_unrolled(axes, [For(lane, self.width, LANES, [add])]), *writes]
+        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *_unrolled(axes, writes)]
+
+    def _add_lanes(self, acc: Buf, total: Buf, count: int) -> list[Stmt]:
+        """The lanes of each accumulator added up."""
+        number, lane = Var("n", count), Var("l", self.width)
+        add = Reduce(total, var(number), "add", load(acc, var(number) * self.width + var(lane)))
+        return [Alloc(total, 0), For(number, count, UNROLL, [For(lane, self.width, LANES, [add])])]
 
     def _terms(self, acc: Buf, first: Index, axes: tuple[Var, ...], at: dict[Var, Index], channel: Index) -> list[Stmt]:
         """Loops over k: whole vectors of its last axis, then what is left of it."""

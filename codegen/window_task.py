@@ -14,7 +14,6 @@ from math import prod
 from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, unravel, var
 from ..ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Store
-from .contract_problem import is_plain
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
 from .window_problem import Units, Windows, spread
@@ -25,12 +24,12 @@ Span = tuple[Index, int]  # where a tile begins along an axis, and how far it go
 class WindowTask:
     """Some units of lines, for one block of channels. A schedule gives the tiles of a unit."""
 
-    def __init__(self, w: Windows, block: int, tile_lines: int, tuning: Tuning, direct: bool) -> None:
+    def __init__(self, w: Windows, block: int, tile_lines: int, tuning: Tuning, direct: bool, packs: bool = False) -> None:
         self.w, self.block, self.tuning, self.direct = w, block, tuning, direct
         self.width, self.dtype = w.p.width, w.p.anchor.node.dtype
-        self.units = Units(w, tile_lines, -(-w.m // block), tuning.min_chunks)
+        self.units = Units(w, tile_lines, -(-w.m // block), tuning.min_chunks, packs)
         self.panel = Buf("panel", self.dtype, w.k * block, SCRATCH)
-        self.plain = is_plain(w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)}))
+        self.plain = w.plain_other
         self.work = float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
 
     def tiles(self, part: Index) -> list[Stmt]:
