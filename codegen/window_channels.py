@@ -5,23 +5,28 @@ for task (block of channels, units):
     for unit (block of lines):
         copy the unit's footprint of the source     unless it can be read where it lies
         for tile of lines x places x channels:      accumulators in registers over all of k, one broadcast a place
-            store, transposed, with the epilogue
+            keep the sums of a few lines
+        transpose them by squares; store with the epilogue
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product as combinations
+from math import prod
 
 from ..ir.graph import Op, node
 from ..ir.index import Index, Var, row_major, var
-from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
-from ..ir.loop_walk import indices, postorder
+from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ..ir.loop_walk import postorder
 from . import schedule
 from .evaluate import load
 from .lower import Lowered, Tuning
+from .window_panel import pack_vector
 from .window_problem import Windows, cells, sizes, step_cycles, tiles_of
 from .window_task import Span, WindowTask
+
+CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ def choose_tile(w: Windows) -> ChannelTile | None:
     vectors, wide = -(-w.m // w.p.width), min(4, panel_vectors(w))
     found = []
     for v, r, x in combinations(range(1, wide + 1), range(1, min(w.lines, 8) + 1), range(1, min(w.line, most) + 1)):
-        if r * x * v <= most:
+        if r * x * v <= most and r * x * v + v + 1 <= registers:
             found.append(ChannelTile(r, x, v, _cycles(w, vectors, (r, x, v))))
     return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
 
@@ -77,118 +82,107 @@ def lower_channels(w: Windows, tile: ChannelTile, tuning: Tuning) -> Lowered:
 
 class _Task(WindowTask):
     def __init__(self, w: Windows, tile: ChannelTile, tuning: Tuning) -> None:
-        vectors = (
-            panel_vectors(w) // tile.vectors * tile.vectors if panel_vectors(w) < -(-w.m // w.p.width) else -(-w.m // w.p.width)
-        )
-        super().__init__(w, vectors * w.p.width, tile.lines, tuning, w.plain, packs=True)
-        self.tile, self.lanes = tile, tile.vectors * self.width
-
-    # ------------------------------------------------------------ the panel: for each tile of channels, [k][channel]
+        vectors, fitting = -(-w.m // w.p.width), panel_vectors(w)
+        block = vectors if fitting == vectors else fitting // tile.vectors * tile.vectors
+        super().__init__(w, block * w.p.width, tile.lines, tuning, w.plain, packs=True)
+        self.tile = tile
+        self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
+        self.turned = Buf("turned", self.dtype, self.width * w.line, SCRATCH)
+        self.direct_stores = self._stores_across()
 
     def pack(self) -> list[Stmt]:
-        return [Alloc(self.panel), *tiles_of(self.w.m, self.block, self.lanes, self.part, self._pack)]
+        """The panel: for each vector of channels, [k][channel]."""
+        return [Alloc(self.panel), *tiles_of(self.w.m, self.block, self.width, self.part, self._pack_vector)]
 
-    def _pack(self, first: Index, lanes: int) -> list[Stmt]:
-        out: list[Stmt] = []
-        for v in range(0, lanes, self.width):
-            out += self._pack_vector(first, lanes, v, min(self.width, lanes - v))
-        return out
+    def _pack_vector(self, first: Index, live: int) -> list[Stmt]:
+        def store(k: dict[Var, Index], position: Index, channel: Index) -> Stmt:
+            value = self.w.other(self.batch | k | self.channels(first + channel))
+            return Store(self.panel, first * self.w.k + position * self.width + channel, value)
 
-    def _pack_vector(self, first: Index, lanes: int, v: int, live: int) -> list[Stmt]:
-        """A vector of channels at every k: by squares where the factor is contiguous along k."""
-        groups = self._k_groups()
-        *front, last = [Var(f"k{a}", schedule.extent(g)) for a, g in enumerate(groups)]
-        body = self._squares if self._across(groups) else self._lines
-        fill = body(groups, front, last, (first, lanes, v, live))
-        for axis in reversed(front):
-            fill = [For(axis, axis.extent, SERIAL, fill)]
-        return fill
-
-    def _k_groups(self) -> list[list[Var]]:
-        """The reduced axes, collapsed where the factor without windows walks them as one."""
-        every = {v: var(v) for v in (*self.w.batch, *self.w.channels, *self.w.reduced)}
-        value = self.w.other(every)
-        return schedule.collapse(self.w.reduced, [i for n in postorder([value]) for i in indices(n)])
-
-    def _across(self, groups: list[list[Var]]) -> bool:
-        """Whether the factor is contiguous along the last group of k, and not along the channels."""
-        channels = self.w.channels
-        return self.w.along(groups[-1][-1])[0] and not self.w.along(channels[-1])[0] and len(channels) == 1
-
-    def _entry(self, groups: list[list[Var]], k: list[Index], where: tuple[Index, int, int, int], channel: Index) -> Stmt:
-        """Stores one element of the panel."""
-        first, lanes, v, _ = where
-        by: dict[Var, Index] = {}
-        for g, at in zip(groups, k, strict=True):
-            by |= schedule.spread(at, g)
-        value = self.w.other(self.batch | by | self.channels(first + v + channel))
-        at = first * self.w.k + row_major(k, [schedule.extent(g) for g in groups]) * self._pitch(lanes) + v + channel
-        return Store(self.panel, at, value)
-
-    def _pitch(self, lanes: int) -> int:
-        return -(-lanes // self.width) * self.width
-
-    def _squares(self, groups: list[list[Var]], front: list[Var], last: Var, where: tuple[Index, int, int, int]) -> list[Stmt]:
-        """Vectors along k, transposed."""
-        outer, whole = [var(v) for v in front], last.extent // self.width
-        out: list[Stmt] = []
-        square = Var("square", max(1, whole))
-        for at, steps in ((var(square) * self.width, self.width), (Index(const=whole * self.width), last.extent % self.width)):
-            j, k = Var("j", where[3]), Var("k", max(1, steps))
-            entry = self._entry(groups, [*outer, at + var(k)], where, var(j))
-            body: list[Stmt] = [For(j, j.extent, UNROLL, [For(k, steps, LANES, [entry])])]
-            if steps == self.width and whole:
-                out.append(For(square, whole, SERIAL, body))
-            elif steps and steps < self.width:
-                out += body
-        return out
-
-    def _lines(self, groups: list[list[Var]], front: list[Var], last: Var, where: tuple[Index, int, int, int]) -> list[Stmt]:
-        """Vectors along the channels."""
-        channel = Var("l", where[3])
-        entry = self._entry(groups, [var(v) for v in (*front, last)], where, var(channel))
-        return [For(last, last.extent, SERIAL, [For(channel, channel.extent, LANES, [entry])])]
+        return pack_vector(self.w, live, store)
 
     # ------------------------------------------------------------ tiles
 
     def tiles(self, part: Index) -> list[Stmt]:
-        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, self._along)
+        lines = tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, self._line_tile)
+        return [Alloc(self.sums), *([] if self.direct_stores else [Alloc(self.turned)]), *lines]
 
-    def _along(self, line: Index, lines: int) -> list[Stmt]:
-        """The tiles along the lines."""
+    def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
+        """All places and channels of a few lines."""
         out: list[Stmt] = []
         for size, first, count in cells(self.w.line, self.tile.places):
             at = Var("places", count)
             body = self._channel_tiles((line, lines), (var(at) * size + first, size))
             out.append(For(at, count, SERIAL, body))
-        return out
+        finish = tiles_of(self.w.m, self.block, self.width, self.part, lambda c, n: self._finish((line, lines), (c, n)))
+        return out + finish
 
     def _channel_tiles(self, lines: Span, places: Span) -> list[Stmt]:
-        return tiles_of(self.w.m, self.block, self.lanes, self.part, lambda c, n: self._tile(lines, places, (c, n)))
+        size = self.tile.vectors * self.width
+        return tiles_of(self.w.m, self.block, size, self.part, lambda c, n: self._tile(lines, places, (c, n)))
 
     def _tile(self, lines: Span, places: Span, channels: Span) -> list[Stmt]:
-        """Every step of k for some places and channels, then the outputs."""
-        w, pitch = self.w, self._pitch(channels[1])
-        r, x, lane = Var("r", lines[1]), Var("x", places[1]), Var("l", pitch)
-        acc = Buf("acc", self.dtype, r.extent * x.extent * pitch, REG)
+        """Every step of k for some places and channels."""
+        w, vectors = self.w, -(-channels[1] // self.width)
+        axes = Var("r", lines[1]), Var("x", places[1]), Var("v", vectors), Var("l", self.width)
+        r, x, v, lane = map(var, axes)
+        acc, number = (
+            Buf("acc", self.dtype, prod(a.extent for a in axes), REG),
+            row_major((r, x, v, lane), [a.extent for a in axes]),
+        )
         k = w.fresh()
-        at = self.place(lines[0] + var(r), places[0] + var(x)) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
-        weight = load(self.panel, channels[0] * w.k + row_major(map(var, k), [v.extent for v in k]) * pitch + var(lane))
-        total = (var(r) * x.extent + var(x)) * pitch
-        add = Reduce(acc, total + var(lane), "add", node(Op.MUL, (self.read(at), weight)))
-        body: list[Stmt] = [For(r, r.extent, UNROLL, [For(x, x.extent, UNROLL, [For(lane, pitch, LANES, [add])])])]
-        for v in reversed(k):
-            body = [For(v, v.extent, SERIAL, body)]
-        return [Alloc(acc, 0), *body, *self._write(acc, lines, places, channels)]
+        at = self.place(lines[0] + r, places[0] + x) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        step = row_major(map(var, k), [i.extent for i in k])
+        weight = load(self.panel, (channels[0] + v * self.width) * w.k + step * self.width + lane)
+        body = _tile_loops(axes, Reduce(acc, number, "add", node(Op.MUL, (self.read(at), weight))))
+        for i in reversed(k):
+            body = [For(i, i.extent, SERIAL, body)]
+        kept = (r * w.line + places[0] + x) * self.block + channels[0] + v * self.width + lane
+        return [Alloc(acc, 0), *body, *_tile_loops(axes, Store(self.sums, kept, load(acc, number)))]
 
-    def _write(self, acc: Buf, lines: Span, places: Span, channels: Span) -> list[Stmt]:
-        """Stores a tile: squares of places and channels, transposed in registers."""
-        corners = combinations(range(lines[1]), range(0, places[1], self.width), range(0, channels[1], self.width))
-        return [s for corner in corners for s in self._write_square(acc, corner, lines, places, channels)]
+    # ------------------------------------------------------------ outputs
 
-    def _write_square(self, acc: Buf, corner: tuple[int, int, int], lines: Span, places: Span, channels: Span) -> list[Stmt]:
-        r, x, v = corner
-        i, c = Var("x", min(self.width, places[1] - x)), Var("c", min(self.width, channels[1] - v))
-        at = self.place(lines[0] + r, places[0] + var(i) + x) | self.channels(channels[0] + var(c) + v)
-        done = load(acc, (var(i) + (r * places[1] + x)) * self._pitch(channels[1]) + var(c) + v)
-        return [For(i, i.extent, UNROLL, [For(c, c.extent, LANES, [s])]) for s in self.w.stores(at, done)]
+    def _stores_across(self) -> bool:
+        """Whether outputs are stored a square at a time: the epilogue is short, and reads nothing that lies across channels."""
+        w = self.w
+        values = [s.value for s in w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)}, load(self.sums, Index()))]
+        nodes = postorder(values)
+        loads = [n.arg[1] for n in nodes if n.op is Op.LOAD and n.arg[0] is not self.sums]
+        return schedule.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
+
+    def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
+        """The outputs of a vector of channels in a few lines: its sums, transposed."""
+        line, square = Var("r", lines[1]), Var("square", max(1, self.w.line // self.width))
+        whole, rest = divmod(self.w.line, self.width)
+        where = lines[0] + var(line), var(line), channels
+        out: list[Stmt] = []
+        if whole:
+            out.append(For(square, whole, SERIAL, self._square(where, (var(square) * self.width, self.width))))
+        if rest:
+            out += self._square(where, (Index(const=whole * self.width), rest))
+        return [For(line, lines[1], SERIAL, out if self.direct_stores else [*out, *self._rows(where)])]
+
+    def _square(self, where: tuple[Index, Index, Span], places: Span) -> list[Stmt]:
+        """Some places of a line, for a vector of channels."""
+        line, kept, channels = where
+        x, c = Var("x", places[1]), Var("c", channels[1])
+        done = load(self.sums, (kept * self.w.line + places[0] + var(x)) * self.block + channels[0] + var(c))
+        at = self.place(line, places[0] + var(x)) | self.channels(channels[0] + var(c))
+        turned: list[Stmt] = [Store(self.turned, var(c) * self.w.line + places[0] + var(x), done)]
+        stores = self.w.stores(at, done) if self.direct_stores else turned
+        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [s])]) for s in stores]
+
+    def _rows(self, where: tuple[Index, Index, Span]) -> list[Stmt]:
+        """The outputs of a line, channel by channel."""
+        line, _, channels = where
+        c, x = Var("c", channels[1]), Var("x", self.w.line)
+        at = self.place(line, var(x)) | self.channels(channels[0] + var(c))
+        stores = self.w.stores(at, load(self.turned, var(c) * self.w.line + var(x)))
+        return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, stores)])]
+
+
+def _tile_loops(axes: tuple[Var, ...], body: Stmt) -> list[Stmt]:
+    """Unrolled loops around lanes."""
+    for v in reversed(axes):
+        body = For(v, v.extent, LANES if v is axes[-1] else UNROLL, [body])
+    return [body]
