@@ -24,7 +24,7 @@ from .window_source import source_of
 
 def lower_window(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
     """Loops of the direct schedule that is estimated to be the fastest; None where there are no windows to read."""
-    if tuning.tiny:
+    if tuning.tiny or not p.rows:
         return None
     w = find_windows(p, target)
     if w is None:

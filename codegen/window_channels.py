@@ -178,7 +178,7 @@ class _Task(WindowTask):
         c, x = Var("c", channels[1]), Var("x", self.w.line)
         at = self.place(line, var(x)) | self.channels(channels[0] + var(c))
         stores = self.w.stores(at, load(self.turned, var(c) * self.w.line + var(x)))
-        return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, stores)])]
+        return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, [*stores])])]
 
 
 def _tile_loops(axes: tuple[Var, ...], body: Stmt) -> list[Stmt]:

@@ -102,7 +102,7 @@ class Windows:
         """The factor with windows, from memory."""
         return Substitution(self.places_of(at)).node(self._factors[1])
 
-    def stores(self, at: dict[Var, Index], total: Node) -> list[Stmt]:
+    def stores(self, at: dict[Var, Index], total: Node) -> list[Store]:
         """Writes every output at a place, given the sum there."""
         to = Substitution(self.places_of(at))
         return [

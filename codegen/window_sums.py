@@ -89,7 +89,7 @@ class _Task(WindowTask):
         at = self.place(lines[0] + r, places[0] + x)
         writes = self.w.stores(at | self.channels(channels[0] + o), load(total, number))
         terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
-        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *_unrolled(axes, writes)]
+        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *_unrolled(axes, [*writes])]
 
     def _add_lanes(self, acc: Buf, total: Buf, count: int) -> list[Stmt]:
         """The lanes of each accumulator added up."""

@@ -242,17 +242,18 @@ class Emitter:
         found = square(s, w)
         if found is None or found[1].buf.space == REG or self.scope.lanes is not None:
             return False
-        assert isinstance(s.extent, int)
         loop, store = found
+        assert isinstance(s.extent, int) and isinstance(loop.extent, int)
+        tails = [self.tail(w, integer(loop.extent), 0)]
         rows: list[Val] = []
         for i in range(s.extent):
             self.scope.vars[loop.var] = integer(0)
-            self.scope.lanes = Lanes(loop.var, w, integer(0), [None], self.w.depth, set())
+            self.scope.lanes = Lanes(loop.var, w, integer(0), tails, self.w.depth, set())
             value = Substitution({s.var: Index(const=i)}).node(store.value)
             rows.append(self.w.splat(evaluate(self.fn, value, 0), w))
             self.scope.lanes = None
         rows += [memory.zero(rows[0])] * (w - s.extent)
-        for lane, column in enumerate(transposed(self.w, rows)):
+        for lane, column in enumerate(transposed(self.w, rows)[: loop.extent]):
             at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
             memory.store_first(self.fn, store.buf, at, column, s.extent)
         return True

@@ -15,11 +15,13 @@ from .writer import Val, Writer, integer
 
 
 def square(s: For, w: int) -> tuple[For, Store] | None:
-    """The LANES loop and the Store of a loop that stores a square of w x w elements transposed (or its first rows)."""
+    """The LANES loop and the Store of a loop that stores a square of w x w elements transposed, or the corner of one."""
     if len(s.body) != 1 or not isinstance(s.extent, int) or not 1 < s.extent <= w or s.total is not None:
         return None
     inner = s.body[0]
-    if not isinstance(inner, For) or inner.kind != LANES or inner.extent != w or inner.total is not None or len(inner.body) != 1:
+    if not isinstance(inner, For) or inner.kind != LANES or inner.total is not None or len(inner.body) != 1:
+        return None
+    if not isinstance(inner.extent, int) or not 1 < inner.extent <= w:
         return None
     store = inner.body[0]
     if not isinstance(store, Store) or store.mask or not _across(store.index, s.var, inner.var, w):
