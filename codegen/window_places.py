@@ -20,8 +20,6 @@ from .lower import Lowered, Tuning
 from .window_problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
 from .window_task import Span, WindowTask
 
-MOST_TAPS = 8  # steps of the last reduced axis that are unrolled
-
 
 @dataclass(frozen=True)
 class PlaceTile:
@@ -95,7 +93,7 @@ class _Task(WindowTask):
         term = node(Op.MUL, (self.weight(channels[0] + var(o), step), self.read(step)))
         body = _nest((o, r, x), [Reduce(acc, place, "add", term)])
         for v in reversed(k):
-            body = [For(v, v.extent, UNROLL if v is k[-1] and v.extent <= MOST_TAPS else SERIAL, body)]
+            body = [For(v, v.extent, SERIAL, body)]
         writes = self.w.stores(at | self.channels(channels[0] + var(o)), load(acc, place))
         return [Alloc(acc, 0), *body, *(s for write in writes for s in _nest((o, r, x), [write]))]
 

@@ -74,11 +74,14 @@ def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | 
 
 
 def _bound(e: Index, r: Range) -> tuple[int, int] | None:
-    """What the condition says of a place: least and end; None if it is about something else."""
-    ahead, behind = e - r.index, e + r.index
-    if not e.terms or (ahead.terms and behind.terms):
+    """What the condition says of a place: least and end; None unless the place is a multiple of its index and a constant."""
+    first = r.index.terms[0]
+    scale = e.coef(first[0]) // first[1]
+    rest = e - r.index * scale
+    if not scale or rest.terms:
         return None
-    return (behind.const - r.hi + 1, behind.const - r.lo + 1) if ahead.terms else (r.lo + ahead.const, r.hi + ahead.const)
+    ends = sorted((scale * r.lo + rest.const, scale * (r.hi - 1) + rest.const))
+    return ends[0], ends[1] + 1
 
 
 class Footprint:

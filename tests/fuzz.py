@@ -24,7 +24,7 @@ from weft.ir.grad import vjp
 from weft.ir.graph import LOOP_ONLY, SCANS, Node, Op, toposort
 from weft.ir.interp import EVALUATORS, run
 
-SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "scan", "scatter", "sort", "checks")
+SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "windows", "scan", "scatter", "sort", "checks")
 REASONS = (
     "one contraction",
     "own loops",

@@ -442,7 +442,7 @@ def product(b: Builder) -> Built | None:
     """A matrix product, transposed in one of three ways, with or without a map before it."""
     x = b.pick(
         lambda v: v.node.dtype.is_float and v.node.ndim == 2 and v.node.size > 60,
-        lambda: b.leaf((b.one_of((16, 33, 70)), 17), dt.float32),
+        lambda: b.leaf((b.one_of((5, 16, 33, 70)), 17), dt.float32),
     )
     if b.choose(3) == 0:
         x = composite(b.one_of((g.relu, g.gelu)), x, b=b)
