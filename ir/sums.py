@@ -40,7 +40,7 @@ def _count_users(order: list[Node], roots: list[Node]) -> dict[Node, int]:
 
 
 def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
-    """The views and sums from n down to a product: overlapping windows of sums, or plain views between sum and product."""
+    """The views and sums from n down to a product: overlapping windows, or plain views between sum and product."""
     if n.op is not Op.REDUCE or n.arg[0] != "add":
         return []
     chain = [n]
@@ -48,10 +48,12 @@ def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
     while users[at] == 1 and (at.op in VIEWS or (at.op is Op.REDUCE and at.arg[0] == "add")):
         chain.append(at)
         if at.op is Op.REDUCE and at.src[0].op is Op.MUL:
-            return chain if users[at.src[0]] == 1 and any(v.op is Op.UNSKEW for v in chain) else []
+            at = at.src[0]
+            break
         at = at.src[0]
-    only_views = all(v.op in VIEWS and v.op not in (Op.PAD, Op.UNSKEW) for v in chain[1:])
-    return chain if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and only_views else []
+    overlapping = any(v.op is Op.UNSKEW for v in chain)
+    only_views = all(v.op in VIEWS and v.op is not Op.PAD for v in chain[1:])
+    return chain if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and (overlapping or only_views) else []
 
 
 def _is_sum_of_products(n: Node) -> bool:
@@ -112,6 +114,10 @@ def _filled_axes(view: Node) -> list[int]:
 def _stretch(x: Node, axes: list[int], shape: tuple[int, ...]) -> Node:
     """x repeated to the extents of `shape` along axes on which it does not vary."""
     for a in axes:
+        repeated = dict(x.arg) if x.op is Op.EXPAND else {}
+        if a in repeated:
+            x = node(Op.EXPAND, x.src, tuple(sorted((repeated | {a: shape[a]}).items())))
+            continue
         x = node(Op.SLICE, (x,), tuple((0, 1 if i == a else d, 1) for i, d in enumerate(x.shape)))
         x = reshape(x, x.shape[:a] + x.shape[a + 1 :])
         x = node(Op.EXPAND, (x,), ((a, shape[a]),))

@@ -68,11 +68,12 @@ def _same_size(new: Shape, old: Shape) -> list[tuple[Shape, Shape]]:
 
 def _push_pad(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
     out, mask = [], []
-    for i, (lo, _, interior), d in zip(index, view.arg, view.src[0].shape, strict=True):
+    for i, (lo, hi, interior), d in zip(index, view.arg, view.src[0].shape, strict=True):
         at = i - lo
         if interior:
             at, rest = at.divmod(interior + 1)
             mask.append(Range(rest, 0, 1))
-        mask.append(Range(at, 0, d))
+        if lo or hi or interior:  # an index of an axis without padding is in range wherever it is needed
+            mask.append(Range(at, 0, d))
         out.append(at)
     return out, mask
