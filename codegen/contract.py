@@ -12,12 +12,13 @@ from ..ir.graph import Node
 from ..ir.index import var
 from ..ir.kernel import Kernel
 from .contract_dot import lower_dot
+from .contract_empty import lower_empty
 from .contract_packed import lower_packed
-from .contract_phases import in_phases, lower_empty
 from .contract_problem import Problem, analyse, contiguous
 from .contract_skinny import lower_skinny
 from .contract_window import lower_window
 from .lower import Lowered, Tuning
+from .phases import in_phases
 from .schedule import extent
 from .target import Target
 

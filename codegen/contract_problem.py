@@ -15,7 +15,7 @@ from math import prod
 
 from ..ir.graph import Node, Op, const, node, scalar_node
 from ..ir.index import Index, Var, mask_of, var
-from ..ir.kernel import Kernel, Unit, join, resolve
+from ..ir.kernel import Kernel, Unit, join, zero_outside
 from ..ir.loop import Buf
 from ..ir.loop_walk import indices, postorder, variables
 from . import schedule
@@ -106,7 +106,7 @@ def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target
     product = next(u for u in kernel.units if u.node is anchor.node.src[0]).node
     kept, reduced = anchor.kept_vars(), anchor.inner_vars(anchor.kept_vars())
     values = place_values(kernel, strides)
-    mask = mask_of(r for f in product.src for r in resolve(f, anchor.coordinates())[2])
+    mask = mask_of(zero_outside(product, anchor.coordinates()))
     a, b = product.src
     return [_with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target) for c in classes(kept, reduced, mask)]
 

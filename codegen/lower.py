@@ -10,7 +10,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from ..ir import dtype as dt
@@ -23,7 +23,7 @@ from ..ir.loop_walk import Substitution, indices, postorder
 from . import schedule
 from .evaluate import Place
 from .schedule import Access
-from .stages import Frame, Reduction, RowLoop, Stage, StageBuilder, Write
+from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 from .target import Target
 from .tiny import nest
 
@@ -50,9 +50,10 @@ class Tuning:
     tiny: bool = False
 
 
-def place_values(
-    kernel: Kernel, strides: dict[Node, tuple[int, ...]]
-) -> tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]:
+Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
+
+
+def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
     """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
     inputs = {
         n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
@@ -69,16 +70,36 @@ def identity(kind: str, dtype: DType) -> float | int | bool:
     return dt.lowest(dtype) if kind == "max" else IDENTITY[kind]
 
 
+@dataclass
+class Axes:
+    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner ones."""
+
+    outer: list[Var]
+    outer_at: list[Index]
+    inner: dict[Signature, list[Var]] = field(default_factory=dict)
+    inner_at: dict[Signature, list[Index]] = field(default_factory=dict)
+
+    def add(self, signature: Signature) -> None:
+        """Inner axes as they are."""
+        self.inner[signature] = [Var(f"r{i}", d) for i, d in enumerate(signature)]
+        self.inner_at[signature] = [var(v) for v in self.inner[signature]]
+
+
+def own_axes(kernel: Kernel) -> Axes:
+    """A loop for each axis of the kernel."""
+    outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
+    return Axes(outer, [var(v) for v in outer])
+
+
 class RowLowering:
     """Tries the kernel with one variable an axis, then lowers it again in the chosen frame."""
 
-    def __init__(self, kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> None:
-        self.kernel, self.target, self.tuning = kernel, target, tuning
-        self.inputs, self.outputs, self.buffers = place_values(kernel, strides)
-        self.outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
-        self.inner: dict[tuple[int, ...], list[Var]] = {}
+    def __init__(self, kernel: Kernel, places: Places, target: Target, tuning: Tuning, axes: Axes) -> None:
+        self.kernel, self.target, self.tuning, self.axes = kernel, target, tuning, axes
+        self.inputs, self.outputs, self.buffers = places
+        self.outer, self.inner = axes.outer, axes.inner
         scratch = target.l1 // 2 if tuning.tiny else 0
-        trial = self._stages(Frame([var(v) for v in self.outer], self._trial_inner, scratch_bytes=scratch))
+        trial = self._stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch))
         self.trial = trial
         if not tuning.tiny:
             self._weigh(trial)
@@ -97,9 +118,10 @@ class RowLowering:
     def _stages(self, frame: Frame) -> list[Stage]:
         return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
 
-    def _trial_inner(self, signature: tuple[int, ...]) -> tuple[list[Var], list[Index]]:
-        axes = self.inner.setdefault(signature, [Var(f"r{i}", d) for i, d in enumerate(signature)])
-        return axes, [var(v) for v in axes]
+    def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
+        if signature not in self.inner:
+            self.axes.add(signature)
+        return self.inner[signature], self.axes.inner_at[signature]
 
     def lower(self) -> Lowered:
         if self.tuning.tiny:
@@ -136,24 +158,23 @@ class RowLowering:
         return min(scores) + 0.5
 
     def _work(self) -> int:
-        rows = prod(self.kernel.extents)
-        inner = sum(prod(s) for s in self.inner) or 1
-        return rows * inner * max(1, self.body)
+        inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1
+        return schedule.extent(self.outer) * inner * max(1, self.body)
 
     # ------------------------------------------------------------ frames
 
     def _frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
-        inner = {s: self._inner_axes(s) for s in self.inner}
-        return Frame([by[v] for v in self.outer], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+        inner = {s: self._inner_axes(s, by) for s in self.inner}
+        return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
 
-    def _inner_axes(self, signature: tuple[int, ...]) -> tuple[list[Var], list[Index]]:
-        by: dict[Var, Index] = {}
+    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
+        by = dict(by)
         axes: list[Var] = []
         for g in self.inner_groups[signature]:
             axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
             axes.append(axis)
             by |= schedule.spread(var(axis), g)
-        return axes, [by[v] for v in self.inner[signature]]
+        return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
     def _rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
         """Outer variables from the number of a row."""
@@ -164,7 +185,7 @@ class RowLowering:
         return by
 
     def _rows(self) -> Lowered:
-        rows = prod(self.kernel.extents)
+        rows = schedule.extent(self.outer)
         chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
         frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
@@ -356,8 +377,3 @@ def one_chunk(
     phase = For(Var("g", 1), 1, GRID, body)
     loops = Loops(kernel.name, buffers, params, [phase])
     return Lowered(loops, values, [work(u.node for u in kernel.units)], "tiny: one lane, one chunk")
-
-
-def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
-    """Loops of a map or rows kernel."""
-    return RowLowering(kernel, strides, target, tuning).lower()

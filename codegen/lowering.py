@@ -14,10 +14,11 @@ from . import schedule
 from .checks import Checks, leaves_of
 from .contract import lower_contraction
 from .contract_chain import lower_chain
-from .lower import Lowered, Tuning, lower_rows
+from .lower import Lowered, Tuning
 from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
 from .math import expand_loops
+from .row_classes import lower_rows
 from .target import Target
 
 

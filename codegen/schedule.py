@@ -15,6 +15,7 @@ CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of han
 MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
+NEAR = 4  # elements from lane to lane that still share cache lines
 SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
@@ -94,8 +95,8 @@ def extent(group: Sequence[Var]) -> int:
 
 
 def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
-    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each;
-    x[v // 2] is half a vector."""
+    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each, less
+    if near; x[v // 2] is half a vector."""
     score = 0.0
     for a in accesses:
         if stretch(a.index, v) > 1:
@@ -105,7 +106,7 @@ def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
             score -= 1.0
             continue
         c = abs(a.index.coef(v))
-        score += (0.25 if not a.store else -1.0) if c == 0 else (1.0 + a.store if c == 1 else -1.0 - a.store)
+        score += (0.25 if not a.store else -1.0) if c == 0 else (1.0 if c == 1 else -0.25 if c <= NEAR else -1.0) * (1 + a.store)
     used = n / (-(-n // width) * width)
     return (score + 8.0) * used
 

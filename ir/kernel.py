@@ -139,6 +139,19 @@ def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]
     return n, index, mask
 
 
+def zero_outside(n: Node, index: list[Index]) -> list[Range]:
+    """Conditions without any of which n[index] is 0: those of padding, also of the factors of a product."""
+    conditions: list[Range] = []
+    waiting, seen = [(n, index)], set()
+    while waiting:
+        n, index, ranges = resolve(*waiting.pop())
+        conditions += ranges
+        if n.op is Op.MUL and (n, tuple(index)) not in seen:
+            seen.add((n, tuple(index)))
+            waiting += [(s, index) for s in n.src]
+    return conditions
+
+
 def is_steady(x: Node, axis: int) -> bool:
     """Does a value seen through views stay the same along an axis?"""
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
