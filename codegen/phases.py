@@ -1,30 +1,79 @@
-"""Parts of a kernel as its phases. In: a Lowered for each part. Out: one Lowered."""
+"""Parts of a kernel as its phases. In: a Lowered for each part. Out: one Lowered.
+
+Parts of equally many chunks share a phase: a chunk does its share of each, one after the other, in the same scratch
+memory. What one part leaves in the cache, such as lines that both read or write, the next one finds there.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..ir.loop import Extent, For, If, Loops, Param, Stmt
+from ..ir.dtype import DType
+from ..ir.index import Var, var
+from ..ir.loop import SCRATCH, SERIAL, Alloc, Buf, Extent, For, If, Param, Stmt
+from ..ir.loop_walk import Substitution, statements
 from .lower import Lowered
 
 
 def in_phases(parts: Sequence[Lowered]) -> Lowered:
-    """All phases of the parts in one kernel; they write different elements, so that their order does not matter."""
+    """All parts in one kernel; they write different elements, so that their order does not matter."""
     if len(parts) == 1:
         return parts[0]
+    groups: dict[object, list[Lowered]] = {}
+    for i, part in enumerate(parts):
+        alike = (part.params, part.loops.phases[0].var.extent) if len(part.loops.phases) == 1 else i
+        groups.setdefault(alike, []).append(part)
+    joined = [_one_phase(group) for group in groups.values()]
     phases: list[For] = []
     params: list[Param] = []
-    for i, part in enumerate(parts):
+    for i, part in enumerate(joined):
         names = {q: Param(f"{q.name}_{i}") for q in part.loops.params}
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
-    first = parts[0].loops
-    loops = Loops(first.name, first.buffers, tuple(params), phases)
+    loops = replace(parts[0].loops, params=tuple(params), phases=phases)
     texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
-    values = tuple(value for part in parts for value in part.params)
-    work = [w for part in parts for w in part.work]
-    return Lowered(loops, values, work, f"{len(parts)} residue classes of strided axes, without the products that are 0: {texts}")
+    values = tuple(value for part in joined for value in part.params)
+    work = [w for part in joined for w in part.work]
+    text = f"{len(parts)} residue classes of strided axes, without the products that are 0, in {len(phases)} phases: {texts}"
+    return Lowered(loops, values, work, text)
+
+
+def _one_phase(parts: list[Lowered]) -> Lowered:
+    """Parts of one phase each, of equally many chunks, as one of them."""
+    first, *others = parts
+    if not others:
+        return first
+    shared = _shared_scratch([part.loops.phases[0] for part in parts])
+    body: list[Stmt] = []
+    for part, buffers in zip(parts, shared, strict=True):
+        (phase,) = part.loops.phases
+        names = dict(zip(part.loops.params, first.loops.params, strict=True))
+        own = Substitution({phase.var: var(first.loops.phases[0].var)}, buffers).body(_renamed(phase, names).body)
+        body.append(For(Var("once", 1), 1, SERIAL, own))  # each allocates its scratch
+    phases = [replace(first.loops.phases[0], body=body)]
+    return replace(first, loops=replace(first.loops, phases=phases), work=[sum(part.work[0] for part in parts)])
+
+
+def _shared_scratch(phases: list[For]) -> list[dict[Buf, Buf]]:
+    """For each phase, its scratch buffers as those that all phases use in turn: of each dtype as many and as large as needed."""
+    own = [_by_dtype(s.buf for s in statements(p.body) if isinstance(s, Alloc) and s.buf.space == SCRATCH) for p in phases]
+    sizes: dict[DType, list[int]] = {}
+    for found in own:
+        for dtype, buffers in found.items():
+            known = sizes.setdefault(dtype, [])
+            known += [0] * (len(buffers) - len(known))
+            sizes[dtype] = [max(b.size, s) for b, s in zip(buffers, known, strict=False)] + known[len(buffers) :]
+    pool = {dtype: [Buf(f"scratch{i}", dtype, s, SCRATCH) for i, s in enumerate(found)] for dtype, found in sizes.items()}
+    return [{b: new for d, old in found.items() for b, new in zip(old, pool[d], strict=False)} for found in own]
+
+
+def _by_dtype(buffers: Iterable[Buf]) -> dict[DType, list[Buf]]:
+    """Buffers of each dtype, the largest first."""
+    found: dict[DType, list[Buf]] = {}
+    for b in sorted(dict.fromkeys(buffers), key=lambda b: -b.size):
+        found.setdefault(b.dtype, []).append(b)
+    return found
 
 
 def _renamed(loop: For, names: Mapping[Param, Param]) -> For:

@@ -96,10 +96,10 @@ def writes(body: Iterable[Stmt]) -> set[Buf]:
 
 
 class Substitution:
-    """Replaces loop variables in Nodes, Indexes, masks and statements; each distinct Node once."""
+    """Replaces loop variables and buffers in Nodes, Indexes, masks and statements; each distinct Node once."""
 
-    def __init__(self, by: Mapping[Var, Index]) -> None:
-        self.by = by
+    def __init__(self, by: Mapping[Var, Index], buffers: Mapping[Buf, Buf] | None = None) -> None:
+        self.by, self.buffers = by, buffers or {}
         self.done: dict[Node, Node] = {}
 
     def node(self, root: Node) -> Node:
@@ -118,8 +118,8 @@ class Substitution:
     def _replaced(self, n: Node) -> Node:
         if n.op is Op.LOAD:
             buf, index, mask = n.arg
-            new = buf, self.index(index), self.mask(mask)
-            return n if new[1] is index and new[2] is mask else scalar_node(Op.LOAD, (), new, n.dtype)
+            new = self.buffers.get(buf, buf), self.index(index), self.mask(mask)
+            return n if new[0] is buf and new[1] is index and new[2] is mask else scalar_node(Op.LOAD, (), new, n.dtype)
         if n.op is Op.VAR:
             at = self.index(n.arg)
             return n if at is n.arg else scalar_node(Op.VAR, (), at, n.dtype)
@@ -140,8 +140,11 @@ class Substitution:
 
     def statement(self, s: Stmt) -> Stmt:
         match s:
-            case Store(_, index, value, mask) | Reduce(_, index, _, value, mask):
-                return replace(s, index=self.index(index), value=self.node(value), mask=self.mask(mask))
+            case Store(buf, index, value, mask) | Reduce(buf, index, _, value, mask):
+                into = self.buffers.get(buf, buf)
+                return replace(s, buf=into, index=self.index(index), value=self.node(value), mask=self.mask(mask))
+            case Alloc(buf):
+                return replace(s, buf=self.buffers.get(buf, buf))
             case Check(index, _, _, position):
                 return replace(s, index=self.node(index), position=self.index(position))
             case If(cond, body):
