@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.align import factor_vars
-from ..ir.chain import Softmax, factor_of, is_online, softmax_of
-from ..ir.graph import Node, Op
+from ..ir.chain import Softmax, factor_of, in_blocks, is_online, softmax_of
+from ..ir.graph import Node, Op, const
 from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, Unit, cost, join
 from ..ir.loop_walk import indices, postorder
@@ -70,7 +70,6 @@ class ChainProblem:
         self.maximum = self.softmax.maximum if self.softmax is not None else None
         self.online = is_online(self.chain)  # weights are then taken before the division by the sum of their row
         self.dtype = self.chain.scores[0].node.dtype
-        self.row = self.chain.rows[-1]
         self._collapse()
         self.width = lane_width(self._factors(), target)
 
@@ -79,28 +78,40 @@ class ChainProblem:
         return [self.term(s, f, self.trial, [var(v) for g in s.terms for v in g]) for s in self.scores for f in (s.query, s.key)]
 
     def _collapse(self) -> None:
-        """Neighbouring axes become one where every access walks them as one."""
+        """Neighbouring axes become one where every access walks them as one; rows are the lanes, others of their axes loops."""
         self.batch: Groups = [[v] for v in self.chain.batch]
         self.others: Groups = [[v] for v in self.chain.rows[:-1]]
-        self.columns: Groups = [[v] for v in self.chain.columns]
+        self.row, self.columns = [self.chain.rows[-1]], [[v] for v in self.chain.columns]
         self.scores = [self._score(u) for u in self.chain.scores]
         self.results = [self._result(u) for u in self.chain.results]
         self.trial: Position = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
-        nodes = self._factors() + [self.weighted(r, self.trial, [var(v) for g in r.lanes for v in g]) for r in self.results]
-        found = [i for n in postorder(nodes) for i in indices(n)]
+        found = self._accesses()
         self.batch = schedule.collapse(self.chain.batch, found)
-        self.others = schedule.collapse(self.chain.rows[:-1], found)
+        *self.others, self.row = schedule.collapse(self.chain.rows, found)
         self.columns = schedule.collapse(self.chain.columns, found)
         for s in self.scores:
             s.terms = schedule.collapse([v for g in s.terms for v in g], found)
         for r in self.results:
             r.lanes = schedule.collapse([v for g in r.lanes for v in g], found)
 
+    def _accesses(self) -> list[Index]:
+        """Where everything is read and written, in terms of the axes themselves."""
+        held = {u.node: const(0, u.node.dtype) for u in (*self.chain.contractions, *self.chain.inner) if u.node.op is Op.REDUCE}
+        nodes, out = self._factors(), list[Index]()
+        for r in self.results:
+            lanes = [var(v) for g in r.lanes for v in g]
+            nodes += [self.weighted(r, self.trial, lanes), self.weight(r, self.trial, held)]
+            for place, index, value in (self.stored(n, self.trial, lanes, held) for n in self.outputs_of(r)):
+                nodes.append(value)
+                out.append(place.at(index))
+        nodes += [self.reduced(u, self.trial, held) for u in self.chain.inner if u.node.op is Op.REDUCE]
+        return out + [i for n in postorder(nodes) for i in indices(n)]
+
     def _score(self, u: Unit) -> Score:
         sides = factor_vars(u, self.product[u])
         assert sides is not None
         labels = self.chain.labels[u]
-        first = self.row in {labels.get(v) for v in sides[0]}
+        first = self.chain.rows[-1] in {labels.get(v) for v in sides[0]}
         query, key = self.product[u].node.src if first else self.product[u].node.src[::-1]
         return Score(u, query, key, [[v] for v in u.inner_vars(u.kept_vars())])
 
@@ -117,15 +128,20 @@ class ChainProblem:
         """Is there a result that needs every row?"""
         return any(r.over_rows for r in self.results)
 
+    @property
+    def in_blocks(self) -> bool:
+        """May the columns come in blocks?"""
+        return in_blocks(self.chain)
+
     def rows(self) -> int:
-        return self.row.extent
+        return extent(self.row)
 
     def length(self) -> int:
         return groups_extent(self.columns)
 
     def at(self, batch: Sequence[Index], row: Index, column: Index) -> Position:
         """A position of the space; `batch` also has those of the rows' other axes."""
-        by = spread_groups(self.batch + self.others, batch) | {self.row: row}
+        by = spread_groups([*self.batch, *self.others, self.row], [*batch, row])
         return by | spread_groups(self.columns, unravel(column, tuple(extent(g) for g in self.columns)))
 
     def _own(self, u: Unit, at: Position, others: Groups, position: Sequence[Index]) -> Position:
@@ -177,13 +193,14 @@ class ChainProblem:
     def value(self, n: Node, index: Sequence[Index], held: Held) -> Node:
         return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index)
 
-    def stored(self, n: Node, at: Position, lane: Index, held: Held) -> tuple[Place, list[Index], Node]:
+    def stored(self, n: Node, at: Position, lane: Index | Sequence[Index], held: Held) -> tuple[Place, list[Index], Node]:
         """(place, index, value) of an output: of the rows, or of the map of a result."""
         unit = next(u for u in self.kernel.units if u.node is n)
         owner = self.chain.owner.get(unit, unit)
         if owner in self.chain.results:
             r = next(r for r in self.results if r.unit is owner)
-            of_result = self._own(owner, at, r.lanes, self._split(r.lanes, lane))
+            lanes = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
+            of_result = self._own(owner, at, lanes, self._split(lanes, lane))
             by = {v: of_result[w] for v, w in zip(self.kernel.outer[unit], owner.kept_vars(), strict=True)}
         else:
             by = self._own(unit, at, [], [])

@@ -44,7 +44,7 @@ class Sizes:
     rows: int  # of a block, padded to whole vectors
     row_blocks: int
     columns: int  # of a block
-    online: bool
+    blocks: bool  # of columns, more than one
 
 
 def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
@@ -54,12 +54,11 @@ def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
     while not p.sums_rows and others * blocks < TASKS and blocks * p.width < p.rows():
         blocks *= 2
     room = target.l2 // 4 // p.dtype.itemsize // strips
-    if not p.online:
+    if not p.in_blocks or p.sums_rows:
         while blocks * p.width < p.rows() and p.length() * _rows(p, blocks) > room:
             blocks += 1
-    rows = _rows(p, blocks)
-    columns = p.length()
-    if p.online and columns * rows > room:
+    rows, columns = _rows(p, blocks), p.length()
+    if p.in_blocks and not p.sums_rows and columns * rows > room:
         parts = -(-columns // max(MIN_COLUMNS, room // rows))
         columns = -(-columns // parts)
     return Sizes(rows, -(-p.rows() // rows), columns, columns < p.length())
@@ -115,7 +114,9 @@ class _Task:
     def describe(self) -> str:
         s, p = self.s, self.p
         parts = -(-p.length() // s.columns)
-        how = f"columns in {parts} blocks of {s.columns}, rescaled" if s.online else f"all {s.columns} columns in scratch"
+        how = f"all {s.columns} columns in scratch"
+        if s.blocks:
+            how = f"columns in {parts} blocks of {s.columns}" + ", rescaled" * p.online
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
         return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
@@ -140,15 +141,15 @@ class _Task:
     def _row_block(self) -> list[Stmt]:
         self.first = self.block * self.s.rows
         body = [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
-        body += self._online() if self.s.online else self._block(Index(), self.s.columns)
+        body += self._blocks() if self.s.blocks else self._block(Index(), self.s.columns)
         return body + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)] + self._write_rows()
 
     def _clear(self, buf: Buf) -> list[Stmt]:
         z = Var("z", buf.size)
         return [For(z, buf.size, LANES, [Store(buf, var(z), const(0, buf.dtype))], ROW_VECTORS)]
 
-    def _online(self) -> list[Stmt]:
-        """Blocks of columns one after the other; then the sums of whole rows are known."""
+    def _blocks(self) -> list[Stmt]:
+        """Blocks of columns one after the other; then what whole rows reduce to is known."""
         whole, rest = divmod(self.p.length(), self.s.columns)
         part = Var("part", whole)
         out = self._start()
@@ -270,7 +271,7 @@ class _Task:
         lane, stat = Var("l", self.s.rows), self.stats[u]
         now = load(acc, var(lane))
         self.rows_known[u] = stat
-        if not self.s.online:
+        if not self.s.blocks:
             return [For(lane, lane.extent, LANES, [Store(stat, var(lane), now)], ROW_VECTORS)]
         before = load(stat, var(lane))
         rescale = self._scratch("rescale", self.s.rows)
@@ -320,8 +321,8 @@ class _Task:
 
         def finish(row: Index, lane: Index, total: Node) -> Stmt:
             at = row * lanes + lane
-            if not self.s.online:
-                return Store(sums, at, total)
+            if not self.p.online or not self.s.blocks:
+                return Reduce(sums, at, "add", total) if self.s.blocks else Store(sums, at, total)
             before = node(Op.MUL, (load(sums, at), load(self._scratch("rescale", rows), row)))
             return Store(sums, at, node(Op.ADD, (before, total)))
 

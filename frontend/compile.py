@@ -28,6 +28,7 @@ from ..ir.prepare import prepare
 from ..ir.program import Program, Value
 from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
+from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
 from ..runtime import cache, device, flat, native
@@ -92,7 +93,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
 
     graph = list(outputs)
     simplified = simplify(widen(graph))
-    prepared = distinct(prepare(merge_sums(simplified)))
+    prepared = distinct(recompute_spaces(prepare(merge_sums(simplified))))
     checks = find_checks(prepared)
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])

@@ -10,11 +10,12 @@ What is gained: the space is never stored. Every value of the space has to be us
 from __future__ import annotations
 
 import heapq
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
 from .align import Outer, factor_vars, identity_axes
+from .contraction import Users
 from .graph import ELEMENTWISE, Node, Op
 from .index import Var
 from .kernel import Read, Unit, at_sub_axes, domain, is_widening
@@ -26,6 +27,7 @@ MOST_SUMS = 1 << 18  # elements of results that sum over the rows, which a kerne
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
+LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
 
 Labels = dict[Var, Var]  # a unit's own variables -> those of the space
 
@@ -50,6 +52,11 @@ class Chain:
     @property
     def space(self) -> set[Var]:
         return {*self.batch, *self.rows, *self.columns}
+
+    @property
+    def reduces(self) -> bool:
+        """Is there a reduction along the rows?"""
+        return any(u.node.op is Op.REDUCE for u in self.inner)
 
     def sums_rows(self, u: Unit) -> bool:
         """Does a result sum over the rows rather than the columns?"""
@@ -121,12 +128,30 @@ def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
 class ChainFinder:
     """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to."""
 
-    def __init__(self, units: Units, users: Mapping[Node, Sequence[tuple[Unit, Read]]], products: Mapping[Unit, Unit]) -> None:
+    def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit]) -> None:
         self.units, self.users, self.products = units, users, products
         self.contractions = {a: p for p, a in products.items()}
 
-    def find(self, seed: Unit) -> Chain | None:
-        """The chain of which a contraction is a score, if there is one."""
+    def chains(self) -> Iterator[Chain]:
+        """Every chain that can be a kernel."""
+        taken: set[Unit] = set()
+        for seed in self.contractions:
+            chain = self.grown(seed) if seed not in taken else None
+            if chain is not None and self._closed(chain) and self._worth(chain) and not self._comes_back(chain):
+                taken |= chain.labels.keys()
+                yield chain
+
+    def spaces(self) -> Iterator[Chain]:
+        """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
+        seen: set[Unit] = set()
+        for seed in self.contractions:
+            chain = self.grown(seed) if seed not in seen else None
+            if chain is not None and self._closed(chain):
+                seen |= chain.labels.keys()
+                yield chain
+
+    def grown(self, seed: Unit) -> Chain | None:
+        """The space of which a contraction is a score, and everything that meets there."""
         sides = factor_vars(seed, self.contractions[seed])
         assert sides is not None
         kept = seed.kept_vars()
@@ -229,9 +254,12 @@ class ChainFinder:
     # ------------------------------------------------------------ is it one?
 
     def _chain(self, seed: Unit) -> Chain | None:
+        if self.columns is None and self.results:
+            first = next(iter(self.results))
+            self.columns = frozenset(self.labels[first][v] for v in first.inner_vars(first.kept_vars()))
         if self.columns is None or not self.results:
             return None
-        rows = next(s for s in self.sides if s is not self.columns)
+        rows = next(s for s in self.sides if s != self.columns)
         inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
         scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
         kept = seed.kept_vars()
@@ -244,7 +272,7 @@ class ChainFinder:
             list(self.results),
             self.labels,
         )
-        return chain if self._closed(chain) and self._worth(chain) and not self._comes_back(chain) else None
+        return chain
 
     def _closed(self, chain: Chain) -> bool:
         """Every value of the space is used inside it alone, and every contraction has the form that the kernel computes."""
@@ -257,15 +285,17 @@ class ChainFinder:
         return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
 
     def _worth(self, chain: Chain) -> bool:
-        """Do operands fit caches, and are there enough blocks of rows?"""
+        """Do operands fit caches, are there enough blocks of rows, and does storing the space cost more than reading operands?"""
+        rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
-        columns = prod(v.extent for v in chain.columns)
-        sums = sum(columns * self._width(u, chain.labels[u]) for u in chain.results if chain.sums_rows(u))
-        others = prod(v.extent for v in (*chain.batch, *chain.rows[:-1]))
-        tasks = prod(v.extent for v in chain.batch) if sums else others * -(-chain.rows[-1].extent // BLOCK_ROWS)
-        small = sum(prod(domain(u.node)) for u in (*chain.scores, *chain.results)) < SMALL_WORK
-        held = columns <= MOST_HELD or (is_online(chain) and not sums)
-        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held
+        widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
+        sums = sum(columns * widths[u] for u in chain.results if chain.sums_rows(u))
+        batch = prod(v.extent for v in chain.batch)
+        tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
+        held = columns <= MOST_HELD or (in_blocks(chain) and not sums)
+        large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
+        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
 
     def _comes_back(self, chain: Chain) -> bool:
         """Does anything outside depend on the chain and feed it?"""
@@ -325,6 +355,11 @@ def is_online(chain: Chain) -> bool:
     if found is None or any(map(chain.sums_rows, chain.results)):
         return False
     return all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+
+
+def in_blocks(chain: Chain) -> bool:
+    """May the columns come in blocks?"""
+    return is_online(chain) or not chain.reduces
 
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:

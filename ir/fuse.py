@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
-from .align import Outer, factor_vars, identity_axes, one_level, same_axes
+from .align import Outer, identity_axes, one_level, same_axes
 from .chain import Chain, ChainFinder, epilogue_axes
+from .contraction import products_of, users_of
 from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
 from .kernel import Boundary, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
@@ -26,7 +27,6 @@ from .units import Units
 
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
 TINY = 1 << 14  # elements below which parallelism does not matter
-MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
@@ -60,19 +60,16 @@ class Fusion:
 
     def __init__(self, units: Units) -> None:
         self.units = units
-        self.users: dict[Node, list[tuple[Unit, Read]]] = {}
-        for u in units.order:
-            for r in u.reads:
-                self.users.setdefault(r.base, []).append((u, r))
+        self.users = users_of(units)
         self.group: dict[Unit, Group] = {}
         self.serial = 0
         for u in units.order:
             self._new_group([u], {u: u.kept_vars()}, None)
         self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
-        for u in units.order:
-            if is_contraction(u, self):
-                self._own_product(u)
-        self._form_chains()
+        products = products_of(units, self.users)
+        for product, anchor in products.items():
+            self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
+        self._form_chains(ChainFinder(units, self.users, products))
 
     def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         self.serial += 1
@@ -81,21 +78,13 @@ class Fusion:
             self.group[u] = g
         return g
 
-    def _own_product(self, anchor: Unit) -> None:
-        product = self.units.of[anchor.node.src[0]]
-        self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
-
-    def _form_chains(self) -> None:
+    def _form_chains(self, finder: ChainFinder) -> None:
         """Contractions whose space of values is never stored become one group."""
-        products = {u: g.anchor for u, g in self.group.items() if g.anchor is not None and g.anchor is not u}
-        finder = ChainFinder(self.units, self.users, products)
-        for seed in list(products.values()):
-            chain = finder.find(seed) if self.group[seed].chain is None else None
-            if chain is not None:
-                members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
-                outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
-                outer |= {u: u.kept_vars() for u in chain.results}
-                self._new_group(members, outer, chain.results[0]).chain = chain
+        for chain in finder.chains():
+            members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
+            outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
+            outer |= {u: u.kept_vars() for u in chain.results}
+            self._new_group(members, outer, chain.results[0]).chain = chain
 
     def producers(self, g: Group) -> Iterable[tuple[Unit, Unit, Read]]:
         """Edges into g: (producer, consumer, read), also those inside g."""
@@ -411,21 +400,6 @@ def _by_size(a: Group, b: Group) -> tuple[Group, Group]:
 
 def _merge_sorted(a: list[Unit], b: list[Unit]) -> list[Unit]:
     return list(heapq.merge(a, b, key=lambda u: u.position))
-
-
-def is_contraction(u: Unit, f: Fusion) -> bool:
-    """A sum of products in which each factor has output axes of real extent that the other misses: M only in A, N only in B."""
-    if u.node.op is not Op.REDUCE or u.node.arg[0] != "add" or prod(domain(u.node)) < MIN_CONTRACTION:
-        return False
-    product = f.units.of.get(u.node.src[0])
-    if product is None or product.node.op is not Op.MUL or len(f.users[product.node]) != 1 or f.is_output(product):
-        return False
-    sides = factor_vars(u, product)
-    if sides is None:
-        return False
-    a, b = sides
-    alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
-    return all(prod(v.extent for v in own) >= 2 for own in alone)
 
 
 @dataclass
