@@ -250,7 +250,7 @@ class _Task:
         kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
         weights = {r: self.p.weight(r, at, held) for r in stage.weights}
         places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
-        body += in_order([Store(b, place, v) for v, b in places.items() if v is not load(b, place)])
+        body += [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
         self.strips |= {u: places[v] for u, v in kept.items()}
         self.weights |= {r: places[v] for r, v in weights.items()}
         out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
@@ -258,13 +258,32 @@ class _Task:
         return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
 
     def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
-        """Where each value of the space goes: where it is, over what is no longer needed, or into a new strip."""
+        """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
         out: dict[Node, Buf] = {}
-        for v in dict.fromkeys(values):
+        left = dict.fromkeys(values)
+        for v in list(left):
             is_there = next((b for b in self.scratch.values() if v is load(b, place)), None)
-            fit = next((b for b in free if b.dtype is v.dtype and b not in out.values()), None)
-            out[v] = is_there or fit or self._strip(len(self.strips))
+            if is_there is not None:
+                out[v] = is_there
+                del left[v]
+        while left:
+            v, b = self._overwrites(list(left), [b for b in free if b not in out.values()])
+            out[v] = b
+            del left[v]
         return out
+
+    def _overwrites(self, values: list[Node], free: list[Buf]) -> tuple[Node, Buf]:
+        """A value and a strip that no other value of the stage is made of; a new strip if there is none."""
+        read = {v: {n.arg[0] for n in postorder([v]) if n.op is Op.LOAD} for v in values}
+        for v in values:
+            for b in free:
+                if b.dtype is v.dtype and not any(b in read[w] for w in values if w is not v):
+                    return v, b
+        return values[0], self._new_strip()
+
+    def _new_strip(self) -> Buf:
+        taken = {b.name for b in self.scratch.values()}
+        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
 
     def _reduced(self, u: Unit, acc: Buf) -> list[Stmt]:
         """A reduction over a block of columns becomes known."""
@@ -402,14 +421,3 @@ def depends(index: Index, v: Var) -> bool:
     """Does an index change with a variable, be it through a gathered value?"""
     nodes = postorder(index.values())
     return any(v in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
-
-
-def in_order(stores: list[Store]) -> list[Stmt]:
-    """Stores to one place of several buffers, each before what it overwrites is gone."""
-    out: list[Stmt] = []
-    left = list(stores)
-    while left:
-        read = [{n.arg[0] for n in postorder([t.value]) if n.op is Op.LOAD} for t in left]
-        last = next(i for i, t in enumerate(left) if all(t.buf not in bufs for k, bufs in enumerate(read) if k != i))
-        out.append(left.pop(last))
-    return out

@@ -134,11 +134,13 @@ class ChainFinder:
 
     def chains(self) -> Iterator[Chain]:
         """Every chain that can be a kernel."""
-        taken: set[Unit] = set()
+        found: list[set[Unit]] = []
         for seed in self.contractions:
-            chain = self.grown(seed) if seed not in taken else None
-            if chain is not None and self._closed(chain) and self._worth(chain) and not self._comes_back(chain):
-                taken |= chain.labels.keys()
+            chain = self.grown(seed) if not any(seed in c for c in found) else None
+            if chain is not None and any(not c.isdisjoint(chain.labels) for c in found):
+                continue
+            if chain is not None and self._closed(chain) and self._worth(chain) and not self._comes_back(chain, found):
+                found.append(self._members(chain))
                 yield chain
 
     def spaces(self) -> Iterator[Chain]:
@@ -160,6 +162,7 @@ class ChainFinder:
         self.columns: frozenset[Var] | None = None
         self.labels: dict[Unit, Labels] = {}
         self.results: dict[Unit, None] = {}
+        self.met: set[Unit] = set()
         self.work: list[tuple[int, Unit]] = []
         self._add(seed, {v: v for v in kept})
         while self.work:
@@ -199,13 +202,20 @@ class ChainFinder:
             self._add(c, labels)
 
     def _scores_of(self, c: Unit) -> None:
-        """A map of the space may read the result of another contraction: that is then a score, too."""
-        for r in c.reads:
-            p = self.units.of.get(r.base)
-            if p in self.contractions and p not in self.labels and p is not None:
-                labels = labels_of_producer(p, self.labels[c], r)
-                if labels is not None and set(labels.values()) == self.space:
+        """A map of the space may be made of another contraction's result, too: that is then a score."""
+        stack = [(c, self.labels[c])]
+        while stack:
+            u, mine = stack.pop()
+            for r in u.reads:
+                p = self.units.of.get(r.base)
+                labels = None if p is None or p in self.labels or p in self.met else labels_of_producer(p, mine, r)
+                if p is None or labels is None or set(labels.values()) != self.space:
+                    continue
+                self.met.add(p)
+                if p in self.contractions:
                     self._add(p, labels)
+                elif p.node.op in ELEMENTWISE:
+                    stack.append((p, labels))
 
     def _is_score(self, u: Unit, chain: Chain) -> bool:
         """Does one factor vary along the last axis of the rows, and the other along the columns?"""
@@ -259,6 +269,7 @@ class ChainFinder:
             self.columns = frozenset(self.labels[first][v] for v in first.inner_vars(first.kept_vars()))
         if self.columns is None or not self.results:
             return None
+        self._drop_row_maps()
         rows = next(s for s in self.sides if s != self.columns)
         inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
         scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
@@ -273,6 +284,13 @@ class ChainFinder:
             self.labels,
         )
         return chain
+
+    def _drop_row_maps(self) -> None:
+        """Maps of the rows' values that nothing here needs are other kernels' business."""
+        for u in sorted(self.labels, key=lambda u: -u.position):
+            of_rows = u.node.op in ELEMENTWISE and set(self.labels[u].values()) != self.space
+            if of_rows and not any(c in self.labels for c, _ in self.users.get(u.node, ())):
+                del self.labels[u]
 
     def _closed(self, chain: Chain) -> bool:
         """Every value of the space is used inside it alone, and every contraction has the form that the kernel computes."""
@@ -297,20 +315,36 @@ class ChainFinder:
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
         return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
 
-    def _comes_back(self, chain: Chain) -> bool:
-        """Does anything outside depend on the chain and feed it?"""
-        members = {*chain.labels, *(self.contractions[u] for u in (*chain.scores, *chain.results))}
-        last = max(u.position for u in members)
+    def _comes_back(self, chain: Chain, others: list[set[Unit]]) -> bool:
+        """Does anything outside depend on the chain and feed it? Other chains are each computed at once."""
+        members = self._members(chain)
+        together = {u: other for other in others for u in other}
+        last = _reach(max(u.position for u in members), others)
         seen: set[Unit] = set()
-        stack = [c for u in members for c, _ in self.users.get(u.node, ()) if c not in members]
+        stack = self._readers(members)
         while stack:
             u = stack.pop()
             if u in members:
                 return True
-            if u not in seen and u.position < last:
-                seen.add(u)
-                stack += [c for c, _ in self.users.get(u.node, ())]
+            if u not in seen and u.position <= last:
+                same = together.get(u, {u})
+                seen |= same
+                stack += self._readers(same)
         return False
+
+    def _members(self, chain: Chain) -> set[Unit]:
+        return {*chain.labels, *(self.contractions[u] for u in chain.contractions)}
+
+    def _readers(self, units: set[Unit]) -> list[Unit]:
+        return [c for u in units for c, _ in self.users.get(u.node, ()) if c not in units]
+
+
+def _reach(last: int, chains: list[set[Unit]]) -> int:
+    """The position behind which nothing leads back to what stands before `last`: chains may."""
+    spans = sorted((min(u.position for u in c), max(u.position for u in c)) for c in chains)
+    for low, high in spans:
+        last = max(last, high) if low <= last else last
+    return last
 
 
 # ---------------------------------------------------------------- softmax

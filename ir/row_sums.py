@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .chain import Chain, factor_of
-from .graph import Node, Op, node, permute, rebuild, reduce, reshape, toposort
+from .graph import Node, Op, node, permute, rebuild, reduce, reshape
 from .index import Index, Mask, Var, mask_of, var
 from .kernel import Unit, resolve
 
@@ -32,9 +32,17 @@ def row_sums_of_results(roots: Sequence[Node], spaces: Iterable[Chain]) -> list[
 
 def _substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
     done: dict[Node, Node] = {}
-    for n in toposort([*roots, *new.values()]):
-        done[n] = rebuild(n, tuple(done[new.get(s, s)] if new.get(s, s) in done else done[s] for s in n.src)) if n.src else n
-    return [done[new.get(r, r)] for r in roots]
+    stack = list(roots)
+    while stack:
+        n = stack[-1]
+        src = (new[n],) if n in new else n.src
+        missing = [s for s in src if s not in done]
+        if missing:
+            stack += missing
+        else:
+            stack.pop()
+            done[n] = done[new[n]] if n in new else rebuild(n, tuple(done[s] for s in src)) if src else n
+    return [done[r] for r in roots]
 
 
 def _moved(u: Unit, chain: Chain) -> Node | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -276,3 +277,57 @@ def test_gradients_have_the_same_bits_on_any_number_of_threads():
             wf.realize(*got)
             found.append([x.numpy().tobytes() for x in got])
     assert found[0] == found[1] == found[2]
+
+
+def trained(arrays, weight, **more):
+    """A loss that needs the result of an attention, and its gradients: (result, gradients), their reference."""
+    leaves = tensors(*arrays)
+    out = F.scaled_dot_product_attention(*leaves, **more)
+    got = [out, *wf.grad((out * out * wf.tensor(weight)).sum(), leaves)]
+    bias = no_future(arrays[0].shape[-2], arrays[1].shape[-2]) if more.get("is_causal") else 0.0
+    result = reference_gradients(*arrays, weight, bias)[0]
+    return got, reference_gradients(*arrays, 2 * result * weight, bias)
+
+
+def summed_to(x, shape):
+    return x.sum(tuple(a for a, (m, n) in enumerate(zip(x.shape, shape, strict=True)) if m != n), keepdims=True)
+
+
+TRAINED = [  # batch of queries, of keys; queries, keys, head; kernels
+    ((2, 4), (2, 4), 64, 64, 32, ["chain", "chain"]),
+    ((2, 6), (2, 1), 70, 60, 16, ["chain", "chain"]),
+    ((), (), 600, 600, 32, ["chain", "rows", "chain", "chain"]),
+    ((2,), (2,), 300, 5000, 16, ["chain", "rows", "chain", "chain"]),
+]
+
+
+@pytest.mark.parametrize(("batch", "shared", "rows", "columns", "head", "kinds"), TRAINED)
+def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, head, kinds):
+    arrays = [normal(*batch, rows, head), normal(*shared, columns, head), normal(*shared, columns, head)]
+    got, wanted = trained(arrays, normal(*batch, rows, head), is_causal=True)
+    report = wf.explain(got)
+    assert [k.kind for k in report.kernels] == kinds
+    stored = math.prod((*batch, rows, columns)) * 4
+    assert report.arena_bytes < stored or rows < 100
+    wf.realize(*got)
+    for x, want in zip(got, wanted, strict=True):
+        close(x, summed_to(want, x.shape), 1e-5)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.sampled_from([(), (3,), (2, 4)]), extent, extent, st.integers(1, 40), st.booleans())
+def test_gradients_of_random_shapes(batch, rows, columns, head, causal):
+    arrays = [normal(*batch, rows, head), normal(*batch, columns, head), normal(*batch, columns, head)]
+    got, wanted = trained(arrays, normal(*batch, rows, head), is_causal=causal)
+    wf.realize(*got)
+    for x, want in zip(got, wanted, strict=True):
+        close(x, want, 2e-5)
+
+
+def test_two_layers_of_attention_are_two_chains_each_way():
+    x = wf.tensor(normal(2, 8, 64, 16))
+    h = F.scaled_dot_product_attention(x, x, x)
+    y = F.scaled_dot_product_attention(h, h, h)
+    (g,) = wf.grad((y * y).sum(), [x])
+    kinds = [k.kind for k in wf.explain([y, g]).kernels]
+    assert kinds.count("chain") == 4 and "contraction" not in kinds
