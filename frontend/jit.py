@@ -76,8 +76,8 @@ def jit(
     The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
     one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
     and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments, shapes,
-    dtypes, strides, who requires a gradient, which Modules train, and static arguments: those marked, strings, and all
-    other objects, which must be hashable. A Python number is an input unless it is marked static.
+    dtypes, strides, who requires a gradient, which Modules train, and static arguments: those marked, strings, and all other
+    objects, which must be hashable. A Python number is an input unless it is marked static.
 
     Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
     read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
@@ -104,7 +104,8 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
     for name in names:
         if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
             raise errors.ArgumentError(f"jit: static_argnames names {shown(name)}, the function has {', '.join(places)}")
-    return frozenset([*numbers, *names, *(places[n] for n in numbers if n < len(places)), *map(places.index, {*names} & {*places})])
+    found = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
+    return frozenset(found | {i for i, name in enumerate(places) if name in names})
 
 
 def _call(function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -115,7 +116,7 @@ def _call(function: Callable[..., Any], statics: Statics, steps: Steps, args: tu
     key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled)
     for _ in range(ATTEMPTS):
         with realize.lock:
-            given = [t._storage for t in tensors]
+            given: list[Any] = [t._storage for t in tensors]
             if None in given:
                 realize.realize(*tensors)
                 given = [realize.value(t) for t in tensors]
@@ -162,7 +163,10 @@ def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments
 # ---------------------------------------------------------------- a graph that stands already
 
 
-def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Mapping[Tensor, Any] | Sequence[tuple[Tensor, Any]] = ()) -> Any:
+Updates = Mapping[Tensor, Any] | Sequence[tuple[Tensor, Any]]
+
+
+def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) -> Any:
     """A function of the inputs that computes the outputs and assigns the updates, in one native call.
 
     outputs: a lazy Tensor, or tuples, lists, dicts and dataclasses of them. inputs: the Tensors in their graph in whose place
@@ -170,7 +174,7 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Mapping[Tensor
     every call. Everything else keeps the value that it has now. Raises ArgumentError for an input that is a constant.
     """
     given = as_sequence("compile", "inputs", inputs)
-    pairs = list(updates.items()) if isinstance(updates, Mapping) else [tuple(u) for u in as_sequence("compile", "updates", updates)]
+    pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
             what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
@@ -218,7 +222,8 @@ def _run(step: Step, *inputs: Any) -> Any:
         given = [realize.value(t) for t in tensors]
         captured = step.fits(tensors, given)
         if captured is None:
-            raise errors.ShapeError(f"compile: {retrace.misfit(step, tensors, given, [f'inputs[{i}]' for i in range(len(given))])}")
+            names = [f"inputs[{i}]" for i in range(len(given))]
+            raise errors.ShapeError(f"compile: {retrace.misfit(step, tensors, given, names)}")
         return step.run(tensors, given, captured, ())
 
 

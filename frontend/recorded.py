@@ -19,7 +19,6 @@ from .signature import mapped
 from .storage import VIEWED, Storage
 from .tensor import Tensor
 from .trace import UNTOUCHED, Trace
-from .tracking import Tracked
 
 NOTE = "it is the result of a jitted function: call backward() inside"
 
@@ -111,7 +110,7 @@ class _Recorder:
 
     def _leaf(self, x: Any, returned: list[Tensor]) -> int:
         """The number of the Result for one leaf of what was returned."""
-        if not isinstance(x, Tracked):
+        if not isinstance(x, Tensor):
             return self._add(Result(value=x))
         if id(x) not in self.leaves:
             if self.trace.is_outer(x) and x not in self.foreign:

@@ -1,4 +1,4 @@
-"""Why a jitted function is traced again. In: the steps that it has, a call that fits none. Out: a line on stderr, with WEFT_DEBUG."""
+"""Why a jitted function is traced again. In: its steps, a call that fits none of them. Out: a line on stderr, with WEFT_DEBUG."""
 
 from __future__ import annotations
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..runtime.buffer import Buffer
 from .arguments import shown
-from .storage import FORMATS, packed
+from .storage import FORMATS, allocate, packed
 from .trace import Trace
 
 SLOT = 8  # bytes
@@ -27,8 +26,8 @@ class Scalars:
         self._places = [place for place, _ in numbers]
         self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
         self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)  # what struct packs as we do
-        self._buffer = Buffer.allocate(max(SLOT * len(self._dtypes), 1))
-        self.address = self._buffer.address
+        self._memory = allocate(dt.uint64, (len(self._dtypes),))
+        self.address = self._memory.address
         self._block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
         self._pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
 
@@ -36,7 +35,7 @@ class Scalars:
         return bool(self._dtypes)
 
     def fill(self, numbers: Sequence[float]) -> None:
-        """Writes the numbers of a call, and what the recipes give now. Raises OverflowError for one that its dtype cannot hold."""
+        """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
         values: list[float] = []
         for recipe in self._recipes:
             values += recipe()

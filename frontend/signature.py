@@ -22,7 +22,8 @@ from .storage import Storage
 from .tensor import Tensor, of_storage
 from .tracking import Tracked
 
-TENSOR, ARRAY, FOREIGN, NUMBER, CONTAINER, RECORD, STATIC = "tensor", "array", "foreign", "number", "container", "record", "static"
+TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
+CONTAINER, RECORD, STATIC = "container", "record", "static"
 Layout = tuple[Any, ...]  # dtype, shape, strides, does it require a gradient
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
@@ -91,7 +92,7 @@ class Arguments:
         self.tensors.append(_of_array(x) if kind is ARRAY else _of_foreign(x))
         return ARRAY
 
-    def replaced(self, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str], numbers: list[Tensor]) -> Any:
+    def replaced(self, args: Any, kwargs: Any, statics: frozenset[int | str], numbers: list[Tensor]) -> tuple[Any, Any]:
         """(args, kwargs) with Tensors for arrays and numbers, in containers of their own."""
         tensors, scalars = iter(self.tensors), iter(numbers)
         positional = tuple(a if i in statics else _replaced(a, tensors, scalars) for i, a in enumerate(args))
@@ -164,7 +165,9 @@ def _of_array(x: Any) -> Tensor:
 def _of_foreign(x: Any) -> Tensor:
     from .creation import tensor
 
-    return of_storage(tensor(x)._stored())
+    stored = tensor(x)._stored()
+    assert stored is not None
+    return of_storage(stored)
 
 
 def layout_of(t: Tensor, stored: Storage) -> Layout:

@@ -127,6 +127,8 @@ def become_leaf(tensor: Any) -> None:
 
 def become(tensor: Any, value: Node) -> None:
     """The Tensor is a leaf with another value from now on, perhaps of another dtype; what was built from it keeps the old one."""
+    if is_outer(tensor):
+        trace().refuse("changing the dtype of a Tensor from outside")
     with lock:
         old: Node = tensor.node
         tensor.node, tensor._storage, tensor._note = value, None, None

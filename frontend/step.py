@@ -1,4 +1,4 @@
-"""A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out: results, from one native call.
+"""A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out: results, by one native call.
 
 What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its memory, written in place, where
 reference counts tell that nobody else can see it: then nothing in Python changes at all.
@@ -54,11 +54,12 @@ class Step:
         self.lines = realize.lines_of(self.program, recorded.capture)
         self.name, self.key, self.layouts = recorded.name, recorded.key, layouts
         self._captured: list[Tensor] = recorded.tensors[len(layouts) :]
-        self._strides = [realize.value(t).strides for t in self._captured]
+        self._layouts = [(s.dtype, s.strides) for s in map(realize.value, self._captured)]
         self._tracked = [t._requires_grad for t in self._captured]
         self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
         self._asked = Training.changes
-        self._guards, self._afterwards, self._without = trace.guards, trace.afterwards, recorded.without
+        self._guards, self._afterwards = trace.guards, trace.afterwards
+        self._without = recorded.without
         self._scalars = Scalars(trace, recorded.numbers)
         self._plan_inputs(recorded)
         self._plan_outputs(recorded)
@@ -85,7 +86,7 @@ class Step:
         self._offsets = offsets if any(offsets) else None
 
     def _plan_outputs(self, recorded: Recorded) -> None:
-        """The memory of an output is that of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
+        """An output has the memory of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
         allowed = self.program.executable.donations
         donors = {o: t for o, t in recorded.donations if o in allowed}
         self._donors = picker(list(donors.values()))
@@ -106,11 +107,12 @@ class Step:
                 return None
         if self.change():
             return None
-        captured = [t._storage for t in self._captured]
+        captured: list[Any] = [t._storage for t in self._captured]
         if None in captured:
             captured = [realize.value(t) for t in self._captured]
-        same = [s.strides for s in captured] == self._strides and [t._requires_grad for t in self._captured] == self._tracked
-        return captured if same else None  # type: ignore[return-value]
+        same = [(s.dtype, s.strides) for s in captured] == self._layouts
+        same = same and [t._requires_grad for t in self._captured] == self._tracked
+        return captured if same else None
 
     def change(self) -> str | None:
         """What Python has changed since the trace, or None."""

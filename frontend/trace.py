@@ -156,8 +156,8 @@ class Trace:
         for o in self.outers.values():
             if o.leaf in passed and o.tensor._requires_grad and o.leaf.arg.owner is None:
                 raise errors.GradientError(
-                    f"backward: a {_described(o.tensor)} was computed outside of the jitted function {self.name} from what requires "
-                    "a gradient: compute it inside, or pass its detach()"
+                    f"backward: a {_described(o.tensor)} was computed outside of the jitted function {self.name} from what "
+                    "requires a gradient: compute it inside, or pass its detach()"
                 )
 
     # ------------------------------------------------------------ values that Python knows
@@ -195,7 +195,12 @@ class Trace:
     def require_constant(self, t: Tensor) -> None:
         """Raises JitError for a value that differs from call to call."""
         if self.is_outer(t) or self._depends(t._node):
-            raise errors.JitError(f"{self._where()}the value of a {_described(t)} is read while {self.name} is traced: {_ADVICE}")
+            what = f"the value of a {_described(t)} is read while {self.name} is traced"
+            raise errors.JitError(f"{self._where()}{what}: {_ADVICE}")
+
+    def refuse(self, what: str) -> None:
+        """Raises JitError for what Python would do only now."""
+        raise errors.JitError(f"{what} in the jitted function {self.name} would happen only while it is traced: do it outside")
 
     def _where(self) -> str:
         site = user_site()
@@ -266,7 +271,7 @@ def refuse(what: str) -> None:
     """Raises JitError in a jitted function, for what Python would do only while it is traced."""
     found = state.trace() if state.traces else None
     if found is not None:
-        raise errors.JitError(f"{what} inside the jitted function {found.name} would happen only while it is traced: do it outside")
+        found.refuse(what)
 
 
 def guard(what: Callable[[], Any]) -> None:

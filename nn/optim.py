@@ -23,7 +23,6 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import provenance, user_site
 
-
 Rate = float | Tensor
 
 
