@@ -147,10 +147,10 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
 
 @in_float32
 def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
-    """log(sum(exp(x))), without overflow."""
+    """log(sum(exp(x))), without overflow; -inf of nothing."""
     x = as_float(x)
     axes = normalise_axes("logsumexp", axis, x.ndim)
-    top = detach(max(x, axes))
+    top = detach(graph.reduce("max", x, axes))
     top = where(isfinite(top), top, 0.0)
     total = graph.reduce("add", exp(sub(x, _back(top, axes, x.shape))), axes)
     out = add(log(total), top)

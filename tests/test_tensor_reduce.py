@@ -87,6 +87,10 @@ def test_exponential_families(axis: int | tuple[int, ...]) -> None:
     close(wf.tensor(big).logsumexp(axis), np.log(e.sum(axis)) + big.max(axis))
 
 
+def test_logsumexp_of_nothing_is_the_logarithm_of_0() -> None:
+    assert wf.zeros(2, 0).logsumexp(1).tolist() == [-np.inf] * 2 and wf.zeros(0).logsumexp().item() == -np.inf
+
+
 def test_logsumexp_of_infinities() -> None:
     x = wf.tensor([[-np.inf, -np.inf], [np.inf, 1.0], [-np.inf, 2.0]])
     assert x.logsumexp(1).tolist() == [-np.inf, np.inf, 2.0]
