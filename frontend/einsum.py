@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import errors
 from ..ir.graph import Node
-from .arguments import as_int
+from .arguments import as_int, shown
 from .arrange import diagonal
 from .contract import Labels, alike, sum_of_products
 
@@ -53,7 +53,7 @@ def _letters(numbers: Any) -> str:
         raise errors.ShapeError("einsum: expected subscripts as text, or a list of axis numbers after each operand")
     found = [n if n is Ellipsis else as_int("einsum", "an axis number", n) for n in numbers]
     if not all(n is Ellipsis or 0 <= n < len(ascii_letters) for n in found):
-        raise errors.ShapeError(f"einsum: axis numbers are 0 to {len(ascii_letters) - 1}, got {numbers}")
+        raise errors.ShapeError(f"einsum: axis numbers are 0 to {len(ascii_letters) - 1}, not {shown(numbers)}")
     return "".join("..." if n is Ellipsis else ascii_letters[n] for n in found)
 
 

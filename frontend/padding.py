@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from math import copysign
 from typing import Any
 
-import numpy as np
-
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
@@ -50,7 +48,7 @@ def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Op
 
 
 def _widths(x: Node, pad_width: Any) -> list[tuple[int, int]]:
-    given = pad_width.tolist() if isinstance(pad_width, (np.ndarray, np.generic)) else pad_width
+    given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
     if not isinstance(given, (tuple, list)):
         given = [(given, given)] * x.ndim
     elif len(given) == 2 and not any(isinstance(w, (tuple, list)) for w in given):

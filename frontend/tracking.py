@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self
 from .. import errors
 from ..ir.graph import Node, Op
 from . import state
-from .arguments import as_bool
+from .arguments import as_bool, as_function
 from .trace import refuse
 from .values import Value
 
@@ -81,9 +81,10 @@ class Tracked(Value):
 
         What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal
         expressions are one value, and its gradient is that of all. Returns a function that removes the hook. Raises
-        GradientError unless this Tensor requires a gradient.
+        GradientError unless this Tensor requires a gradient, DTypeError for what cannot be called.
         """
         self._require_tracked("register_hook")
+        as_function("register_hook", "a hook", hook)
         if state.is_outer(self):
             refuse("register_hook of a Tensor from outside")
         if not self.is_leaf:

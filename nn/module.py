@@ -172,7 +172,10 @@ def _check_names(who: str, own: list[str], given: list[str], strict: bool) -> No
 
 
 def _fitting(name: str, parameter: Parameter, value: Any) -> Tensor:
-    tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).to(dtype=parameter.dtype)
+    try:
+        tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(parameter.dtype)
+    except errors.WeftError as error:
+        raise type(error)(f"load_state_dict: {name}: {str(error).removeprefix('tensor: ')}") from None
     if tensor.shape != parameter.shape:
         raise errors.ShapeError(f"load_state_dict: {name} has shape {parameter.shape}, but the state has {tensor.shape}")
     return tensor
