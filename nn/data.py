@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors, options
+from ..frontend.arguments import as_int
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -171,7 +172,7 @@ def _bilinear(old: int, new: int) -> Array:
 
 def batches(data: Images, size: int, seed: int | None = None, drop_last: bool = False) -> Iterator[tuple[Array, Array]]:
     """(images, labels) of `size` rows each, the last one shorter or dropped; shuffled if there is a seed."""
-    if size < 1:
+    if as_int("batches", "size", size) < 1:
         raise errors.ArgumentError(f"batches: size must be at least 1, not {size}")
     order = np.arange(len(data)) if seed is None else np.random.default_rng(seed).permutation(len(data))
     end = len(data) - len(data) % size if drop_last else len(data)

@@ -179,3 +179,5 @@ def test_batches_can_drop_the_short_one() -> None:
     assert [len(labels) for _, labels in data.batches(numbered(10), 4, drop_last=True)] == [4, 4]
     with pytest.raises(ValueError, match="at least 1"):
         next(data.batches(numbered(10), 0))
+    with pytest.raises(TypeError, match=r"batches: size is an int, not 2\.5"):
+        next(data.batches(numbered(10), 2.5))  # type: ignore[arg-type]
