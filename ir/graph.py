@@ -152,7 +152,7 @@ _interned: dict[Any, _Entry] = {}
 _state = threading.local()
 _intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
 _ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
-_INSIDE = tuple(_ROOT + folder for folder in ("frontend/", "ir/", "codegen/", "runtime/", "nn/"))
+_INSIDE = tuple(_ROOT + folder for folder in ("array_api/", "frontend/", "ir/", "codegen/", "runtime/", "nn/"))
 _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 
 

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+import weft.array_api as xp
 from weft import nn, options
+from weft.nn import functional as F
 
 HERE = Path(__file__).name
 ROWS, COLUMNS, MANY = 500, 64, 20_000
@@ -223,3 +225,9 @@ def test_indices_in_sequences() -> None:
     for indices in ([2, 0], (2, 0), range(2, -1, -2), [wf.tensor(2), 0], [np.array(2), wf.tensor(0)]):
         np.testing.assert_array_equal(x.take(indices, 0).numpy(), rows[[2, 0]])
         np.testing.assert_array_equal(wf.gather(x, (indices,)).numpy(), rows[[2, 0]])
+
+
+def test_the_line_is_the_users_through_every_namespace() -> None:
+    x, i = table(), wf.tensor([ROWS])
+    for build in (lambda: x.take(i, 0), lambda: xp.take(x, i, axis=0), lambda: F.embedding(i, x), lambda: wf.take(x, i, 0)):
+        assert text_of(build()).endswith(f"in {__file__}:{here() - 1}")
