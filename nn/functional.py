@@ -365,8 +365,10 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
 def binary_cross_entropy_with_logits(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """-(target * log sigmoid(x) + (1 - target) * log(1 - sigmoid(x))), safe for any x; the two shapes must be equal."""
     _same_shapes("binary_cross_entropy_with_logits", x, target)
-    wrong = target * (-x).maximum(0.0) + (1.0 - target) * x.maximum(0.0)  # 0 where x has the right sign: the rest is kept whole
-    return _reduced("binary_cross_entropy_with_logits", wrong + (-x.abs()).exp().log1p(), reduction)
+    below = x < 0.0  # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
+    wrong = ops.where(below, -target * x, (1.0 - target) * x)  # 0 where x has the right sign: the rest is kept whole
+    rest = ops.where(below, x, -x).exp().log1p()
+    return _reduced("binary_cross_entropy_with_logits", wrong + rest, reduction)
 
 
 def _same_shapes(name: str, x: Tensor, target: Tensor) -> None:

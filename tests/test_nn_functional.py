@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from math import erf
 
@@ -233,6 +234,14 @@ def test_binary_cross_entropy_of_sure_answers_keeps_its_digits(target: float) ->
     slope = (1 - target) / (1 + np.exp(-exact)) - target / (1 + np.exp(exact))
     np.testing.assert_allclose(loss.numpy(), value, rtol=1e-6)
     np.testing.assert_allclose(t.grad.numpy(), slope, rtol=1e-5, atol=1e-45)
+
+
+def test_binary_cross_entropy_of_an_even_chance_has_its_curvature() -> None:
+    x, ones = wf.tensor([0.0, 1e-6, -1e-6]), wf.ones(3)
+    for target in (0.0, 0.5, 1.0):
+        loss = partial(F.binary_cross_entropy_with_logits, target=ones * target, reduction="sum")
+        found = wf.hessian_vector_product(loss, x, ones)
+        np.testing.assert_allclose(found.numpy(), 0.25, rtol=1e-5)
 
 
 def test_binary_cross_entropy_with_logits() -> None:
