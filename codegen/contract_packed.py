@@ -35,7 +35,8 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
-        f"blocks of {s.block} lanes {s.lanes}, rows {s.rows}, k in blocks of {s.k_extent}, {task.count} tasks"
+        f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
+        f"k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
 

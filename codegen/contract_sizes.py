@@ -43,6 +43,7 @@ class Sizes:
 
     rows: str  # how tiles read the row factor
     lanes: str  # how they read the lane factor
+    why: tuple[str, str]  # reasons for both
     tile_rows: int
     tile_lanes: int
     k_outer: int  # reduced groups of which a block holds one step
@@ -58,12 +59,14 @@ class Sizes:
 def choose(p: Problem, target: Target, row_value: Node, lane_value: Node) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave enough tasks."""
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
-    rows = row_access(p, row_value)
+    rows, why = row_access(p, row_value)
     tile_rows, vectors = tile_shape(p.m, -(-last // p.width), target)
-    s = Sizes(rows, BY_LINE, tile_rows, vectors * p.width, *_k_sizes(p, MOST_K if rows == IN_PLACE else MOST_PACKED_K))
+    most_k = MOST_K if rows == IN_PLACE else MOST_PACKED_K
+    s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, most_k))
     most = max(1, min(PANEL // s.k_extent // s.tile_lanes, MOST_TILES)) * s.tile_lanes
     if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
-        s.lanes = _lane_access(p, s, lane_value)
+        s.lanes, because = _lane_access(p, s, lane_value)
+        s.why = (why, because)
         _split_line(p, s, most)
     else:
         s.lane_rows, s.line = max(1, min(lines, max(1, min(most, 256) // last))), last
@@ -107,23 +110,31 @@ def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
     return outer, block, block * inside
 
 
-def row_access(p: Problem, value: Node) -> str:
-    """How tiles read the row factor: each step of k broadcasts one element a row."""
+def row_access(p: Problem, value: Node) -> tuple[str, str]:
+    """How tiles read the row factor, of which each step of k broadcasts one element a row, and why."""
     along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
-    apart = is_plain(value) and abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize >= PAGE
-    if is_plain(value) and len(p.rows) <= 1 and not apart:
-        return IN_PLACE
-    return BY_TILE if along_rows else BY_ROW
+    packed = BY_TILE if along_rows else BY_ROW
+    if not is_plain(value):
+        return packed, "they are computed or masked"
+    if len(p.rows) > 1:
+        return packed, f"they have {len(p.rows)} axes"
+    apart = abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize
+    return (packed, f"steps of k lie {apart} bytes apart") if apart >= PAGE else (IN_PLACE, "plain")
 
 
-def _lane_access(p: Problem, s: Sizes, value: Node) -> str:
-    """How tiles read lanes that are part of one line."""
+def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
+    """How tiles read lanes that are part of one line, and why."""
     last = extent(p.lanes[-1])
-    if contiguous(value, p.lanes[-1][-1]):
-        lies_well = last % s.tile_lanes == 0 and (p.m <= 2 * s.tile_rows or not _aliases(p))
-        return IN_PLACE if is_plain(value) and lies_well else BY_LINE
-    along_k = contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
-    return SQUARES if along_k else BY_LINE
+    if not contiguous(value, p.lanes[-1][-1]):
+        along_k = contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
+        return (SQUARES, "contiguous along k") if along_k else (BY_LINE, "they lie apart")
+    if not is_plain(value):
+        return BY_LINE, "computed or masked"
+    if last % s.tile_lanes:
+        return BY_LINE, f"tiles do not divide {last}"
+    if _aliases(p) and p.m > 2 * s.tile_rows:
+        return BY_LINE, "lines a multiple of 4 KB apart share cache sets"
+    return IN_PLACE, "plain"
 
 
 def _aliases(p: Problem) -> bool:
