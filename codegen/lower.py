@@ -27,6 +27,7 @@ from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, W
 from .target import Target
 from .tiny import nest
 
+INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
 UNROLLED = 32  # steps of short reductions that may stand in a row
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
 IDENTITY = {"add": 0, "mul": 1}
@@ -126,8 +127,8 @@ class RowLowering:
     def lower(self) -> Lowered:
         if self.tuning.tiny:
             return self._tiny()
-        lane_group, score = self._best_outer()
-        if lane_group is None or (self.inner and self._inner_score() >= score):
+        lane_group, cost = self._best_outer()
+        if lane_group is None or (self.inner and INNER_BONUS * self._inner_cost() <= cost):
             return self._rows()
         if self.inner:
             return self._short(lane_group) if self._is_short() else self._columns(lane_group)
@@ -136,26 +137,25 @@ class RowLowering:
     # ------------------------------------------------------------ choices
 
     def _best_outer(self) -> tuple[list[Var] | None, float]:
-        best: tuple[list[Var] | None, float] = (None, float("-inf"))
+        best: tuple[list[Var] | None, float] = (None, float("inf"))
+        inner = {v for axes in self.inner.values() for v in axes}
+        often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
         for g in self.groups:
-            n = schedule.extent(g)
-            if n < 2:
-                continue
-            score = self._group_score(g, self.accesses)
-            if score >= best[1]:
-                best = (g, score)
+            cost = self._group_cost(g, often)
+            if schedule.extent(g) > 1 and cost <= best[1]:
+                best = (g, cost)
         return best
 
-    def _group_score(self, group: list[Var], accesses: list[Access]) -> float:
-        """Scores the last variable of a collapsed group: it is the fastest of the group."""
-        return schedule.lane_score(group[-1], schedule.extent(group), accesses, self.width)
+    def _group_cost(self, group: list[Var], accesses: list[Access]) -> float:
+        """Of the last variable of a collapsed group: it is the fastest of the group."""
+        return schedule.lane_cost(group[-1], schedule.extent(group), accesses, self.width)
 
-    def _inner_score(self) -> float:
-        scores = []
+    def _inner_cost(self) -> float:
+        costs = []
         for groups in self.inner_groups.values():
             touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
-            scores.append(self._group_score(groups[-1], touching or self.accesses))
-        return min(scores) + 0.5
+            costs.append(self._group_cost(groups[-1], touching or self.accesses))
+        return max(costs)
 
     def _work(self) -> int:
         inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1

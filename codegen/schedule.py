@@ -94,21 +94,22 @@ def extent(group: Sequence[Var]) -> int:
     return total
 
 
-def lane_score(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
-    """How well the accesses vectorise over v: contiguous is good, uniform free, a gather costs an element each, less
-    if near; x[v // 2] is half a vector."""
-    score = 0.0
-    for a in accesses:
-        if stretch(a.index, v) > 1:
-            score += 0.5
-            continue
-        if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
-            score -= 1.0
-            continue
-        c = abs(a.index.coef(v))
-        score += (0.25 if not a.store else -1.0) if c == 0 else (1.0 if c == 1 else -0.25 if c <= NEAR else -1.0) * (1 + a.store)
+def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
+    """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it takes instructions."""
     used = n / (-(-n // width) * width)
-    return (score + 8.0) * used
+    return (1 + sum(_access_cost(a, v, width) for a in accesses)) / used
+
+
+def _access_cost(a: Access, v: Var, width: int) -> float:
+    """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an element each."""
+    if stretch(a.index, v) > 1:
+        return 1.5
+    if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
+        return width
+    apart = abs(a.index.coef(v))
+    if apart == 0:
+        return width if a.store else 0.25
+    return apart if apart <= NEAR else width
 
 
 def chunks(rows: int, row_work: float, minimum: int) -> tuple[int, int]:

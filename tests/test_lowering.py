@@ -234,3 +234,9 @@ def test_no_load_of_a_kernel_leaves_its_buffer() -> None:
     text = "\n".join(show(k.lowered.loops) for k in program.lowered.kernels)
     shifted = [line for line in text.splitlines() if "load in" in line and "+ -" in line.split("]")[0]]
     assert shifted and all(" if " in line for line in shifted)
+
+
+def test_few_stores_of_row_values_do_not_outweigh_the_loads_of_rows() -> None:
+    x = leaf(256, 512)
+    outputs = [graph.reduce(kind, x, (1,)) for kind in ("add", "max", "mul")]
+    assert schedules(compiled(outputs)) == ["rows"]
