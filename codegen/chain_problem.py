@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from ..ir import dtype as dt
 from ..ir.align import factor_vars
 from ..ir.chain import Softmax, factor_of, in_blocks, is_online, softmax_of
 from ..ir.graph import Node, Op, const
@@ -17,6 +18,7 @@ from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, Unit, cost, join
 from ..ir.loop_walk import indices, postorder
 from . import schedule
+from .chain_mask import SpaceMask, base_of, mask_of
 from .contract_problem import Groups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
 from .lower import lane_width, place_values
@@ -70,6 +72,7 @@ class ChainProblem:
         self.maximum = self.softmax.maximum if self.softmax is not None else None
         self.online = is_online(self.chain)  # weights are then taken before the division by the sum of their row
         self.dtype = self.chain.scores[0].node.dtype
+        self.mask = mask_of(self.chain)
         self._collapse()
         self.width = lane_width(self._factors(), target)
 
@@ -177,6 +180,19 @@ class ChainProblem:
         """A map of the space."""
         by = self._own(u, at, [], [])
         return self.value(u.node, [join(sub).substitute(by) for sub in u.kept()], held)
+
+    def condition(self, mask: SpaceMask, at: Position) -> Node:
+        """The condition of a mask."""
+        by = self._own(mask.unit, at, [], [])
+        return self.value(mask.condition, [join(sub).substitute(by) for sub in mask.unit.kept()], {})
+
+    def ruled_out(self, r: Result, at: Position) -> Node:
+        """The weight of a place that the mask rules out, as far as that depends on values of its row from elsewhere."""
+        assert self.mask is not None
+        if self.chain.reduces:
+            return const(0, self.dtype)
+        held = {u.node: const(0, u.node.dtype) for u in self.chain.scores}
+        return self.weight(r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)})
 
     def weight(self, r: Result, at: Position, held: Held) -> Node:
         """The factor of a result that is in the space, taken before a division that the result makes up for."""

@@ -13,6 +13,7 @@ from .contract_dot import balanced
 from .evaluate import load
 
 At = Callable[[Index, Index], Node]
+Steps = Callable[[Callable[[Index], list[Stmt]]], list[Stmt]]  # loops around what one step does
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Product:
     a: At
     b: At
     finish: Callable[[Index, Index, Node], Stmt]  # row, lane, sum
-    cut: tuple[Index, int | None] = (Index(), None)  # base and total of the loop over k
+    steps: Steps | None = None  # the loop over k, if it is not simply that
 
 
 def best_tile(rows: int, vectors: int, registers: int) -> tuple[int, int]:
@@ -53,16 +54,26 @@ def product_loops(p: Product, width: int, registers: int) -> list[Stmt]:
     return out
 
 
+def every(length: int, start: Index | None = None, base: Index | None = None, total: int | None = None) -> Steps:
+    """One loop from `start` on, cut where base + k reaches the total."""
+    k = Var("k", length)
+    return lambda step: [For(k, length, SERIAL, step((start or Index()) + var(k)), base=base or Index(), total=total)]
+
+
 def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int) -> list[Stmt]:
-    i, j, k = Var("i", rows), Var("j", lanes), Var("k", p.length)
+    i, j = Var("i", rows), Var("j", lanes)
     acc = Buf("acc", p.dtype, rows * lanes, REG)
     place = var(i) * lanes + var(j)
     row, lane = first_row + var(i), first_lane + var(j)
-    term = Reduce(acc, place, "add", node(Op.MUL, (p.a(row, var(k)), p.b(var(k), lane))))
+
+    def step(k: Index) -> list[Stmt]:
+        term = Reduce(acc, place, "add", node(Op.MUL, (p.a(row, k), p.b(k, lane))))
+        return [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])]
+
     finish = p.finish(row, lane, load(acc, place))
     return [
         Alloc(acc, 0),
-        For(k, p.length, SERIAL, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])], base=p.cut[0], total=p.cut[1]),
+        *(p.steps or every(p.length))(step),
         For(i, rows, UNROLL, [For(j, lanes, LANES, [finish])]),
     ]
 

@@ -14,37 +14,24 @@ With several blocks of columns a softmax is rescaled from one to the next: m' = 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
-from ..ir.dtype import DType
 from ..ir.graph import Node, Op, const, node
 from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, Unit
-from ..ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ..ir.loop_walk import indices, postorder
+from ..ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ..ir.loop_walk import Substitution, postorder
 from .chain_problem import ChainProblem, Held, Position, Result, StageOf, StagePlan
-from .chain_tiles import At, Product, product_loops, transposed
+from .chain_task import ROW_VECTORS, Sizes, Task
+from .chain_tiles import At, Product, every, product_loops, transposed
 from .contract_problem import contiguous, is_plain
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning, identity
 from .schedule import extent
 from .target import Target
 
-ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 TASKS = 16  # wanted, to balance, whatever the number of threads
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little
-STAGE_WORK = 40  # operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
-
-
-@dataclass
-class Sizes:
-    """Extents of the schedule, fixed by shape and target."""
-
-    rows: int  # of a block, padded to whole vectors
-    row_blocks: int
-    columns: int  # of a block
-    blocks: bool  # of columns, more than one
 
 
 def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
@@ -74,42 +61,14 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Ta
     p = ChainProblem(kernel, strides, target)
     plan = StagePlan(p)
     s = choose(p, max(len(p.scores), sum(len(stage.kept) for stage in plan.stages)), target)
-    task = _Task(p, plan, s, target)
+    task = _Chain(p, plan, s, target)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     loops = Loops(kernel.name, p.buffers, chunk.params, [chunk.phase(task.body(chunk.position))])
     return Lowered(loops, chunk.values, [int(task.count * task.work)], task.describe())
 
 
-class _Task:
-    """One block of rows of one batch element."""
-
-    def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
-        self.p, self.plan, self.s, self.target = p, plan, s, target
-        self.others = (*(extent(g) for g in p.others), s.row_blocks)
-        self.shape = (*(extent(g) for g in p.batch), *(() if p.sums_rows else self.others))
-        self.count = prod(self.shape)
-        terms = sum(q.length for q in p.scores) + sum(r.width for r in p.results) + STAGE_WORK
-        self.work = float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
-        self.scratch: dict[str, Buf] = {}
-        reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
-        self.stats = {u: self._scratch(f"{u.node.arg[0]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
-        self.rows_known: dict[Unit, Buf] = {}
-        self.strips: dict[Unit, Buf] = {}
-        self.weights: dict[Result, Buf] = {}
-
-    def _scratch(self, name: str, size: int, dtype: DType | None = None) -> Buf:
-        """A buffer of the task; each name is one buffer."""
-        if name not in self.scratch:
-            self.scratch[name] = Buf(name, dtype or self.p.dtype, size, SCRATCH)
-        return self.scratch[name]
-
-    def _sums(self, r: Result) -> Buf:
-        lines = self.s.columns if r.over_rows else self.s.rows
-        return self._scratch(f"sums{self.p.results.index(r)}", lines * self._lanes(r))
-
-    def _lanes(self, r: Result) -> int:
-        """Lanes of a result, padded to whole vectors."""
-        return -(-r.width // self.p.width) * self.p.width
+class _Chain(Task):
+    """One block of rows of one batch element, or all of them where results sum over the rows."""
 
     def describe(self) -> str:
         s, p = self.s, self.p
@@ -119,6 +78,7 @@ class _Task:
             how = f"columns in {parts} blocks of {s.columns}" + ", rescaled" * p.online
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
+        how += ", chunks that the mask rules out skipped" * self.guarded
         return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
 
     # ------------------------------------------------------------ the task
@@ -134,13 +94,17 @@ class _Task:
         at = Var("block", prod(self.others))
         *others, self.block = unravel(var(at), self.others)
         self.batch += others
-        body = [t for r in over_rows for t in self._clear(self._sums(r))]
+        self.first = self.block * self.s.rows
+        self._find_guard()
+        body = self._check_operands() + [t for r in over_rows for t in self._clear(self._sums(r))]
         body.append(For(at, at.extent, SERIAL, self._row_block()))
         return body + [t for r in over_rows for t in self._write_result(r)]
 
     def _row_block(self) -> list[Stmt]:
         self.first = self.block * self.s.rows
-        body = [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
+        self._find_guard()
+        body = self._check_operands() if not self.p.sums_rows else []
+        body += [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
         body += self._blocks() if self.s.blocks else self._block(Index(), self.s.columns)
         return body + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)] + self._write_rows()
 
@@ -168,28 +132,6 @@ class _Task:
     def _strip(self, number: int) -> Buf:
         return self._scratch(f"space{number}", self.s.columns * self.s.rows)
 
-    # ------------------------------------------------------------ positions and loops
-
-    def _at(self, lane: Index, column: Index) -> Position:
-        return self.p.at(self.batch, self.first + lane, column)
-
-    def _held(self, lane: Index, place: Index) -> Held:
-        """What is known at a row of the block, and at a place of the space."""
-        held = {u.node: load(b, place) for u, b in self.strips.items()}
-        return held | {u.node: load(b, lane) for u, b in self.rows_known.items()}
-
-    def _cut(self) -> tuple[Index, int | None]:
-        """Base and total of a loop over the rows of a block."""
-        return (self.first, self.p.rows()) if self.p.rows() % self.s.rows else (Index(), None)
-
-    def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
-        """All rows of a block as lanes; those behind the last row only where nothing outside of scratch is touched."""
-        values = postorder([t.value for t in body if isinstance(t, Store | Reduce)])
-        outside = any(n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values)
-        outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)
-        base, total = self._cut() if outside else (Index(), None)
-        return For(lane, self.s.rows, LANES, body, ROW_VECTORS, base=base, total=total)
-
     # ------------------------------------------------------------ scores
 
     def _pack_query(self, number: int) -> list[Stmt]:
@@ -209,20 +151,21 @@ class _Task:
     def _score(self, number: int, first: Index, columns: int) -> list[Stmt]:
         rows, q = self.s.rows, self.p.scores[number]
         strip, panel = self.strips[q.unit], self._scratch(f"queries{number}", q.length * rows)
-        packing, key = self._keys(number, first, columns)
-        return packing + product_loops(
-            Product(
-                columns,
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            packing, key = self._keys(number, first + start, count)
+            product = Product(
+                count,
                 rows,
                 q.length,
                 q.unit.node.dtype,
                 key,
                 lambda d, lane: load(panel, d * rows + lane),
-                lambda column, lane, total: Store(strip, column * rows + lane, total),
-            ),
-            self.p.width,
-            self.target.registers,
-        )
+                lambda column, lane, total: Store(strip, (start + column) * rows + lane, total),
+            )
+            return packing + product_loops(product, self.p.width, self.target.registers)
+
+        return self._chunks(first, columns, chunk)
 
     def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], At]:
         """key(column, d), read in place if that is one load, else from scratch where a first loop puts it."""
@@ -242,20 +185,30 @@ class _Task:
 
     def _stage(self, stage: StageOf, first: Index, columns: int) -> list[Stmt]:
         """One pass down the columns of a block: reductions, then values that are kept or weigh."""
-        j, lane = Var("column", columns), Var("l", self.s.rows)
-        place = var(j) * self.s.rows + var(lane)
-        at, held = self._at(var(lane), first + var(j)), self._held(var(lane), place)
         accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.s.rows, REG) for u in stage.reductions}
+        column, lane = Var("column", columns), Var("l", self.s.rows)
+        values = self._stage_values(stage, accs, first, var(column), lane)
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            j = Var("column", count)
+            body = Substitution({column: start + var(j)}).body(values)
+            return [For(j, count, SERIAL, [self._row_lanes(lane, body)])]
+
+        out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
+        out += self._chunks(first, columns, chunk) if values else []
+        return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
+
+    def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, column: Index, lane: Var) -> list[Stmt]:
+        """What a stage does at one column."""
+        place = column * self.s.rows + var(lane)
+        at, held = self._at(var(lane), first + column), self._held(var(lane), place)
         body: list[Stmt] = [Reduce(b, var(lane), u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
         kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
         weights = {r: self.p.weight(r, at, held) for r in stage.weights}
         places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
-        body += [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
         self.strips |= {u: places[v] for u, v in kept.items()}
         self.weights |= {r: places[v] for r, v in weights.items()}
-        out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
-        out += [For(j, columns, SERIAL, [self._row_lanes(lane, body)])] if body else []
-        return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
+        return body + [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
 
     def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
         """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
@@ -345,24 +298,37 @@ class _Task:
             before = node(Op.MUL, (load(sums, at), load(self._scratch("rescale", rows), row)))
             return Store(sums, at, node(Op.ADD, (before, total)))
 
-        product = Product(rows, lanes, columns, sums.dtype, lambda row, j: load(weights, j * rows + row), value, finish)
+        product = Product(
+            rows,
+            lanes,
+            columns,
+            sums.dtype,
+            lambda row, j: load(weights, j * rows + row),
+            value,
+            finish,
+            lambda step: self._chunks(first, columns, lambda start, count: every(count, start)(step)),
+        )
         return packing + product_loops(product, self.p.width, self.target.registers)
 
     def _add_columns(self, r: Result) -> list[Stmt]:
         """sums[column][c] += the weights of a block of rows times their values."""
         rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
         packing, value = self._values(r, rows, lambda row: self._at(row, Index()), self._cut())
-        product = Product(
-            self.s.columns,
-            lanes,
-            rows,
-            sums.dtype,
-            lambda column, row: load(weights, column * rows + row),
-            value,
-            lambda column, lane, total: Reduce(sums, column * lanes + lane, "add", total),
-            self._cut(),
-        )
-        return packing + product_loops(product, self.p.width, self.target.registers)
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            product = Product(
+                count,
+                lanes,
+                rows,
+                sums.dtype,
+                lambda column, row: load(weights, (start + column) * rows + row),
+                value,
+                lambda column, lane, total: Reduce(sums, (start + column) * lanes + lane, "add", total),
+                every(rows, Index(), *self._cut()),
+            )
+            return product_loops(product, self.p.width, self.target.registers)
+
+        return packing + self._chunks(Index(), self.s.columns, chunk)
 
     def _values(
         self, r: Result, lines: int, at: Callable[[Index], Position], cut: tuple[Index, int | None] = (Index(), None)
@@ -415,9 +381,3 @@ class _Task:
         found = [self.p.stored(n, self._at(var(lane), Index()), Index(), held) for n in self.p.row_outputs()]
         body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
         return [self._row_lanes(lane, body)] if body else []
-
-
-def depends(index: Index, v: Var) -> bool:
-    """Does an index change with a variable, be it through a gathered value?"""
-    nodes = postorder(index.values())
-    return any(v in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])

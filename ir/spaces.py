@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from .chain import Chain, ChainFinder
 from .contraction import products_of, users_of
-from .graph import HINTS, VIEWS, Node, Op, node, rebuild, toposort
+from .graph import VIEWS, Node, Op, node, rebuild, toposort
 from .kernel import is_widening
 from .row_sums import row_sums_of_results
 from .units import collect
@@ -102,7 +102,7 @@ def _plan(order: Sequence[Node], chain: Chain, finder: ChainFinder, by_side: boo
 
 def _is_seen_through(n: Node) -> bool:
     """Is a Node a part of reading its source?"""
-    return n.op in VIEWS or n.op in HINTS or is_widening(n)
+    return n.op in VIEWS or n.op is Op.DETACH or is_widening(n)
 
 
 def _region(order: Sequence[Node], chain: Chain, finder: ChainFinder) -> set[Node]:

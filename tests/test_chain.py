@@ -331,3 +331,59 @@ def test_two_layers_of_attention_are_two_chains_each_way():
     (g,) = wf.grad((y * y).sum(), [x])
     kinds = [k.kind for k in wf.explain([y, g]).kernels]
     assert kinds.count("chain") == 4 and "contraction" not in kinds
+
+
+# ---------------------------------------------------------------- what a mask rules out
+
+
+def masked_reference(q, k, v, cotangent, live):
+    """(result, gradients) of where(live, scores, -inf), as the graph has them: a masked score has gradient 0."""
+    q, k, v, cotangent = (x.astype("f8") for x in (q, k, v, cotangent))
+    scale = 1 / np.sqrt(q.shape[-1])
+    with np.errstate(invalid="ignore", over="ignore"):
+        scores = np.where(live, q @ np.swapaxes(k, -1, -2) * scale, -np.inf)
+        e = np.exp(scores - scores.max(-1, keepdims=True))
+        total = e.sum(-1, keepdims=True)
+        p = e / total
+        dp = cotangent @ np.swapaxes(v, -1, -2)
+        ds = np.where(live, p * (dp - (dp * p).sum(-1, keepdims=True)) * scale, 0.0)
+        return p @ v, ds @ k, np.swapaxes(ds, -1, -2) @ q, np.swapaxes(p, -1, -2) @ cotangent
+
+
+CAUSAL = np.arange(300) <= np.arange(200)[:, None]
+
+
+def test_what_a_causal_mask_rules_out_is_skipped():
+    q, k, v = tensors(normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16))
+    assert "skipped" in wf.explain(F.scaled_dot_product_attention(q, k, v, is_causal=True)).kernels[0].schedule
+    assert "skipped" not in wf.explain(F.scaled_dot_product_attention(q, k, v)).kernels[0].schedule
+
+
+@pytest.mark.parametrize("which", [None, 0, 1, 2, 3])
+@pytest.mark.parametrize(("row", "value"), [(0, np.nan), (150, np.inf), (199, np.nan)])
+@pytest.mark.parametrize("loss", [False, True])
+def test_skipping_changes_no_value(which, row, value, loss):
+    arrays = [normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16), normal(8, 200, 16)]
+    if which is not None:
+        arrays[which][3, row, 5] = value
+    *leaves, c = tensors(*arrays)
+    out = F.scaled_dot_product_attention(*leaves, is_causal=True)
+    cotangent = out * c if loss else c
+    got = [out, *wf.grad((out * cotangent.detach()).sum(), leaves)]
+    wf.realize(*got)
+    used = masked_reference(*arrays, CAUSAL)[0] * arrays[3] if loss else arrays[3]
+    for x, want in zip(got, masked_reference(*arrays[:3], used, CAUSAL), strict=True):
+        np.testing.assert_array_equal(np.isnan(x.numpy()), np.isnan(want))
+        finite = np.isfinite(want)
+        np.testing.assert_allclose(x.numpy()[finite], want[finite], rtol=2e-4, atol=2e-5)
+
+
+def test_masks_in_the_other_direction_and_windows():
+    q, k, v = normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16)
+    rows, columns = wf.arange(200).unsqueeze(1), wf.arange(300)
+    scores = (wf.tensor(q) @ wf.tensor(k).transpose(-1, -2)) * 0.25
+    i, j = np.arange(200)[:, None], np.arange(300)
+    window = (columns > rows) | (columns < rows - 9), (j <= i) & (j >= i - 9)
+    for masked, live in ((columns > rows, j <= i), (columns < rows, j >= i), window):
+        got = one_kernel(wf.where(masked, float("-inf"), scores).softmax(axis=-1) @ wf.tensor(v))
+        close(got, masked_reference(q, k, v, normal(8, 200, 16), live)[0])
