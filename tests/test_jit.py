@@ -720,6 +720,27 @@ def trained(make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any
 
 
 @pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
+def test_parameters_and_optimiser_state_are_written_in_place(make: Callable[[Any], optim.Optimizer]) -> None:
+    model = wf.nn.Sequential(wf.nn.Linear(8, 16), wf.nn.ReLU(), wf.nn.Linear(16, 4))
+    optimizer = make(model.parameters())
+
+    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    everything = [*model.parameters(), *(t for s in optimizer.state for t in s.values())]
+    f = wf.jit(step)
+    f(*data(0))
+    f(*data(1))
+    places = [address(t) for t in everything]
+    f(*data(2))
+    assert [address(t) for t in everything] == places
+
+
+@pytest.mark.parametrize("make", OPTIMISERS, ids=["adam", "nesterov", "sgd"])
 def test_a_jitted_training_run_has_the_bits_of_a_lazy_one(make: Callable[[Any], optim.Optimizer]) -> None:
     lazy = trained(make, lambda f: f)
     counts: list[Counted] = []
