@@ -35,7 +35,7 @@ def is_contraction(u: Unit, units: Units, users: Users) -> bool:
         return False
     a, b = sides
     alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
-    return all(prod(v.extent for v in own) >= 4 for own in alone)
+    return all(prod(v.extent for v in own) >= 2 for own in alone)
 
 
 def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
