@@ -135,6 +135,8 @@ def _name(function: Any) -> str:
 
 def _aliases(tensors: list[Any]) -> tuple[int, ...] | None:
     """Which Tensors are passed several times: for each the place where it is first; None where all differ."""
+    if len(tensors) < 2:
+        return None
     places = [*map(id, tensors)]
     return None if len(set(places)) == len(places) else tuple(map(places.index, places))
 

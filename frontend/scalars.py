@@ -31,9 +31,6 @@ class Scalars:
         self._block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
         self._pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
 
-    def __bool__(self) -> bool:
-        return bool(self._dtypes)
-
     def fill(self, numbers: Sequence[float]) -> None:
         """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
         values: list[float] = []

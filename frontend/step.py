@@ -59,8 +59,10 @@ class Step:
         self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
         self._asked = Training.changes
         self._guards, self._afterwards = trace.guards, trace.afterwards
+        self._asks = bool(self._modules or self._guards)
         self._without = recorded.without
         self._scalars = Scalars(trace, recorded.numbers)
+        self._has_scalars = bool(recorded.numbers or trace.live)
         self._plan_inputs(recorded)
         self._plan_outputs(recorded)
         self._results, self._result, self._gradients = recorded.results, recorded.result, recorded.gradients
@@ -91,7 +93,7 @@ class Step:
         donors = {o: t for o, t in recorded.donations if o in allowed}
         self._donors = picker(list(donors.values()))
         self._alone = [alone()] * len(donors)
-        self._new = [layout for o, layout in enumerate(recorded.outputs) if o not in donors]
+        self._new = [storage.allocator(*layout) for o, layout in enumerate(recorded.outputs) if o not in donors]
         order = [*donors, *(o for o in range(len(recorded.outputs)) if o not in donors)]
         self._order = None if order == sorted(order) else picker([order.index(o) for o in range(len(order))])
         self._updates = recorded.updates
@@ -102,11 +104,13 @@ class Step:
 
     def fits(self, tensors: Sequence[Tensor], given: Sequence[Storage]) -> list[Storage] | None:
         """The memory of what the function reads from outside, or None where this is not the step for these arguments."""
-        for t, s, (dtype, shape, strides, tracked) in zip(tensors, given, self.layouts, strict=True):
-            if s.strides != strides or s.shape != shape or s.dtype is not dtype or t._requires_grad is not tracked:
+        for t, s, layout in zip(tensors, given, self.layouts, strict=True):
+            if (s.dtype, s.shape, s.strides, t._requires_grad) != layout:
                 return None
-        if self.change():
+        if self._asks and self.change():
             return None
+        if not self._captured:
+            return []
         captured: list[Any] = [t._storage for t in self._captured]
         if None in captured:
             captured = [realize.value(t) for t in self._captured]
@@ -134,7 +138,7 @@ class Step:
         handles = [*tensors, *self._captured]
         for number in self._without:
             require_no_grad(self.name, handles[number])
-        if self._scalars:
+        if self._has_scalars:
             self._scalars.fill(numbers)
         memory = [*given, *captured]
         inputs = self._inputs([*[s.address for s in memory], *self._fixed])
@@ -161,7 +165,7 @@ class Step:
                 in_place = False
                 donors = [s if free else storage.allocate(s.dtype, s.shape) for s, free in zip(donors, is_free, strict=True)]
             realize.statistics["donated"] += sum(is_free)
-        outputs = [*donors, *[storage.allocate(dtype, shape) for dtype, shape in self._new]]
+        outputs = [*donors, *[make() for make in self._new]]
         return (outputs if self._order is None else self._order(outputs)), in_place
 
     def _free(self, donors: Sequence[Tensor], memory: Sequence[Storage]) -> list[bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from math import prod
 from typing import Any
@@ -22,7 +22,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, Op, Shape
 from ..ir.index import row_major_strides
-from ..runtime.buffer import Buffer
+from ..runtime.buffer import Buffer, memory, size_class
 from . import weak
 
 _serials = count()
@@ -143,6 +143,21 @@ def allocate(dtype: DType, shape: Shape) -> Storage:
         return Storage(Buffer.allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
     except errors.MemoryError as error:
         raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
+
+
+def allocator(dtype: DType, shape: Shape) -> Callable[[], Storage]:
+    """allocate(dtype, shape), for many times."""
+    nbytes, strides, take = max(prod(shape) * dtype.itemsize, 1), row_major_strides(shape), memory.take_class
+    size = size_class(nbytes)
+
+    def make() -> Storage:
+        try:
+            block = take(size)
+        except errors.MemoryError:
+            return allocate(dtype, shape)  # which says of what
+        return Storage(Buffer(block[1], nbytes, block), dtype, shape, strides)
+
+    return make
 
 
 def absent(dtype: DType, shape: Shape, strides: Shape | None = None) -> Storage:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from .graph import Node, Op
-from .index import row_major_strides
-from .loop import Buf, Loops, Store
+from .index import Index, row_major_strides
+from .loop import Buf, For, If, Loops, Stmt, Store
 from .loop_walk import postorder, roots, statements
 from .program import Call, CheckSite, Program, Ref, Value
 
@@ -103,29 +103,35 @@ def _donations(steps: list[Step], p: Planner) -> dict[int, int]:
 
 
 def _in_place(step: Step, source: Node, out: Node) -> bool:
-    """Is every element of the source read only where, and not after, the same element of the output is written?"""
+    """Is every element of the source read only where, and not after, the same element of the output is written?
+
+    That is once, so it holds if all are read at the one index at which all are written, or in each body at its own.
+    """
     read, written = step.loops.buffers[step.reads.index(source)], step.loops.buffers[len(step.reads) + step.writes.index(out)]
-    stored = None
-    for s in (s for phase in step.loops.phases for s in statements([phase])):
-        loaded = {n.arg[1] for n in postorder(roots(s)) if n.op.value == "load" and n.arg[0] is read}
-        if stored is not None and loaded:
+    everything = [s for phase in step.loops.phases for s in statements([phase])]
+    bodies = [list(step.loops.phases), *(s.body for s in everything if isinstance(s, For | If))]
+    return _loads_where_stored(everything, read, written) is True or _body_by_body(bodies, read, written)
+
+
+def _body_by_body(bodies: Iterable[Sequence[Stmt]], read: Buf, written: Buf) -> bool:
+    found = [_loads_where_stored(body, read, written) for body in bodies]
+    return False not in found and True in found
+
+
+def _loads_where_stored(body: Iterable[Stmt], read: Buf, written: Buf) -> bool | None:
+    """Are all loads at the index at which these statements store, and none behind the store; None if there are no loads."""
+    stored: Index | None = None
+    loaded: set[Index] = set()
+    for s in body:
+        here = {n.arg[1] for n in postorder(roots(s)) if n.op is Op.LOAD and n.arg[0] is read}
+        if stored is not None and here:
             return False
+        loaded |= here
         if isinstance(s, Store) and s.buf is written:
-            if loaded - {s.index}:
+            if stored not in (None, s.index):
                 return False
             stored = s.index
-    return stored is not None and _loads_only_at(step.loops, read, stored)
-
-
-def _loads_only_at(loops: Loops, buf: Buf, index: object) -> bool:
-    found = [
-        n.arg[1]
-        for phase in loops.phases
-        for s in statements([phase])
-        for n in postorder(roots(s))
-        if n.op.value == "load" and n.arg[0] is buf
-    ]
-    return all(i == index for i in found)
+    return None if not loaded else loaded == {stored}
 
 
 def _order(steps: list[Step], after: dict[Step, set[Step]]) -> list[Step]:

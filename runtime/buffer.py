@@ -53,7 +53,10 @@ class Allocator:
 
     def take(self, nbytes: int) -> Block:
         """A block of at least nbytes, contents undefined; of several free ones the last freed (its cache lines are warm)."""
-        size = size_class(nbytes)
+        return self.take_class(size_class(nbytes))
+
+    def take_class(self, size: int) -> Block:
+        """The same for a size that is known to be that of a class."""
         try:
             return self._free[size].pop()
         except (KeyError, IndexError):
