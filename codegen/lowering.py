@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from ..ir.fuse import Fused
@@ -97,8 +98,10 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
     return lower_rows(kernel, strides, target, tuning)
 
 
-def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]], settings: Settings) -> LoweredProgram:
-    """Every kernel and check of a program."""
+def lower_all(
+    fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]], settings: Settings, replaced: Mapping[Node, Node]
+) -> LoweredProgram:
+    """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take."""
     out = LoweredProgram(sites=tuple(checks.sites))
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
@@ -108,13 +111,40 @@ def lower_all(fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]]
         site = len(checks.early) + i
         lowered = _check_lanes(lower_checks([(n, extent)], strides, [n], site), [(n, extent)], settings)
         out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
-    for kernel in fused.kernels:
+    for fused_kernel in fused.kernels:
+        kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         lowered = lower_kernel(kernel, strides, settings)
         parallel = tuple(w >= settings.serial_work for w in lowered.work)
         loops = expand_loops(lowered.loops, settings.target.has_float16)
         step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
         out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
+
+
+def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:
+    """The outputs of a kernel, each behind the others that read what it would like to overwrite, as far as that is possible."""
+    left = list(kernel.outputs)
+    if len(left) < 2 or not any(n in replaced for n in left):
+        return left
+    inputs = set(kernel.inputs)
+    needs = {n: _needed(n, inputs) for n in left}
+    out: list[Node] = []
+    while left:
+        free = (n for n in left if all(m is n or replaced.get(n) not in needs[m] for m in left))
+        out.append(next(free, left[0]))
+        left.remove(out[-1])
+    return out
+
+
+def _needed(n: Node, inputs: set[Node]) -> set[Node]:
+    """The inputs that a value of the kernel is computed from."""
+    seen, stack = {n}, [n]
+    while stack:
+        m = stack.pop()
+        new = {s for s in (() if m in inputs else m.src) if s not in seen}
+        seen |= new
+        stack += new
+    return seen & inputs
 
 
 def _check_lanes(lowered: Lowered, checks: list[tuple[Node, int]], settings: Settings) -> Lowered:

@@ -122,7 +122,7 @@ class StageBuilder:
         members = [u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE]
         for u in members:
             self._reduce(u, loops)
-        for n in reversed(self.kernel.outputs):  # consumers first: each may overwrite what only it, or those behind it, read
+        for n in self.kernel.outputs:
             if self.value_level(n) == number:
                 self._write(self.unit[n], loops, stage)
         self._save_expensive(number, loops)

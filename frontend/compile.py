@@ -99,7 +99,8 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
     with provenance(("", 0)):  # Nodes of loops have no line of the user's, nor is it worth looking for
-        lowered = lower_all(fused, checks, strides, settings)
+        replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
+        lowered = lower_all(fused, checks, strides, settings, replaced)
     program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
     check_artefacts(graph, simplified, prepared, checks, lowered)
     keys = [kernel_key(call.loops, settings.target) for call in program.calls]

@@ -32,9 +32,10 @@ def test_readme_names_it(script: Path) -> None:
     assert f"examples/{script.name}" in (ROOT / "README.md").read_text()
 
 
-def test_the_first_example_of_the_readme_runs() -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    exec(compile(code, "README.md", "exec"), {})
+def test_the_examples_of_the_readme_run_one_after_the_other() -> None:
+    names: dict[str, object] = {}
+    for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S):
+        exec(compile(code, "README.md", "exec"), names)
 
 
 def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:
