@@ -189,8 +189,6 @@ class ChainProblem:
     def ruled_out(self, r: Result, at: Position) -> Node:
         """The weight of a place that the mask rules out, as far as that depends on values of its row from elsewhere."""
         assert self.mask is not None
-        if self.chain.reduces:
-            return const(0, self.dtype)
         held = {u.node: const(0, u.node.dtype) for u in self.chain.scores}
         return self.weight(r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)})
 

@@ -100,7 +100,8 @@ class Task:
     def _find_guard(self) -> None:
         """Chunks of columns can be left out if the first one never is: there, rows without any column become NaN."""
         ranges = self._live(Index(), min(CHUNK, self.s.columns))
-        self.guarded = self.p.mask is not None and bool(ranges) and all(r.always for r in ranges)
+        certain = not self.p.chain.reduces or all(r.always for r in ranges)
+        self.guarded = self.p.mask is not None and bool(ranges) and certain and all(map(self._is_checkable, self.p.results))
 
     def _live(self, first: Index, columns: int) -> Mask:
         """Ranges outside of which a chunk of columns is ruled out for all rows of the block."""
@@ -151,8 +152,24 @@ class Task:
         if p.sums_rows:
             for q in p.scores:
                 out += [(p.length(), q.length, self._key_of(q)), (self._all(), q.length, self._query_of(q))]
-            out += [(1, self._all(), self._ruled_out(r)) for r in p.results]
-        return out
+        return out + [found for r in p.results if not p.chain.reduces for found in self._ruled_out(r)]
+
+    def _is_checkable(self, r: Result) -> bool:
+        """Does the weight of a place that is ruled out depend on its row alone, or on its column alone?"""
+        return self.p.chain.reduces or not all(self._follows(r))
+
+    def _follows(self, r: Result) -> tuple[bool, bool]:
+        """Whether the weight of a place that is ruled out depends on (its row, its column)."""
+        weight = postorder([self.p.ruled_out(r, self.p.trial)])
+        met = {v for n in weight for i in indices(n) for v in i.vars()}
+        return not met.isdisjoint(self.p.chain.rows), not met.isdisjoint(self.p.chain.columns)
+
+    def _ruled_out(self, r: Result) -> list[tuple[int, int, At]]:
+        """Such weights: 0 unless a value of their row (or column) from elsewhere is not finite."""
+        row, column = self._follows(r)
+        if column:
+            return [(1, self.p.length(), lambda _, j: self.p.ruled_out(r, self._at_column(j)))]
+        return [(1, self._all(), lambda _, i: self.p.ruled_out(r, self._at_row(i)))] if row else []
 
     def _value_of(self, r: Result) -> At:
         where = self._at_row if r.over_rows else self._at_column
@@ -163,9 +180,6 @@ class Task:
 
     def _query_of(self, q: Score) -> At:
         return lambda i, d: self.p.term(q, q.query, self._at_row(i), d)
-
-    def _ruled_out(self, r: Result) -> At:
-        return lambda _, i: self.p.ruled_out(r, self._at_row(i))
 
     def _at_column(self, column: Index) -> Position:
         return self._at(Index(), column)

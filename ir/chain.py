@@ -23,7 +23,7 @@ from .units import Units
 
 MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
 MOST_HELD = 4096  # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
-MOST_SUMS = 1 << 18  # elements of results that sum over the rows, which a kernel holds until the last row
+MOST_SUMS = 1 << 21  # bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
@@ -307,7 +307,7 @@ class ChainFinder:
         rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
         widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
-        sums = sum(columns * widths[u] for u in chain.results if chain.sums_rows(u))
+        sums = sum(columns * widths[u] * u.node.dtype.itemsize for u in chain.results if chain.sums_rows(u))
         batch = prod(v.extent for v in chain.batch)
         tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK

@@ -4,7 +4,8 @@
     after     sum_c dO[i, c] O[i, c]     where O[i, c] = sum_j P[i, j] v[j, c]
 
 What is gained: the gradient of a softmax needs no reduction along its rows, so that their columns can come in blocks.
-The order of two sums changes, and with it that of multiplications by what is the same along a row.
+The order of two sums changes, and with it that of multiplications by what is the same along a row: rounding differs, and
+where a sum overflows, so may whether it gives inf or NaN.
 """
 
 from __future__ import annotations

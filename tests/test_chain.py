@@ -362,10 +362,11 @@ def test_what_a_causal_mask_rules_out_is_skipped():
 @pytest.mark.parametrize("which", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (150, np.inf), (199, np.nan)])
 @pytest.mark.parametrize("loss", [False, True])
-def test_skipping_changes_no_value(which, row, value, loss):
-    arrays = [normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16), normal(8, 200, 16)]
+@pytest.mark.parametrize("batch", [1, 8])
+def test_skipping_changes_no_value(which, row, value, loss, batch):
+    arrays = [normal(batch, 200, 16), normal(batch, 300, 16), normal(batch, 300, 16), normal(batch, 200, 16)]
     if which is not None:
-        arrays[which][3, row, 5] = value
+        arrays[which][0, row, 5] = value
     *leaves, c = tensors(*arrays)
     out = F.scaled_dot_product_attention(*leaves, is_causal=True)
     cotangent = out * c if loss else c
@@ -373,8 +374,8 @@ def test_skipping_changes_no_value(which, row, value, loss):
     wf.realize(*got)
     used = masked_reference(*arrays, CAUSAL)[0] * arrays[3] if loss else arrays[3]
     for x, want in zip(got, masked_reference(*arrays[:3], used, CAUSAL), strict=True):
-        np.testing.assert_array_equal(np.isnan(x.numpy()), np.isnan(want))
-        finite = np.isfinite(want)
+        finite = np.isfinite(want)  # which of inf and NaN an overflowing sum is depends on its order
+        np.testing.assert_array_equal(np.isfinite(x.numpy()), finite)
         np.testing.assert_allclose(x.numpy()[finite], want[finite], rtol=2e-4, atol=2e-5)
 
 
