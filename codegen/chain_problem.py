@@ -290,8 +290,9 @@ class StagePlan:
 
     def _stages(self) -> list[StageOf]:
         rows = [u for u in self.p.chain.inner if u.node.op is Op.REDUCE]
-        at = {r: self.level_of(r) for r in self.p.results}
-        last = max([*(self.level[u] for u in rows), *at.values()])
+        last = max([self.level_of(r) for r in self.p.results])
+        at = dict.fromkeys(self.p.results, last)  # all at once: each then overwrites what only they still need
+        last = max([last, *(self.level[u] for u in rows)])
         kept: set[Unit] = set()
         live: set[Unit] = set(self.p.chain.scores)
         out = []

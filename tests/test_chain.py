@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -181,6 +182,21 @@ def test_every_target(target):
     q, k, v = normal(2, 2, 70, 20), normal(2, 2, 90, 20), normal(2, 2, 90, 20)
     with options.override(target=target):
         close(F.scaled_dot_product_attention(*tensors(q, k, v), is_causal=True), reference(q, k, v, no_future(70, 90)))
+
+
+@pytest.mark.parametrize(("target", "register"), [("avx512", "%zmm"), ("avx2", "%ymm")])
+def test_register_tiles_do_not_spill(tmp_path, target, register):
+    if target not in TARGETS:
+        pytest.skip(f"needs {target}")
+    arrays = [normal(2, 4, 64, 32) for _ in range(4)]
+    with options.override(target=target):
+        wf.dump(with_gradients(*arrays), tmp_path)
+    (assembly,) = (f.read_text() for f in (tmp_path / "kernels").glob("*.s"))
+    loops = [block.split("\n\tj")[0] for block in re.split(r"\n\.L", assembly)]
+    tiles = [block for block in loops if block.count("vfmadd") >= 8 and "vmul" not in block]
+    assert len(tiles) >= 6
+    for block in tiles:
+        assert register in block and not re.search(rf"vmov\w+\s+{register}\d+, .*%rsp", block)
 
 
 def test_any_number_of_threads_gives_the_same_bits():
