@@ -125,8 +125,8 @@ def _with_roles(p: Problem, c: Residues, target: Target) -> Problem:
     accesses = p.accesses(by, term)
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
-    p.batch, p.rows = schedule.collapse(batch, accesses), schedule.collapse(rows, accesses)
-    p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (lanes, c.reduced))
+    p.batch = schedule.collapse(batch, accesses)
+    p.rows, p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
     return p
 
 
