@@ -21,7 +21,7 @@ from .schedule import extent
 from .target import Target
 
 SCALARS = 16  # of the row factor that stay in registers
-ROWS = 64  # of a task: enough to use what was packed
+ROWS = 256  # of a task: enough to use what was packed
 LANES_BYTES = 4096  # of a task's rows
 
 

@@ -1,7 +1,7 @@
 """The stream schedule of a contraction: few rows against a matrix that is read once, where it lies. In: a Problem. Out: Loops.
 
 for task (batch, line, block of lanes):
-    small[i][k] = x[i][k]                            where x is computed, not just read
+    small[i][k] = x[i][k]                            where x is computed, or has many rows along k
     for step of k: for lanes: for row:               sums in L1
         sums[i][l] += x[i][k] * B[k][l] + x[i][k + part] * B[k + part][l] + ...
     epilogue of the block
@@ -17,13 +17,15 @@ from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, unravel, var
 from ..ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Store
 from . import schedule
-from .contract_problem import Problem, add_products, groups_extent, is_plain, spread_groups
+from .contract_problem import Problem, add_products, contiguous, groups_extent, is_plain, spread_groups
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
 from .schedule import extent
 from .target import Target
 
 STEPS = {32: (6, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
+
+IN_PLACE_ROWS = 8  # of the small factor: more of them, a power of two apart, push each other out of L1
 
 
 def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
@@ -52,8 +54,10 @@ class _Block:
         self.sums = Buf("sums", p.anchor.node.dtype, p.m * self.pitch, SCRATCH)
         by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
         self.small = p.factor(p.row_factor, by)
-        packs = not is_plain(self.small) and p.m * p.k * self.small.dtype.itemsize <= target.l2 // 2
-        self.panel = Buf("small", self.small.dtype, p.m * p.k, SCRATCH) if packs else None
+        along_k = contiguous(self.small, p.reduced[-1][-1]) and p.m > IN_PLACE_ROWS
+        self.row = p.k + p.width  # of the panel: its rows do not fall into one cache set
+        packs = (along_k or not is_plain(self.small)) and p.m * self.row * self.small.dtype.itemsize <= target.l2 // 2
+        self.panel = Buf("small", self.small.dtype, p.m * self.row, SCRATCH) if packs else None
 
     def body(self, position: Index) -> list[Stmt]:
         *outer, part = unravel(position, self.shape)
@@ -87,7 +91,7 @@ class _Block:
         assert self.panel is not None
         row, k = Var("i", self.p.m), [Var(f"k{a}" if a else "k", extent(g)) for a, g in enumerate(self.p.reduced)]
         value = self._factor(self.p.row_factor, [var(v) for v in k], var(row), Index())
-        store = Store(self.panel, row_major([var(row), *map(var, k)], [row.extent, *(v.extent for v in k)]), value)
+        store = Store(self.panel, self._place(var(row), [var(v) for v in k]), value)
         inner: Stmt = For(k[-1], k[-1].extent, LANES, [store])
         return schedule.nest([row, *k[:-1]], inner)
 
@@ -95,7 +99,11 @@ class _Block:
         """The small factor at a step of k in a row."""
         if self.panel is None:
             return self._factor(self.p.row_factor, k, row, Index())
-        return load(self.panel, row_major([row, *k], [self.p.m, *(extent(g) for g in self.p.reduced)]))
+        return load(self.panel, self._place(row, k))
+
+    def _place(self, row: Index, k: list[Index]) -> Index:
+        """Where the panel holds an element of the small factor."""
+        return row * self.row + row_major(k, [extent(g) for g in self.p.reduced])
 
     def _add(self, front: list[Var], steps: list[Index]) -> Stmt:
         """Several steps of k into the sums of every row."""

@@ -55,5 +55,31 @@ def across_lanes(w: Writer, op: str, dtype: DType, v: Val) -> Val:
     return v
 
 
+def totals(w: Writer, op: str, dtype: DType, vectors: list[Val]) -> list[Val]:
+    """across_lanes of each vector, in the same order of operations, many at once.
+
+    Two vectors are folded into one that holds half as many lanes of each, until a vector holds one lane of each of W.
+    """
+    width = vectors[0].w
+    if len(vectors) == 1 or width == 1:
+        return [across_lanes(w, op, dtype, v) for v in vectors]
+    out: list[Val] = []
+    for start in range(0, len(vectors), width):
+        part = vectors[start : start + width]
+        folded, size = part, width
+        while size > 1:
+            size //= 2
+            pairs = [(folded[i], folded[min(i + 1, len(folded) - 1)]) for i in range(0, len(folded), 2)]
+            folded = [_folded(w, op, dtype, a, b, size) for a, b in pairs]
+        out += [w.extract(folded[0], integer(lane)) for lane in range(len(part))]
+    return out
+
+
+def _folded(w: Writer, op: str, dtype: DType, a: Val, b: Val, size: int) -> Val:
+    """Lanes `size` apart of a, then of b, combined; each holds parts of 2 * size lanes."""
+    low = [at for at in range(2 * a.w) if not at & size]
+    return combined(w, op, dtype, w.shuffle(a, low, b), w.shuffle(a, [at + size for at in low], b))
+
+
 def _lanes(w: Writer, v: Val, start: int, count: int) -> Val:
     return w.shuffle(v, list(range(start, start + count))) if count > 1 else w.extract(v, integer(start))

@@ -17,7 +17,7 @@ from ...ir.index import Index, Mask
 from ...ir.loop import GLOBAL, REG, Alloc, Buf
 from ...ir.loop_walk import operands
 from ..target import Target
-from .combine import across_lanes, combined, identity
+from .combine import across_lanes, combined, identity, totals
 from .lanes import Scope, active, both, index_bits, mask_value, pointer, tail_of, vector_index
 from .plan import Plan
 from .writer import Val, Writer, const_text, elem_type, integer, iota, memory_type, suffix, vector_literal, vector_type
@@ -494,8 +494,8 @@ def settle(fn: Function, buf: Buf) -> None:
     a = Access(fn, buf, Index(), 0, None, w.depth)
     w.forget(buf)
     for part in fn.partials[buf]:
-        for element in range(buf.size):
-            total = across_lanes(w, part.op, buf.dtype, _sum_of_groups(a, part, element))
+        sums = [_sum_of_groups(a, part, element) for element in range(buf.size)]
+        for element, total in enumerate(totals(w, part.op, buf.dtype, sums)):
             ptr = w.offset(fn.base[buf], elem, integer(element))
             old = _to_register(a, w.load(ptr, elem, 1, a.align, w.depth))
             w.store(_to_memory(a, combined(w, part.op, buf.dtype, old, total)), ptr, a.align)
