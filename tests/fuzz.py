@@ -24,7 +24,8 @@ from weft.ir.grad import vjp
 from weft.ir.graph import LOOP_ONLY, SCANS, Node, Op, toposort
 from weft.ir.interp import EVALUATORS, run
 
-SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "windows", "scan", "scatter", "sort", "checks")
+SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
+SCHEDULES += ("scan", "scatter", "sort", "checks")
 REASONS = (
     "one contraction",
     "own loops",

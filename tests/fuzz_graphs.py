@@ -446,7 +446,7 @@ def product(b: Builder) -> Built | None:
     )
     if b.choose(3) == 0:
         x = composite(b.one_of((g.relu, g.gelu)), x, b=b)
-    (m, k), n = x.node.shape, b.one_of((16, 17, 33))
+    (m, k), n = x.node.shape, b.one_of((16, 17, 33, 900))
     how = b.choose(4)
     if how == 0:
         y = b.leaf((k, n), x.node.dtype)
