@@ -1,0 +1,216 @@
+"""Products of matrices of any shape, form, view and dtype against float64: errors, schedules, the same bits on any threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.strategies import DataObject
+from weft import options
+
+Array = np.ndarray[Any, Any]
+FORMS = ("nn", "nt", "tn", "tt")
+FLOATS = {"float32": 1e-7, "float64": 2e-16, "float16": 6e-4, "bfloat16": 5e-3}  # relative error of a sum of one product
+INTS = ("int32", "int64", "uint8", "bool")
+FORCED: dict[str, Any] = {"serial_threshold": 0, "min_chunks": 3}  # every kernel meets the pool
+extents = st.integers(1, 70)
+
+
+def drawn(shape: tuple[int, ...], dtype: str, rng: np.random.Generator) -> Array:
+    if dtype in FLOATS:
+        return rng.standard_normal(shape).astype("float32" if dtype == "bfloat16" else dtype)
+    return rng.integers(0, 2 if dtype == "bool" else 200, shape).astype(dtype)
+
+
+def as_tensor(values: Array, dtype: str) -> tuple[wf.Tensor, Array]:
+    """The Tensor of a dtype, and the values that it holds."""
+    t = wf.tensor(values)
+    if dtype != "bfloat16":
+        return t, values
+    t = t.astype("bfloat16")
+    return t, t.astype("float32").numpy()
+
+
+def wide(values: Array) -> Array:
+    return values.astype(np.float64) if values.dtype.kind == "f" else values
+
+
+def same_on_threads(build: Any, **opts: Any) -> Array:
+    """The result of a graph, whose bits must not depend on the number of threads."""
+    results = []
+    for threads in (1, 2, 3):
+        with options.override(num_threads=threads, **opts):
+            got = build()
+            results.append(got.astype("float32").numpy() if got.dtype.name == "bfloat16" else got.numpy())
+    for other in results[1:]:
+        assert other.tobytes() == results[0].tobytes()
+    return results[0]
+
+
+def assert_product(got: Array, want: Array, size: float, k: int, dtype: str) -> None:
+    """Frobenius error against the norm of the result, or `size`, its expected norm where terms cancel."""
+    assert got.shape == want.shape
+    if dtype not in FLOATS:
+        np.testing.assert_array_equal(got, want)
+        return
+    error = np.linalg.norm((got.astype(np.float64) - want).ravel())
+    assert error <= FLOATS[dtype] * np.sqrt(k) * max(np.linalg.norm(want.ravel()), size), (error, size)
+
+
+def expected_size(a: Array, b: Array) -> float:
+    """The norm of a product whose terms have random signs."""
+    if a.dtype.kind != "f":
+        return 0.0
+    return float(np.linalg.norm((np.abs(a) @ np.abs(b)).ravel()) / np.sqrt(a.shape[-1]))
+
+
+# ---------------------------------------------------------------- forms
+
+
+def operand(rows: int, columns: int, batch: tuple[int, ...], form: str, view: str, dtype: str, rng: np.random.Generator) -> Any:
+    """A (batch, rows, columns) operand as a view of memory, and what it holds."""
+    shape = (*batch, columns, rows) if form == "t" else (*batch, rows, columns)
+    if view == "step":
+        shape = (*shape[:-1], 2 * shape[-1] + 1)
+    elif view == "part":
+        shape = (*shape[:-2], shape[-2] + 3, shape[-1] + 2)
+    elif view == "expand":
+        shape = (*shape[:-2], 1, shape[-1])
+    t, values = as_tensor(drawn(shape, dtype, rng), dtype)
+    if view == "step":
+        t, values = t[..., 1::2], values[..., 1::2]
+    elif view == "part":
+        t, values = t[..., 2:-1, 1:-1], values[..., 2:-1, 1:-1]
+    elif view == "flip":
+        t, values = t[..., ::-1, :], values[..., ::-1, :]
+    elif view == "expand":
+        full = (*shape[:-2], rows if form == "n" else columns, shape[-1])
+        t, values = wf.broadcast_to(t, full), np.broadcast_to(values, full)
+    return (t.mT, values.swapaxes(-1, -2)) if form == "t" else (t, values)
+
+
+VIEWS = st.sampled_from(("plain", "plain", "step", "part", "flip", "expand"))
+BATCHES = st.sampled_from((((), ()), ((), ()), ((3,), (3,)), ((2,), ()), ((), (2,)), ((2, 1), (3,)), ((1,), (4,))))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_products_of_any_shape_and_view(data: DataObject) -> None:
+    m, n, k = (data.draw(extents, label=name) for name in "mnk")
+    form, dtype = data.draw(st.sampled_from(FORMS)), data.draw(st.sampled_from((*FLOATS, "float32", "float32", *INTS)))
+    batches, views = data.draw(BATCHES), (data.draw(VIEWS), data.draw(VIEWS))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    a, left = operand(m, k, batches[0], form[0], views[0], dtype, rng)
+    b, right = operand(k, n, batches[1], form[1], views[1], dtype, rng)
+    forced = FORCED if data.draw(st.booleans()) else {}
+    got = same_on_threads(lambda: a @ b, **forced)
+    left, right = wide(left), wide(right)
+    assert_product(got, left @ right, expected_size(left, right), k, dtype)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_products_with_maps_before_and_after(data: DataObject) -> None:
+    m, n, k = (data.draw(extents, label=name) for name in "mnk")
+    form, dtype = data.draw(st.sampled_from(FORMS)), data.draw(st.sampled_from(("float32", "float64")))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    a, left = operand(m, k, (), form[0], "plain", dtype, rng)
+    b, right = operand(k, n, (), form[1], "plain", dtype, rng)
+    bias, added = as_tensor(drawn((n,), dtype, rng), dtype)
+    rest, residual = as_tensor(drawn((m, n), dtype, rng), dtype)
+    before, after = data.draw(st.booleans()), data.draw(st.sampled_from(("bias", "relu", "residual", "two outputs")))
+
+    def build() -> wf.Tensor:
+        y = (a.relu() if before else a) @ (b * 2 if before else b)
+        if after == "two outputs":
+            return wf.concat([y + bias, y.relu()])
+        return {"bias": y + bias, "relu": (y + bias).relu(), "residual": rest - y}[after]
+
+    left, right = wide(left), wide(right)
+    if before:
+        left, right = np.maximum(left, 0), right * 2
+    y = left @ right
+    ends = {"bias": lambda: y + added, "relu": lambda: np.maximum(y + added, 0), "residual": lambda: residual - y}
+    want = np.concatenate([y + added, np.maximum(y, 0)]) if after == "two outputs" else ends[after]()
+    got = same_on_threads(build, **(FORCED if data.draw(st.booleans()) else {}))
+    assert_product(got, want, expected_size(left, right) + float(np.linalg.norm(added)), k + 1, dtype)
+
+
+EINSUMS = (
+    "ij,jk->ik",
+    "ij,kj->ki",
+    "ji,jk->ik",
+    "bij,bjk->bik",
+    "bij,bkj->bik",
+    "bij,jk->bik",
+    "ij,bjk->bki",
+    "bij,bjk->ikb",
+    "ijk,jkl->il",
+    "ijk,kjl->li",
+    "ijk,ilk->jl",
+    "bhqd,bhkd->bhqk",
+    "bqhd,bkhd->bhqk",
+    "ij,ik->jk",
+    "ijl,ikl->jk",
+    "abi,abj->aij",
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_einsums(data: DataObject) -> None:
+    how, dtype = data.draw(st.sampled_from(EINSUMS)), data.draw(st.sampled_from(("float32", "float64", "int32")))
+    inputs, output = how.split("->")
+    sizes = {c: data.draw(st.integers(1, 24), label=c) for c in sorted(set(how) - set(",->"))}
+    rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
+    arrays = [drawn(tuple(sizes[c] for c in s), dtype, rng) for s in inputs.split(",")]
+    got = same_on_threads(lambda: wf.einsum(how, *map(wf.tensor, arrays)))
+    want = np.einsum(how, *map(wide, arrays))
+    k = int(np.prod([sizes[c] for c in sizes if c not in output]))
+    size = np.linalg.norm(np.einsum(how, *(np.abs(wide(a)) for a in arrays)).ravel()) / np.sqrt(k)
+    assert_product(got, want, float(size), k, dtype)
+
+
+# ---------------------------------------------------------------- deterministic cases
+
+LONG = [(1, 7, 5000), (2, 3, 5000), (5, 40, 5000), (40, 5, 5000), (13, 200, 5000), (64, 64, 5000), (33, 130, 20000), (6, 50, 9001)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("shape", LONG, ids=str)
+def test_error_of_long_sums(shape: tuple[int, int, int], form: str) -> None:
+    m, n, k = shape
+    rng = np.random.default_rng(m)
+    a, left = operand(m, k, (), form[0], "plain", "float32", rng)
+    b, right = operand(k, n, (), form[1], "plain", "float32", rng)
+    got = same_on_threads(lambda: a @ b)
+    want = wide(left) @ wide(right)
+    assert np.linalg.norm(got - want) <= np.sqrt(k) * 1e-7 * np.linalg.norm(want)
+
+
+SCHEDULES = {
+    "packed": [("nn", 70, 90, 60), ("nt", 100, 100, 100), ("tn", 64, 64, 64), ("tt", 65, 130, 70)],
+    "stream": [("nn", 5, 300, 70), ("nn", 13, 1000, 40), ("nn", 40, 400, 200), ("tt", 300, 4, 70), ("tn", 800, 9, 200)],
+    "dot": [("nt", 4, 100, 300), ("nt", 13, 130, 257), ("nn", 500, 5, 150), ("tt", 7, 90, 200), ("nt", 8, 60, 3000)],
+    "outer": [("nn", 70, 120, 3), ("nt", 101, 67, 5), ("tt", 64, 1000, 2), ("tn", 90, 90, 12)],
+}
+CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
+
+
+@pytest.mark.parametrize(("schedule", "form", "m", "n", "k"), CASES)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32"])
+def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype: str) -> None:
+    rng = np.random.default_rng(n)
+    a, left = operand(m, k, (), form[0], "plain", dtype, rng)
+    b, right = operand(k, n, (), form[1], "plain", dtype, rng)
+    if dtype == "float32" and options.current().target == "host":
+        (kernel,) = wf.explain(a @ b).kernels
+        assert kernel.schedule.split()[0] == schedule
+    for before in (False, True):  # a value that must be computed is packed
+        got = same_on_threads(lambda before=before: (-a if before else a) @ b)
+        want = (-wide(left) if before else wide(left)) @ wide(right)
+        assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
