@@ -16,7 +16,7 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape
+from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape, shaped
 from . import weak_numbers
 from .arguments import shown
 
@@ -157,12 +157,18 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
 
 def spread(x: Node, places: Sequence[int], shape: Shape) -> Node:
     """x with its axis i at axis places[i] of `shape` (ascending), repeated along all other axes and its axes of extent 1."""
-    kept = [i for i, p in enumerate(places) if x.shape[i] == shape[p]]
-    if len(kept) != x.ndim:
-        x = reshape(x, tuple(x.shape[i] for i in kept))
+    kept, new = _spreading(x.shape, tuple(places), shape)
+    x = reshape(x, kept)
+    return shaped(Op.EXPAND, (x,), new, x.dtype, shape) if new else x
+
+
+@lru_cache(4096)
+def _spreading(extents: Shape, places: tuple[int, ...], shape: Shape) -> tuple[Shape, tuple[tuple[int, int], ...]]:
+    """(the extents without those of 1 that are repeated, the new axes)."""
+    kept = [i for i, p in enumerate(places) if extents[i] == shape[p]]
     taken = {places[i] for i in kept}
-    new = tuple((axis, extent) for axis, extent in enumerate(shape) if axis not in taken)
-    return node(Op.EXPAND, (x,), new) if new else x
+    addressable("expand", shape)
+    return tuple(extents[i] for i in kept), tuple((axis, extent) for axis, extent in enumerate(shape) if axis not in taken)
 
 
 def broadcast_to(x: Node, shape: Shape) -> Node:

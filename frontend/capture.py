@@ -59,9 +59,10 @@ class Capture:
                 continue
             ready = True
             for s in src:
-                if s not in index and s not in views and not is_constant(s):
-                    stack.append(s)
-                    ready = False
+                if s in index or s in views or s.op is Op.CONST or (s.op is Op.EXPAND and s.src[0].op is Op.CONST):
+                    continue
+                stack.append(s)
+                ready = False
             if not ready:
                 continue
             stack.pop()

@@ -7,18 +7,19 @@ Every function here names the axes of its operands by labels and leaves the rest
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, Op, addressable, node, reshape
+from ..ir.graph import Node, Op, Shape, addressable, provenance, reshape, shaped, user_site
 from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
 
 Labels = Sequence[Hashable]
 Factor = tuple[Node, Labels]
+Places = tuple[int, ...]
 
 
 def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: Mapping[Any, int]) -> Node:
@@ -26,16 +27,30 @@ def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: 
     summed = [*dict.fromkeys(label for _, labels in factors for label in labels if label not in out)]
     order = [*out, *summed]
     shape = addressable(name, tuple(extents[label] for label in order))
-    placed = [_placed(x, [order.index(label) for label in labels], shape) for x, labels in factors]
-    is_bool = placed[0].dtype is dt.bool_
-    product = placed[0] if len(placed) == 1 else node(Op.AND if is_bool else Op.MUL, placed)
-    return graph.reduce("max" if is_bool else "add", product, range(len(out), len(order)))
+    return _summed([(x, tuple(order.index(label) for label in labels)) for x, labels in factors], shape, len(out))
 
 
-def _placed(x: Node, places: list[int], shape: tuple[int, ...]) -> Node:
+def _summed(factors: Sequence[tuple[Node, Places]], shape: Shape, kept: int) -> Node:
+    """The product of the factors, whose axes stand at these places of the shape, summed over all but the first axes."""
+    with provenance(user_site()):  # one look for the user's line, not one per Node
+        placed = [_placed(x, places, shape) for x, places in factors]
+        is_bool = placed[0].dtype is dt.bool_
+        if len(placed) == 1:
+            product = placed[0]
+        else:
+            product = shaped(Op.AND if is_bool else Op.MUL, (placed[0], placed[1]), None, placed[0].dtype, shape)
+        if kept == len(shape):
+            return product
+        summed = ("max" if is_bool else "add", tuple(range(kept, len(shape))))
+        return shaped(Op.REDUCE, (product,), summed, product.dtype, shape[:kept])
+
+
+def _placed(x: Node, places: Places, shape: Shape) -> Node:
     """x with axis i at places[i] of the shape, repeated along all others."""
-    x = reordered(x, tuple(sorted(range(x.ndim), key=lambda i: places[i])))
-    return x if x.shape == shape else spread(x, sorted(places), shape)
+    ascending = tuple(sorted(places))
+    if ascending != places:
+        x = reordered(x, tuple(sorted(range(len(places)), key=places.__getitem__)))
+    return x if x.shape == shape else spread(x, ascending, shape)
 
 
 def alike(name: str, *operands: Operand) -> list[Node]:
@@ -55,20 +70,28 @@ def _require_axes(name: str, *operands: Node) -> None:
 
 def matmul(a: Operand, b: Operand, /) -> Node:
     """a @ b as NumPy has it: vectors, matrices, and stacks of matrices whose leading axes broadcast. Raises ShapeError."""
-    a, b = alike("matmul", a, b)
-    _require_axes("matmul", a, b)
-    rows = b.shape[-2] if b.ndim > 1 else b.shape[-1]
-    if a.shape[-1] != rows:
-        raise errors.ShapeError(f"matmul: shapes {a.shape} and {b.shape} do not fit: {a.shape[-1]} columns, {rows} rows")
-    batch = broadcast_shape("matmul", [a.shape[:-2], b.shape[:-2]])
-    lead = range(-len(batch), 0)
-    extents: dict[Any, int] = dict(zip(lead, batch, strict=True)) | {"k": rows}
-    left = [*lead[len(batch) - max(a.ndim - 2, 0) :], *(["m"] if a.ndim > 1 else []), "k"]
-    right = [*lead[len(batch) - max(b.ndim - 2, 0) :], "k", *(["n"] if b.ndim > 1 else [])]
-    extents |= {"m": a.shape[-2]} if a.ndim > 1 else {}
-    extents |= {"n": b.shape[-1]} if b.ndim > 1 else {}
-    out = [*lead, *(label for label in "mn" if label in extents)]
-    return sum_of_products("matmul", [(a, left), (b, right)], out, extents)
+    if not (isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype):
+        a, b = alike("matmul", a, b)
+    left, right, shape, kept = _matmul_axes(a.shape, b.shape)
+    return _summed([(a, left), (b, right)], shape, kept)
+
+
+@lru_cache(4096)
+def _matmul_axes(a: Shape, b: Shape) -> tuple[Places, Places, Shape, int]:
+    """Where the axes of a @ b stand: (places of those of a, of b, the extents, how many are axes of the result)."""
+    if not a or not b:
+        raise errors.ShapeError(f"matmul: both operands need at least one axis, got shapes {a} and {b}")
+    rows = b[-2] if len(b) > 1 else b[-1]
+    if a[-1] != rows:
+        raise errors.ShapeError(f"matmul: shapes {a} and {b} do not fit: {a[-1]} columns, {rows} rows")
+    batch = broadcast_shape("matmul", [a[:-2], b[:-2]])
+    m, n = a[-2:-1], b[-1:] if len(b) > 1 else ()
+    kept = len(batch) + len(m) + len(n)
+    shape = addressable("matmul", (*batch, *m, *n, rows))
+    lead = range(len(batch))
+    left = (*lead[len(batch) - len(a[:-2]) :], *range(len(batch), len(batch) + len(m)), kept)
+    right = (*lead[len(batch) - len(b[:-2]) :], kept, *range(kept - len(n), kept))
+    return left, right, shape, kept
 
 
 def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:

@@ -39,6 +39,7 @@ class Program:
     executable: Any
     structure: Structure
     checked: list[int]  # the entries of its key that are checked
+    makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
 
     @property
     def outputs(self) -> list[Node]:
@@ -305,11 +306,13 @@ def _run(job: Job, program: Program) -> None:
     tensors, inputs, donations = job.tensors, job.capture.inputs, job.donations
     inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]
+    if program.makers is None:
+        program.makers = [storage.allocator(n.dtype, n.shape) for n in job.nodes]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     lines = lines_of(program, job.capture)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
     try:
-        outputs = _outputs(tensors, inputs, slots, donations, program)
+        outputs = _outputs(program, inputs, slots, donations)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
         restore(tensors, released, inputs, slots, program.structure, lines)
@@ -320,26 +323,31 @@ def _run(job: Job, program: Program) -> None:
 
 def constants_of(program: Program, capture: Capture) -> list[Storage]:
     """The inputs that hold the constants which vary between graphs of this program."""
+    if not program.structure.varying:
+        return []
     constants = [capture.constants[use] for use in program.structure.varying]
     return storage.scalars([v for v, _ in constants], [d for _, d in constants])
 
 
 def lines_of(program: Program, capture: Capture) -> Lines:
     """Where the indices that the program checks were built this time."""
+    if not program.checked:
+        return {}
     built = program.structure.sites
     return {built[i]: capture.sites[i] for i in program.checked}
 
 
-def _outputs(tensors: list[Tensor], inputs: list[Storage], slots: list[Any], donations: Any, program: Program) -> list[Storage]:
+def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:
     """Memory for each output: that of a replaced input which nobody else can read, or new memory."""
-    outputs: list[Storage | None] = [None] * len(tensors)
+    assert program.makers is not None
+    outputs: list[Storage | None] = [None] * len(program.makers)
     for k, j in donations:
         old = inputs[j]
         free = slots[j]() is None and not (old.shared or old.buffer.exported or old.buffer.foreign)
         if free and program.executable.donations.get(k) == j:
             statistics["donated"] += 1
             outputs[k] = Storage(old.buffer, old.dtype, old.shape)
-    return [storage.allocate(t.dtype, t.shape) if s is None else s for t, s in zip(tensors, outputs, strict=True)]
+    return [make() if s is None else s for make, s in zip(program.makers, outputs, strict=True)]
 
 
 def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:

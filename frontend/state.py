@@ -11,6 +11,7 @@ import weakref
 from threading import get_ident
 from typing import Any
 
+from ..ir import graph
 from ..ir.graph import Node, Op
 from . import storage, weak, weak_numbers
 from .storage import Leaf
@@ -47,6 +48,7 @@ mode = _Mode()
 # ---------------------------------------------------------------- functions that are traced
 
 
+released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released
 traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 
 
@@ -69,10 +71,14 @@ def is_outer(tensor: Any) -> bool:
 
 
 def give_leaf(tensor: Any) -> Node:
-    """The Leaf of a Tensor that has had but memory so far."""
+    """The Leaf of a Tensor that has had but memory so far, or that is being computed."""
     with lock:
         if not hasattr(tensor, "_node"):  # else another thread was faster
-            tensor._node = storage.leaf(tensor._storage)
+            waiting = released.get(id(tensor))
+            if waiting is None:
+                tensor._node = storage.leaf(tensor._storage)
+            else:
+                tensor._node = waiting.leaf = graph.leaf(Leaf(None), *waiting.layout)
         return tensor._node  # type: ignore[no-any-return]
 
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..ir import graph
-from ..ir.graph import Node, Op, Site, toposort
+from ..ir.dtype import DType
+from ..ir.graph import Node, Op, Shape, Site, toposort
 from . import state, storage
 from .history import reached, stale_owner
 from .storage import Storage
@@ -19,18 +20,20 @@ from .storage import Storage
 Tensor = Any  # frontend.tensor.Tensor
 
 
-@dataclass
+@dataclass(slots=True)
 class Released:
-    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history; `old` finds the Node
-    again if somebody else holds it, None for a Tensor that was a Leaf before."""
+    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history, or until somebody asks;
+    `old` finds the Node again if somebody else holds it, None for a Tensor that was a Leaf before."""
 
     leaf: Node | None
     old: weakref.ref[Node] | None
+    layout: tuple[DType, Shape] | None = None  # of a Tensor that has no Node meanwhile
 
     def is_held_by(self, t: Tensor) -> bool:
         """Has no other thread given the Tensor another value since."""
-        n = self.leaf if self.leaf is not None or self.old is None else self.old()
-        return t.node is n
+        if self.layout is not None:
+            return getattr(t, "_node", self.leaf) is self.leaf
+        return t.node is (self.leaf if self.old is None else self.old())
 
 
 def release(t: Tensor, n: Node) -> Released:
@@ -42,11 +45,12 @@ def release(t: Tensor, n: Node) -> Released:
         state.release_scalar(t, n)
     if _keeps_history(t):
         return Released(None, weakref.ref(n))
-    leaf = graph.leaf(storage.Leaf(None), n.dtype, n.shape)
+    released = Released(None, weakref.ref(n), (n.dtype, n.shape))
     with state.lock:
-        if t.node is n:
-            t.node = leaf
-    return Released(leaf, weakref.ref(n))
+        if t._node is n:
+            del t._node
+            state.released[id(t)] = released
+    return released
 
 
 def _keeps_history(t: Tensor) -> bool:
@@ -55,17 +59,18 @@ def _keeps_history(t: Tensor) -> bool:
 
 def commit(t: Tensor, released: Released, stored: Storage) -> None:
     """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it becomes a plain value."""
-    if released.leaf is not None:
-        arg: storage.Leaf = released.leaf.arg
-        arg.storage, arg.previous, arg.is_initial = stored, None, False
     n = None if released.old is None else released.old()
     with state.lock:
+        state.released.pop(id(t), None)
+        if released.leaf is not None:
+            arg: storage.Leaf = released.leaf.arg
+            arg.storage, arg.previous, arg.is_initial = stored, None, False
         if not released.is_held_by(t):
             return
         t._storage = stored
         if n is None:
             return
-        t.node = n
+        t._node = n
     storage.remember(n, stored)
     if _keeps_history(t):
         _watch_history(t)
@@ -119,6 +124,7 @@ def restore(
 
 
 def _take_back(t: Tensor, released: Released, root: Node) -> None:
+    state.released.pop(id(t), None)
     is_held = released.is_held_by(t)
     if released.old is not None:
         n = released.old() or root

@@ -189,8 +189,7 @@ class provenance:
         _state.site = self.before
 
 
-def _intern(op: Op, src: tuple[Node, ...], arg: Any, key_arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
-    key = (op, key_arg, dtype, *map(id, src))
+def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
     entry = _interned.get(key)
     found = None if entry is None else entry()
     if found is not None:
@@ -218,7 +217,13 @@ def _forget(entry: _Entry) -> None:
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
     """The one Node with this op, sources and argument; checks and infers its shape and dtype."""
-    return _intern(op, tuple(src), arg, arg, None, None)
+    src = tuple(src)
+    return _intern((op, arg, None, *map(id, src)), op, src, arg, None, None)
+
+
+def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """The same as `node` where the caller knows dtype and shape: nothing is checked."""
+    return _intern((op, arg, None, *map(id, src)), op, src, arg, dtype, shape)
 
 
 def const_key(value: float | int | bool, dtype: DType) -> Any:
@@ -236,17 +241,17 @@ def const(value: float | int | bool, dtype: DType) -> Node:
         value = int(value) & ((1 << dtype.bits) - 1)
         if dtype.kind == "i" and value >> (dtype.bits - 1):
             value -= 1 << dtype.bits
-    return _intern(Op.CONST, (), value, const_key(value, dtype), dtype, ())
+    return _intern((Op.CONST, const_key(value, dtype), dtype), Op.CONST, (), value, dtype, ())
 
 
 def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
     """An INPUT: a value that comes from outside, told apart by its serial number."""
-    return _intern(Op.INPUT, (), serial, (serial, shape), dtype, shape)
+    return _intern((Op.INPUT, serial, shape, dtype), Op.INPUT, (), serial, dtype, shape)
 
 
 def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
     """A loop-level Node (shape ()) whose dtype is given."""
-    return _intern(op, src, arg, arg, dtype, ())
+    return _intern((op, arg, dtype, *map(id, src)), op, src, arg, dtype, ())
 
 
 # ---------------------------------------------------------------- inference
