@@ -50,10 +50,11 @@ def _candidates(w: Windows) -> list[tuple[float, Callable[[Tuning], Lowered]]]:
 
 def find_windows(p: Problem, target: Target) -> Windows | None:
     """The problem with its windows, if the lane factor has some: an axis read at places of an output and a reduced variable."""
-    kinds = (("b", p.batch), ("i", p.rows), ("y", p.lanes), ("k", p.reduced))
+    alone = [[v] for g in p.batch for v in g]  # a source may have them on several axes
+    kinds = (("b", alone), ("i", p.rows), ("y", p.lanes), ("k", p.reduced))
     batch, channels, places, reduced = ([Var(f"{name}{a}", extent(g)) for a, g in enumerate(groups)] for name, groups in kinds)
     by: dict[Var, Index] = {}
-    for vs, groups in ((batch, p.batch), (channels, p.rows), (places, p.lanes), (reduced, p.reduced)):
+    for vs, (_, groups) in zip((batch, channels, places, reduced), kinds, strict=True):
         by |= spread_groups(groups, [var(v) for v in vs])
     source = source_of(p, p.lane_factor, by)
     if source is None:

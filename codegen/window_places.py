@@ -46,7 +46,7 @@ def _cycles(w: Windows, tile: tuple[int, int, int]) -> float:
     o, r, v = tile
     total = 0.0
     for (bo, no), (br, nr), (bv, _, nv) in combinations(sizes(w.m, o), sizes(w.lines, r), cells(w.vectors, v)):
-        total += no * nr * nv * step_cycles(bo * br * bv, bo + 1.5 * br * bv)  # half of the vectors cross a cache line
+        total += no * nr * nv * step_cycles(bo * br * bv, bo + 2.0 * br * bv)  # most vectors cross a cache line
     return total
 
 

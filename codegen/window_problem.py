@@ -59,7 +59,7 @@ class Windows:
 
     def step(self, v: Var) -> int:
         """What a step of a variable is in a copy of the source, in elements."""
-        copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced})
+        copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced}, self.source.sure(None))
         index: Index = copy.load(self.source.at).arg[1]
         return index.coef(v)
 
@@ -166,8 +166,9 @@ class Units:
     def footprint(self, first_line: Index, at: dict[Var, Index]) -> Footprint:
         """The copy for the block that starts at a line; `at`: the variables that are fixed in it."""
         w = self.w
-        inside = {*w.reduced, w.places[-1], self.block}
-        return Footprint(w.p, w.source, w.source.substitute(at | self.at_line(first_line + var(self.block))), inside)
+        read = w.source.substitute(at | self.at_line(first_line + var(self.block)))
+        beyond = w.places[-2] if w.lines % self.block.extent else None  # the last block has lines that do not exist
+        return Footprint(w.p, w.source, read, {*w.reduced, w.places[-1], self.block}, w.source.sure(beyond))
 
     def at_line(self, line: Index) -> dict[Var, Index]:
         return {self.w.places[-2]: line} if len(self.w.places) > 1 else {}

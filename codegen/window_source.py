@@ -35,16 +35,17 @@ class Source:
     def substitute(self, by: dict[Var, Index]) -> tuple[Index, ...]:
         return tuple(e.substitute(by) for e in self.at)
 
-    def value(self, p: Problem, at: Sequence[Index]) -> Node:
-        """An element of the factor, given by its place in the base."""
-        inside = mask_of(Range(e, lo, hi) for e, (lo, hi) in zip(at, self.bounds, strict=True))
+    def value(self, p: Problem, at: Sequence[Index], sure: Sequence[bool]) -> Node:
+        """An element of the factor, given by its place in the base; along some axes it is sure to be within the bounds."""
+        places = zip(at, self.bounds, sure, strict=True)
+        inside = mask_of(Range(e, lo, hi) for e, (lo, hi), certain in places if not certain)
         found = Evaluator(p.inputs, lambda n, index: None).value(self.base, at, inside)
         return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), found)
 
-    @property
-    def masked(self) -> bool:
-        """Whether it may be read outside of its bounds."""
-        return bool(mask_of(Range(e, lo, hi) for e, (lo, hi) in zip(self.at, self.bounds, strict=True)))
+    def sure(self, beyond: Var | None) -> list[bool]:
+        """Along which axes every place is within the bounds, even if a variable goes beyond its extent."""
+        places = zip(self.at, self.bounds, strict=True)
+        return [Range(e, lo, hi).always and beyond not in e.vars() for e, (lo, hi) in places]
 
 
 def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
@@ -87,9 +88,9 @@ def _bound(e: Index, r: Range) -> tuple[int, int] | None:
 class Footprint:
     """A copy in scratch of what a unit of work reads of a source: a dense box, one extent for each axis of the base."""
 
-    def __init__(self, p: Problem, source: Source, at: Sequence[Index], inside: set[Var]) -> None:
+    def __init__(self, p: Problem, source: Source, at: Sequence[Index], inside: set[Var], sure: Sequence[bool]) -> None:
         """`at`: places read, in loop variables, of which those `inside` vary within a unit."""
-        self.p, self.source = p, source
+        self.p, self.source, self.sure = p, source, sure
         moving = [Index({t: c for t, c in e.terms if t in inside}) for e in at]
         self.first = [e - m + m.bounds[0] for e, m in zip(at, moving, strict=True)]
         self.extents = [m.bounds[1] - m.bounds[0] + 1 for m in moving]
@@ -114,7 +115,7 @@ class Footprint:
         axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
         at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
         used = [v for v in axes if v.extent > 1] or axes[-1:]
-        body: list[Stmt] = [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at))]
+        body: list[Stmt] = [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))]
         for v in reversed(used):
             body = [For(v, v.extent, LANES if v is used[-1] else SERIAL, body)]
         return body

@@ -44,8 +44,14 @@ def _cycles(w: Windows, tile: tuple[int, int, int]) -> float:
     o, r, x = tile
     total = 0.0
     for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(w.m, o), sizes(w.lines, r), cells(w.line, x)):
-        total += no * nr * nx * step_cycles(bo * br * bx, 1.5 * (bo + br * bx))  # half of the vectors cross a cache line
+        loads = 1.5 * bo + 2.0 * br * bx  # a vector that crosses a cache line counts twice; windows nearly always do
+        total += no * nr * nx * max(step_cycles(bo * br * bx, loads), _stream_cycles(w, bo, br))
     return total
+
+
+def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
+    """Cycles to read a vector of each channel and line once from the level-2 cache, if a tile's terms exceed the first."""
+    return 1.5 * (channels + lines) if (channels + lines) * w.k * w.p.anchor.node.dtype.itemsize > w.target.l1 // 2 else 0.0
 
 
 def sum_cycles(w: Windows, tile: SumTile) -> float:

@@ -21,6 +21,8 @@ MAX_PARTIALS = 4096
 LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
 WINDOW_TERMS = 4096  # products a result, from which windows are summed in parts
 WINDOW_PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
+WINDOW_SIZE = 1 << 22  # elements that all parts may have
+WINDOW_MOST = 8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
 MAX_RESHAPES = 6  # between computed values
 
 
@@ -70,18 +72,26 @@ def _split(n: Node) -> Node:
         axis = max(axes, key=lambda a: x.shape[a])
         parts = min(wanted, x.shape[axis])
         x = _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind)
-    return _cut(n, x, axis, parts)
+    return _cut(n, x, {axis: parts})
 
 
-def _cut(n: Node, x: Node, axis: int, parts: int) -> Node:
-    """The reduction n of x, as the sum of as many partial results; `parts` divides the axis."""
+def _cut(n: Node, x: Node, parts: dict[int, int]) -> Node:
+    """The reduction n of x, as the sum of partial results: so many along each axis, which they divide."""
     kind, axes = n.arg
-    shape = (*x.shape[:axis], parts, x.shape[axis] // parts, *x.shape[axis + 1 :])
-    later = {a if a < axis else a + 1 for a in axes}  # the new axis of partial results itself is kept
-    split = node(Op.MUL, [reshape(f, shape) for f in x.src]) if x.op is Op.MUL else reshape(x, shape)  # a product stays one
-    first = reduce(kind, split, later)
-    kept_before = sum(1 for a in range(axis) if a not in axes)
-    return reduce(kind, first, (kept_before,))
+    shape: list[int] = []
+    kept: list[int] = []  # where the axes of partial results stand in it
+    inside: list[int] = []
+    for a, d in enumerate(x.shape):
+        if a in parts:
+            kept.append(len(shape))
+            shape.append(parts[a])
+        if a in axes:
+            inside.append(len(shape))
+        shape.append(d // parts.get(a, 1))
+    to = tuple(shape)
+    split = node(Op.MUL, [reshape(f, to) for f in x.src]) if x.op is Op.MUL else reshape(x, to)  # a product stays one
+    first = reduce(kind, split, inside)
+    return reduce(kind, first, tuple(a - sum(i < a for i in inside) for a in kept))
 
 
 def _sums_windows(n: Node) -> bool:
@@ -94,16 +104,22 @@ def _sums_windows(n: Node) -> bool:
     kept = {v for v in at if v.extent > 1} - reduced
     indices = [e.vars() for f in x.src for e in resolve(f, [var(v) for v in at])[1]]
     return (
-        any(vs & reduced and vs & kept for vs in indices) and prod(v.extent for v in kept) < prod(v.extent for v in reduced) * 8
+        any(vs & reduced and vs & kept for vs in indices) and n.size * WINDOW_PARTS <= WINDOW_SIZE
     )
 
 
 def _windows_in_parts(n: Node) -> Node:
-    """The same sum with its first long axis cut: parts read different places, so each copies only what it needs."""
+    """The same sum with its first axes cut: parts read different places, so each copies only what it needs."""
     (x,), (_, axes) = n.src, n.arg
-    parts = {a: _divisor(x.shape[a], WINDOW_PARTS) for a in axes}
-    axis = next((a for a in axes if parts[a] >= WINDOW_PARTS // 4), None)
-    return n if axis is None else _cut(n, x, axis, parts[axis])
+    terms = x.size // n.size
+    wanted = max(WINDOW_PARTS, -(-terms // WINDOW_MOST))
+    cuts: dict[int, int] = {}
+    for a in axes:
+        made = prod(cuts.values())
+        if made * 2 < wanted or terms > made * WINDOW_MOST:
+            cuts[a] = _divisor(x.shape[a], -(-wanted // made))
+    cuts = {a: parts for a, parts in cuts.items() if parts > 1}
+    return _cut(n, x, cuts) if cuts else n
 
 
 def _divisor(extent: int, wanted: int) -> int:

@@ -77,6 +77,15 @@ def test_a_weight_gradient_over_many_places_is_summed_in_parts() -> None:
     assert len(compiled(conv((4, 2, 20, 20), (16, 2, 3, 3))[2:]).lowered.kernels) == 1
 
 
+def test_images_too_large_for_a_part_are_cut_along_their_lines_too() -> None:
+    (text,) = window_texts(compiled(conv((2, 3, 100, 120), (16, 3, 3, 3))[2:], min_chunks=1))
+    assert f"all {2 * 98 * 118 // 2 // 7} " in text  # 2 images, 7 parts of 14 lines
+
+
+def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
+    assert len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1))) == 3
+
+
 def test_products_without_windows_are_left_to_other_schedules() -> None:
     assert not window_texts(compiled([g.matmul(leaf(40, 50), leaf(50, 60))]))
     assert not window_texts(compiled(conv((2, 16, 12, 12), (16, 16, 1, 1))))
