@@ -32,9 +32,24 @@ def mask_of(chain: Chain) -> SpaceMask | None:
         if u.node.op is Op.WHERE:
             for live in (True, False):
                 found = SpaceMask(u, u.node.src[0], live)
-                if _rules_out(chain, found):
+                if not _is_computed(chain, found.condition) and _rules_out(chain, found):
                     return found
     return None
+
+
+def _is_computed(chain: Chain, condition: Node) -> bool:
+    """Does a condition depend on a score, or on what a row is reduced to?"""
+    inner, scores = {u.node for u in chain.inner}, {u.node for u in chain.scores}
+    seen: set[Node] = set()
+    stack = [base_of(condition)]
+    while stack:
+        n = stack.pop()
+        if n in scores or (n in inner and n.op is Op.REDUCE):
+            return True
+        if n in inner and n not in seen:
+            seen.add(n)
+            stack += [base_of(s) for s in n.src]
+    return False
 
 
 def _rules_out(chain: Chain, mask: SpaceMask) -> bool:

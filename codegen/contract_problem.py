@@ -81,7 +81,7 @@ class Problem:
         ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
         of_anchor, mine = self._of_anchor(by), self.kernel.outer[self.anchor]
         out = []
-        for n in reversed(self.kernel.outputs):  # as in stages.py
+        for n in self.kernel.outputs:
             unit = next(u for u in self.kernel.units if u.node is n)
             own = {v: of_anchor[w] for v, w in zip(self.kernel.outer[unit], mine, strict=True)}
             at = [join(sub).substitute(own) for sub in unit.kept()]

@@ -108,8 +108,8 @@ def _in_place(step: Step, source: Node, out: Node) -> bool:
     That is once, so it holds if all are read at the one index at which all are written, or in each body at its own.
     """
     read, written = step.loops.buffers[step.reads.index(source)], step.loops.buffers[len(step.reads) + step.writes.index(out)]
-    everything = [s for phase in step.loops.phases for s in statements([phase])]
-    bodies = [list(step.loops.phases), *(s.body for s in everything if isinstance(s, For | If))]
+    everything: list[Stmt] = [s for phase in step.loops.phases for s in statements([phase])]
+    bodies: list[Sequence[Stmt]] = [list(step.loops.phases), *(s.body for s in everything if isinstance(s, For | If))]
     return _loads_where_stored(everything, read, written) is True or _body_by_body(bodies, read, written)
 
 
