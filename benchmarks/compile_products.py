@@ -1,4 +1,4 @@
-"""How long a first product takes: matrices of distinct shapes and forms, one kernel each. Out: milliseconds, cold and warm.
+"""How long a first product takes: products of distinct shapes and forms, one kernel each. Out: milliseconds, cold and warm.
 
     python benchmarks/compile_products.py [products]        default 60
 

@@ -69,13 +69,15 @@ class Optimizer:
         known: dict[tuple[int, DType], Hyperparameters] = {}
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for i, p, g in updated:
-                grad = _wide(g)
-                group = (self.steps[i], grad.dtype)
-                if group not in known:
-                    known[group] = self._live(i, grad.dtype)
-                self.update(p, grad, self.state[i], known[group])
+                self._update_one(i, p, _wide(g), known)  # its graph is held by nobody here when the step runs
         ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
         afterwards(partial(self._count, places))  # not where the step failed
+
+    def _update_one(self, i: int, p: Tensor, grad: Tensor, known: dict[tuple[int, DType], Hyperparameters]) -> None:
+        group = (self.steps[i], grad.dtype)
+        if group not in known:
+            known[group] = self._live(i, grad.dtype)
+        self.update(p, grad, self.state[i], known[group])
 
     def _pattern(self, places: Sequence[int]) -> Any:
         """What decides the graph of a step: who has made as many steps as whom, which hyperparameters there are."""

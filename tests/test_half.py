@@ -233,7 +233,8 @@ def test_kernel_counts_are_those_of_float32(half: DType) -> None:
         roots = [[y], [g.add_row(x, leaf(96, dtype=d))], [thin], of_rows, [layer], gradients, [norm], [image]]
         return [len(fused(*[n for n in r if n is not None]).kernels) for r in roots]
 
-    assert counts(half) == counts(dt.float32)
+    extra = [0, 0, 0, 0, 0, 1, 0, 0]  # the rounded gradient that both products of a layer read is stored, not computed again
+    assert [n - e for n, e in zip(counts(half), extra, strict=True)] == counts(dt.float32)
 
 
 @on_each_target
