@@ -404,3 +404,22 @@ def test_masks_in_the_other_direction_and_windows():
     for masked, live in ((columns > rows, j <= i), (columns < rows, j >= i), window):
         got = one_kernel(wf.where(masked, float("-inf"), scores).softmax(axis=-1) @ wf.tensor(v))
         close(got, masked_reference(q, k, v, normal(8, 200, 16), live)[0])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10, 40])
+def test_a_loss_has_the_same_value_with_and_without_its_gradients(classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    x = wf.tensor(rng.standard_normal((128, 16), dtype=np.float32))
+    labels = wf.tensor(rng.integers(0, classes, 128))
+    w = wf.tensor(rng.standard_normal((classes, 16), dtype=np.float32), requires_grad=True)
+
+    def loss() -> wf.Tensor:
+        return F.cross_entropy(F.linear(x, w), labels)
+
+    alone = loss().item()
+    together = loss()
+    (grad,) = wf.grad(together, [w])
+    wf.realize(together, grad)
+    scores = x.numpy().astype(np.float64) @ w.detach().numpy().T
+    want = np.log(np.exp(scores).sum(1)) - scores[np.arange(128), labels.numpy()]
+    np.testing.assert_allclose([alone, together.item()], want.mean(), rtol=1e-6)
