@@ -39,6 +39,7 @@ class Options:
     min_chunks: int = 1  # at least so many chunks per kernel, where its shape allows
     data_dir: Path | None = None  # where examples look for data sets
     verify: bool = False  # check every artefact after every pass
+    tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
 
 
 def _bool(text: str) -> bool:
@@ -86,6 +87,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "min_chunks": _count(1),
     "data_dir": Path,
     "verify": _bool,
+    "tune": _bool,
 }
 
 

@@ -18,7 +18,7 @@ from ..ir.graph import Node, Op, const, node
 from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
 from .contract_problem import Problem, groups_extent, spread_groups
-from .contract_sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, choose
+from .contract_sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, candidates, choose
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
 from .schedule import extent
@@ -26,9 +26,15 @@ from .target import Target
 
 
 def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
-    """Loops of the packed schedule."""
+    """Loops of the packed schedule, in the sizes of the cost model or the fastest ones."""
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-    s = choose(p, target, p.factor(p.row_factor, by), p.factor(p.lane_factor, by))
+    factors = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+    if tuning.fastest is None:
+        return _in_sizes(p, choose(p, target, *factors), tuning)
+    return tuning.fastest([_in_sizes(p, s, tuning) for s in candidates(p, target, *factors)], target)
+
+
+def _in_sizes(p: Problem, s: Sizes, tuning: Tuning) -> Lowered:
     task = _Task(p, s)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))

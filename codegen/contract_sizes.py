@@ -6,7 +6,7 @@ two units, R broadcasts and V loads on two ports, and the latency of one product
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.graph import Node
 from .contract_problem import Problem, contiguous, groups_extent, is_plain
@@ -19,6 +19,7 @@ GROUP = 1 << 16  # elements of rows packed at a time
 MOST_K = 1024  # length of k a panel holds
 MOST_PACKED_K = 512  # where rows are packed, too: more lanes use what was packed
 MOST_TILES = 8  # tiles of lanes in a task
+CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
 TASK_WORK = 1 << 18  # multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
@@ -56,14 +57,31 @@ class Sizes:
     group_tiles: int = 1  # of which so many are packed at a time
 
 
-def choose(p: Problem, target: Target, row_value: Node, lane_value: Node) -> Sizes:
+def candidates(p: Problem, target: Target, row_value: Node, lane_value: Node) -> list[Sizes]:
+    """The choice of the cost model and others that add up in the same order: tiles, lanes of a task, packing."""
+    first, *others = tile_shapes(p.m, -(-extent(p.lanes[-1]) // p.width), target)[:CANDIDATE_TILES]
+    ways = [(first, MOST_TILES), (first, MOST_TILES // 2), (first, 2 * MOST_TILES), *((tile, MOST_TILES) for tile in others)]
+    found = [choose(p, target, row_value, lane_value, *way) for way in ways]
+    if found[0].lanes == IN_PLACE:
+        found.append(replace(found[0], lanes=BY_LINE, why=(found[0].why[0], "tried")))
+    return [s for i, s in enumerate(found) if s not in found[:i]]
+
+
+def choose(
+    p: Problem,
+    target: Target,
+    row_value: Node,
+    lane_value: Node,
+    tile: tuple[int, int] | None = None,
+    most_tiles: int = MOST_TILES,
+) -> Sizes:
     """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave enough tasks."""
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
     rows, why = row_access(p, row_value)
-    tile_rows, vectors = tile_shape(p.m, -(-last // p.width), target)
+    tile_rows, vectors = tile or tile_shapes(p.m, -(-last // p.width), target)[0]
     most_k = MOST_K if rows == IN_PLACE else MOST_PACKED_K
     s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, most_k))
-    most = max(1, min(PANEL // s.k_extent // s.tile_lanes, MOST_TILES)) * s.tile_lanes
+    most = max(1, min(PANEL // s.k_extent // s.tile_lanes, most_tiles)) * s.tile_lanes
     if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
         s.lanes, because = _lane_access(p, s, lane_value)
         s.why = (why, because)
@@ -80,11 +98,11 @@ def _wanted_tasks(p: Problem) -> int:
     return max(1, min(TASKS, groups_extent(p.batch) * p.m * p.n * p.k // TASK_WORK))
 
 
-def tile_shape(m: int, vectors: int, target: Target) -> tuple[int, int]:
-    """(rows, vectors of lanes) of the tile that takes the fewest cycles for m rows and so many vectors of lanes."""
+def tile_shapes(m: int, vectors: int, target: Target) -> list[tuple[int, int]]:
+    """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so many vectors of lanes."""
     accumulators = 24 if target.registers >= 32 else 12
     shapes = [(r, v) for v in range(1, min(vectors, MOST_VECTORS) + 1) for r in range(1, min(m, accumulators // v, 12) + 1)]
-    return min(shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0]))
+    return sorted(shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0]))
 
 
 def _cycles(m: int, vectors: int, rows: int, width: int) -> float:

@@ -9,7 +9,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -43,12 +43,16 @@ class Lowered:
     schedule: str
 
 
+Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels that give the same bits
+
+
 @dataclass
 class Tuning:
-    """At least this many chunks, which tests may force; whether the kernel is tiny."""
+    """At least this many chunks, which tests may force; whether the kernel is tiny; who times candidates, if anybody."""
 
     min_chunks: int = 1
     tiny: bool = False
+    fastest: Fastest | None = None
 
 
 Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]

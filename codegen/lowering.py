@@ -15,7 +15,7 @@ from . import schedule
 from .checks import Checks, leaves_of
 from .contract import lower_contraction
 from .contract_chain import lower_chain
-from .lower import Lowered, Tuning
+from .lower import Fastest, Lowered, Tuning
 from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
 from .math import expand_loops
@@ -30,6 +30,7 @@ class Settings:
     target: Target
     min_chunks: int = 1
     serial_work: int = schedule.SERIAL_WORK
+    tune: bool = False  # candidates are timed
 
 
 @dataclass
@@ -57,9 +58,11 @@ def is_tiny(operations: int, settings: Settings) -> bool:
     return settings.min_chunks == 1 and operations < min(schedule.TINY_WORK, settings.serial_work)
 
 
-def lower_kernel(kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings) -> Lowered:
-    """Loops of one kernel."""
-    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings))
+def lower_kernel(
+    kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings, fastest: Fastest | None = None
+) -> Lowered:
+    """Loops of one kernel; `fastest` picks among its candidates."""
+    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings), fastest)
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return one_lane(lowered) if tuning.tiny and is_tiny(sum(lowered.work), settings) else lowered
 
@@ -99,7 +102,12 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
 
 
 def lower_all(
-    fused: Fused, checks: Checks, strides: dict[Node, tuple[int, ...]], settings: Settings, replaced: Mapping[Node, Node]
+    fused: Fused,
+    checks: Checks,
+    strides: dict[Node, tuple[int, ...]],
+    settings: Settings,
+    replaced: Mapping[Node, Node],
+    fastest: Fastest | None = None,
 ) -> LoweredProgram:
     """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take."""
     out = LoweredProgram(sites=tuple(checks.sites))
@@ -113,7 +121,7 @@ def lower_all(
         out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
-        lowered = lower_kernel(kernel, strides, settings)
+        lowered = lower_kernel(kernel, strides, settings, fastest)
         parallel = tuple(w >= settings.serial_work for w in lowered.work)
         loops = expand_loops(lowered.loops, settings.target.has_float16)
         step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)

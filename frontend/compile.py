@@ -6,7 +6,6 @@ Read `build` first: its body is the pipeline.
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,7 +19,6 @@ from ..codegen.target import Target, host, named
 from ..ir.fuse import Fused, fuse
 from ..ir.graph import Node, Op, node, provenance, verify
 from ..ir.half import widen
-from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.loop_text import verify as verify_loops
 from ..ir.plan import Planner, plan
@@ -31,10 +29,12 @@ from ..ir.scatter import rows_as_masks
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
-from ..runtime import cache, device, flat, native
+from ..runtime import cache, device
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack, unpack
+from .kernels import kernel, kernel_key, known_kernel
 from .structure import Structure
+from .tune import fastest
 
 
 @dataclass
@@ -100,7 +100,7 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     fused = fuse(units)
     with provenance(("", 0)):  # Nodes of loops have no line of the user's, nor is it worth looking for
         replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
-        lowered = lower_all(fused, checks, strides, settings, replaced)
+        lowered = lower_all(fused, checks, strides, settings, replaced, fastest if settings.tune else None)
     program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
     check_artefacts(graph, simplified, prepared, checks, lowered)
     keys = [kernel_key(call.loops, settings.target) for call in program.calls]
@@ -114,7 +114,7 @@ def current_settings() -> Settings:
     o = options.current()
     device.get(o.device)
     target = host() if o.target == "host" else named(o.target)
-    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold)
+    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold, o.tune)
 
 
 def distinct(roots: list[Node]) -> list[Node]:
@@ -140,57 +140,6 @@ def check_artefacts(
         verify(roots)
     for step in lowered.steps:
         verify_loops(step.loops)
-
-
-# ---------------------------------------------------------------- machine code, one unit a unique kernel
-
-_libraries: dict[str, list[int]] = {}  # by kernel key: the addresses of its phases
-_lock = threading.RLock()
-
-
-def kernel_key(loops: Loops, target: Target) -> str:
-    """What the machine code of a kernel depends on: its loops (not its name), the target, the compiler."""
-    text = show(replace(loops, name="kernel"))
-    material = "\n".join([text, repr(target), cache.source_fingerprint()])
-    return hashlib.sha256(material.encode()).hexdigest()
-
-
-def symbol(key: str) -> str:
-    return "weft_" + key[:24]
-
-
-def known_kernel(key: str, phases: int) -> list[int] | None:
-    """Addresses of a kernel's phases, if this process or the disk has its code."""
-    with _lock:
-        if key not in _libraries:
-            data = cache.default().get(key)
-            if data is None:
-                return None
-            _load(key, data, phases)
-        return _libraries[key]
-
-
-def _load(key: str, data: bytes, phases: int) -> None:
-    if flat.is_flat(data):
-        _libraries[key] = flat.load(data)
-    else:
-        _libraries[key] = list(native.load_object(data, _phases(key, phases)).values())
-
-
-def _phases(key: str, count: int) -> list[str]:
-    return [f"{symbol(key)}_p{i}" for i in range(count)]
-
-
-def kernel(key: str, loops: Loops, target: Target) -> list[int]:
-    """Addresses of a kernel's phases: from this process, from the disk, or freshly compiled."""
-    with _lock:
-        found = known_kernel(key, len(loops.phases))
-        if found is None:
-            data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
-            data = flat.flattened(data, _phases(key, len(loops.phases)))
-            cache.default().put(key, data)
-            _load(key, data, len(loops.phases))
-        return _libraries[key]
 
 
 def link(program: Program, keys: Sequence[str], target: Target) -> Executable:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.frontend import compile, realize
+from weft.frontend import compile, kernels, realize
 from weft.runtime import cache
 from weft.runtime.cache import HEADER, Pack
 
@@ -25,7 +26,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sta
 
     def start() -> None:
         monkeypatch.setattr(realize, "_programs", {})
-        monkeypatch.setattr(compile, "_libraries", {})
+        monkeypatch.setattr(kernels, "_libraries", {})
         cache.default().close()
 
     with options.override(cache_dir=tmp_path):
@@ -39,12 +40,12 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Grows at every run of the passes and every compilation."""
     done: list[str] = []
 
-    def counted(name: str) -> Callable[..., object]:
-        real = getattr(compile, name)
+    def counted(module: ModuleType, name: str) -> Callable[..., object]:
+        real = getattr(module, name)
         return lambda *args, **options: (done.append(name), real(*args, **options))[1]
 
-    for name in ("build", "compile_text"):
-        monkeypatch.setattr(compile, name, counted(name))
+    for module, name in ((compile, "build"), (kernels, "compile_text")):
+        monkeypatch.setattr(module, name, counted(module, name))
     return done
 
 
@@ -143,9 +144,9 @@ def test_nothing_is_kept_without_a_folder(new_process: Start, builds: list[str])
 
 
 PROCESS = """
-import weft.frontend.compile as compile, numpy as np, weft as wf
+import weft.frontend.compile as compile, weft.frontend.kernels as kernels, numpy as np, weft as wf
 def refused(*_): raise AssertionError("a pass runs")
-if {warm}: compile.build = compile.compile_text = compile.emit = refused
+if {warm}: compile.build = kernels.compile_text = kernels.emit = refused
 x = wf.tensor(np.arange(6, dtype="float32").reshape(2, 3), requires_grad=True)
 loss = (x.tanh() @ wf.tensor(np.ones((3, 2), "float32"))).square().sum()
 loss.backward()

@@ -27,7 +27,9 @@ LAYERS = {
 }
 SHARED = {"errors", "options"}  # every layer may use them
 BEYOND = {
-    "frontend/compile.py": {"codegen", "runtime"},  # the one file that names all stages
+    "frontend/compile.py": {"codegen", "runtime"},
+    "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
+    "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
