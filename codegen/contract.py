@@ -23,6 +23,8 @@ from .schedule import extent
 from .target import Target
 
 MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
+FEW_ROWS = 8  # rows for which it does not even where k is short
+SHORT = 8  # vectors of k: dot products spend much of their time on adding up the lanes
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
@@ -46,7 +48,8 @@ def lower_problem(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     k_line, lane_line = extent(p.reduced[-1]), extent(p.lanes[-1])
     along_k = contiguous(row_value, last_k) and contiguous(lane_value, last_k)
     along_lanes = contiguous(lane_value, p.lanes[-1][-1])
-    if along_k and not along_lanes and 2 * k_line >= p.width and p.m < MIN_ROWS:
+    few = p.m < (MIN_ROWS if k_line >= SHORT * p.width else FEW_ROWS)
+    if along_k and not along_lanes and 2 * k_line >= p.width and few:
         return lower_dot(p, target, tuning, "both factors are contiguous along k, the lane factor only there")
     if along_k and lane_line < min(k_line, p.width):
         return lower_dot(p, target, tuning, f"k is contiguous over {k_line} and the lanes only over {lane_line}")
