@@ -18,6 +18,7 @@ from ..ir.graph import Node, rebuild, toposort
 from . import movement, realize, retrace, state
 from .arguments import as_function, as_int, as_sequence, shown
 from .capture import is_constant
+from .plain import Plain
 from .recorded import record
 from .signature import Arguments, layout_of, mapped
 from .step import Step
@@ -39,11 +40,19 @@ class Jitted:
         self._function = function
         self._statics = statics
         self._steps: Steps = {}
+        self._plain: Plain | None = None  # of the step that ran last
         self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return _call(self._function, self._statics, self._steps, args, kwargs)
+        if self._plain is not None and not kwargs and not state.traces:
+            found = self._plain(args)
+            if found is not None:
+                return found
+        result, step = _call(self._function, self._statics, self._steps, args, kwargs)
+        if step is not None:
+            self._plain = step.plain
+        return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
@@ -54,7 +63,7 @@ class Jitted:
         if found is None or found[0]() is not instance:
             found = self._methods[id(instance)] = (self._watched(instance), {})
         statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
-        return _call(MethodType(self._function, instance), statics, found[1], args, kwargs)
+        return _call(MethodType(self._function, instance), statics, found[1], args, kwargs)[0]
 
     def _watched(self, instance: Any) -> weakref.ref[Any]:
         key, methods = id(instance), self._methods
@@ -108,9 +117,12 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
     return frozenset(found | {i for i, name in enumerate(places) if name in names})
 
 
-def _call(function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _call(
+    function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Step | None]:
+    """The result, and the step that gave it."""
     if state.traces and state.trace() is not None:
-        return function(*args, **kwargs)  # inside another jitted function it is a function like any other
+        return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
     key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled)
@@ -123,7 +135,7 @@ def _call(function: Callable[..., Any], statics: Statics, steps: Steps, args: tu
             for step in steps.get(key, ()):
                 captured = step.fits(tensors, given)
                 if captured is not None:
-                    return step.run(tensors, given, captured, arguments.numbers)
+                    return step.run(tensors, given, captured, arguments.numbers), step
         retrace.explain(_name(function), steps, key, tensors, given, args, kwargs)
         _add(steps, key, _traced(function, statics, arguments, args, kwargs))
     raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
@@ -159,7 +171,7 @@ def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments
         result = function(*positional, **by_name)
         recorded = record(trace, arguments.tensors, arguments.arrays, result)
     with realize.lock:
-        return Step(recorded, trace, layouts)
+        return Step(recorded, trace, layouts, arguments.structure)
 
 
 # ---------------------------------------------------------------- a graph that stands already

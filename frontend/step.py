@@ -14,6 +14,7 @@ from sys import getrefcount
 from typing import Any
 
 from . import realize, state, storage
+from .plain import is_plain, plain
 from .recorded import Recorded, Result, View
 from .scalars import Scalars
 from .signature import Layout, mapped
@@ -49,9 +50,10 @@ def alone() -> int:
 class Step:
     """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the captured."""
 
-    def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout]) -> None:
+    def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = realize.find(recorded.key, recorded.capture)
         self.lines = realize.lines_of(self.program, recorded.capture)
+        self.call = self.program.executable.caller()  # under realize.lock, so one at a time
         self.name, self.key, self.layouts = recorded.name, recorded.key, layouts
         self._captured: list[Tensor] = recorded.tensors[len(layouts) :]
         self._layouts = [(s.dtype, s.strides) for s in map(realize.value, self._captured)]
@@ -67,6 +69,8 @@ class Step:
         self._plan_outputs(recorded)
         self._results, self._result, self._gradients = recorded.results, recorded.result, recorded.gradients
         only = self._results[0] if self._result == 0 else Result()
+        has_state = self._has_scalars or self._asks or bool(self._afterwards or self._fixed)
+        self.plain = plain(self) if is_plain(recorded, structure, layouts, has_state) else None
         self._only = only if only.output is not None and not self._gradients else None
 
     # ------------------------------------------------------------ plans
@@ -83,7 +87,7 @@ class Step:
         first = len(recorded.tensors)
         self._fixed = [at for at, (tensor, _, _) in zip(where, sources, strict=True) if tensor is None]
         later = iter(range(first, first + len(self._fixed)))
-        self._inputs = picker([next(later) if tensor is None else tensor for tensor, _, _ in sources])
+        self.inputs = picker([next(later) if tensor is None else tensor for tensor, _, _ in sources])
         offsets = [0 if tensor is None else offset for tensor, _, offset in sources]
         self._offsets = offsets if any(offsets) else None
 
@@ -93,7 +97,7 @@ class Step:
         donors = {o: t for o, t in recorded.donations if o in allowed}
         self._donors = picker(list(donors.values()))
         self._alone = [alone()] * len(donors)
-        self._new = [storage.allocator(*layout) for o, layout in enumerate(recorded.outputs) if o not in donors]
+        self.new = [storage.allocator(*layout) for o, layout in enumerate(recorded.outputs) if o not in donors]
         order = [*donors, *(o for o in range(len(recorded.outputs)) if o not in donors)]
         self._order = None if order == sorted(order) else picker([order.index(o) for o in range(len(order))])
         self._updates = recorded.updates
@@ -141,13 +145,13 @@ class Step:
         if self._has_scalars:
             self._scalars.fill(numbers)
         memory = [*given, *captured]
-        inputs = self._inputs([*[s.address for s in memory], *self._fixed])
+        inputs = self.inputs([*[s.address for s in memory], *self._fixed])
         if self._offsets is not None:
             inputs = tuple(map(add, inputs, self._offsets))
         outputs, in_place = self._outputs(handles, memory)
         realize.statistics["runs"] += 1
         try:
-            self.program.executable.run(inputs, [s.address for s in outputs])
+            self.call(inputs, [s.address for s in outputs])
         except BaseException as failure:
             raise realize.explained(failure, self.program, self.lines) from None
         for t, o in self._others if in_place else self._updates:
@@ -165,7 +169,7 @@ class Step:
                 in_place = False
                 donors = [s if free else storage.allocate(s.dtype, s.shape) for s, free in zip(donors, is_free, strict=True)]
             realize.statistics["donated"] += sum(is_free)
-        outputs = [*donors, *[make() for make in self._new]]
+        outputs = [*donors, *[make() for make in self.new]]
         return (outputs if self._order is None else self._order(outputs)), in_place
 
     def _free(self, donors: Sequence[Tensor], memory: Sequence[Storage]) -> list[bool]:

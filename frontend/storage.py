@@ -36,7 +36,7 @@ class Storage:
     def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
         self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
         self.strides = row_major_strides(shape) if strides is None else strides
-        self.address = buffer.address + offset * dtype.itemsize
+        self.address = buffer.address + offset * dtype.itemsize if offset else buffer.address
         self.base: Storage | None = None  # whose memory this is, for a view
         self.shared = False  # a Tensor holds another view of the same memory: never written in place
         self.node: Node | None = None  # the computed Node whose value this is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..errors import WeftError
 from ..ir.program import CheckSite
@@ -75,6 +75,20 @@ class Executable:
             self._call(frame, inputs, outputs, block[1])
         finally:
             memory.give(block)
+
+    def caller(self) -> Callable[[Sequence[int], Sequence[int]], None]:
+        """`run`, faster where there is no arena and one thread; for one caller at a time."""
+        if self._parallel or self.arena_bytes:
+            return self.run
+        frame, pack, run, table, fail = _Frame(self._pointers), self._pack, self._run, self._table_address, self._fail
+        args, address = frame.args, frame.address
+
+        def call(inputs: Sequence[int], outputs: Sequence[int]) -> None:
+            pack(args, 8 * FIRST, *inputs, *outputs, 0)
+            if run(table, address):
+                fail(*frame.status())
+
+        return call
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
