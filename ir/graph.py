@@ -199,14 +199,20 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType | No
         dtype = dtype or inferred_dtype
     n = object.__new__(Node)
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, user_site()
+    entry = _Entry(n, _forget)
+    entry.key = key
+    found = n if _interned.setdefault(key, entry) is entry else _interned_twice(key, entry)
+    return n if found is None else found
+
+
+def _interned_twice(key: Any, entry: _Entry) -> Node | None:
+    """Another thread was faster, or the Node that had this key has just died."""
     with _intern_lock:
-        entry = _interned.get(key)
-        found = None if entry is None else entry()
-        if found is not None:
-            return found
-        entry = _interned[key] = _Entry(n, _forget)
-        entry.key = key
-    return n
+        other = _interned.setdefault(key, entry)
+        found = other()
+        if found is None:
+            _interned[key] = entry
+        return found
 
 
 def _forget(entry: _Entry) -> None:
