@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import prod
 
 from .align import Outer, factor_vars, identity_axes
@@ -131,26 +132,27 @@ class ChainFinder:
     def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit]) -> None:
         self.units, self.users, self.products = units, users, products
         self.contractions = {a: p for p, a in products.items()}
+        self.labels: dict[Unit, Labels] = {}
 
     def chains(self) -> Iterator[Chain]:
         """Every chain that can be a kernel."""
         found: list[set[Unit]] = []
-        for seed in self.contractions:
-            chain = self.grown(seed) if not any(seed in c for c in found) else None
-            if chain is not None and any(not c.isdisjoint(chain.labels) for c in found):
-                continue
-            if chain is not None and self._closed(chain) and self._worth(chain) and not self._comes_back(chain, found):
+        for chain in self.spaces:
+            if self._worth(chain) and not self._comes_back(chain, found):
                 found.append(self._members(chain))
                 yield chain
 
-    def spaces(self) -> Iterator[Chain]:
+    @cached_property
+    def spaces(self) -> list[Chain]:
         """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
         seen: set[Unit] = set()
+        found = []
         for seed in self.contractions:
             chain = self.grown(seed) if seed not in seen else None
+            seen |= self.labels.keys()  # what belongs to a space that fails fails with it
             if chain is not None and self._closed(chain):
-                seen |= chain.labels.keys()
-                yield chain
+                found.append(chain)
+        return found
 
     def grown(self, seed: Unit) -> Chain | None:
         """The space of which a contraction is a score, and everything that meets there."""
@@ -160,17 +162,19 @@ class ChainFinder:
         self.sides = [frozenset(v for v in kept if v in sides[s] and v not in sides[1 - s]) for s in (0, 1)]
         self.space = set(kept)
         self.columns: frozenset[Var] | None = None
-        self.labels: dict[Unit, Labels] = {}
+        self.labels = {}
         self.results: dict[Unit, None] = {}
         self.met: set[Unit] = set()
         self.work: list[tuple[int, Unit]] = []
+        self.escapes = False  # is a value of the space needed outside of it?
         self._add(seed, {v: v for v in kept})
-        while self.work:
+        while self.work and not self.escapes:
             self._visit(heapq.heappop(self.work)[1])
-        return self._chain(seed)
+        return None if self.escapes else self._chain(seed)
 
     def _add(self, u: Unit, labels: Labels) -> None:
         self.labels[u] = labels
+        self.escapes |= u.node in self.units.stored and self._spans(u)
         for c, _ in self.users.get(u.node, ()):
             if c not in self.labels:
                 heapq.heappush(self.work, (c.position, c))
@@ -186,6 +190,12 @@ class ChainFinder:
             self._scores_of(c)
         elif c.node.op is Op.REDUCE and set(c.inner_vars(())) <= labels.keys():
             self._row_reduction(c, labels)
+        if c not in self.labels and self.products.get(c) not in self.results:
+            bases = (self.units.of.get(r.base) for r in c.reads)
+            self.escapes |= any(p in self.labels and p not in self.results and self._spans(p) for p in bases if p is not None)
+
+    def _spans(self, u: Unit) -> bool:
+        return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
     def _labels(self, c: Unit) -> Labels:
         found: Labels = {}
@@ -293,13 +303,7 @@ class ChainFinder:
                 del self.labels[u]
 
     def _closed(self, chain: Chain) -> bool:
-        """Every value of the space is used inside it alone, and every contraction has the form that the kernel computes."""
-        for u in [*chain.scores, *chain.inner]:
-            if not chain.spans(u):
-                continue
-            inside = all(c in chain.labels or self.products.get(c) in self.results for c, _ in self.users.get(u.node, ()))
-            if u.node in self.units.stored or not inside:
-                return False
+        """Every contraction has the form that the kernel computes."""
         return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
 
     def _worth(self, chain: Chain) -> bool:

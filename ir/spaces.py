@@ -61,7 +61,7 @@ def _finder(roots: Sequence[Node]) -> ChainFinder:
 
 def _spaces(finder: ChainFinder) -> list[Chain]:
     """Those with reductions along their rows: a space without is not worth computing twice."""
-    return [c for c in finder.spaces() if c.reduces]
+    return [c for c in finder.spaces if c.reduces]
 
 
 def _attempt(roots: list[Node], by_side: bool) -> tuple[list[Node], int]:
