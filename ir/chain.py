@@ -303,7 +303,11 @@ class ChainFinder:
                 del self.labels[u]
 
     def _closed(self, chain: Chain) -> bool:
-        """Every contraction has the form that the kernel computes."""
+        """Every value of the space is used inside it alone (what led nowhere is no part of it), every contraction has the
+        form that the kernel computes."""
+        for u in (u for u in (*chain.scores, *chain.inner) if chain.spans(u)):
+            if not all(c in chain.labels or self.products.get(c) in self.results for c, _ in self.users.get(u.node, ())):
+                return False
         return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
 
     def _worth(self, chain: Chain) -> bool:
