@@ -16,10 +16,10 @@ from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, P
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ..target import Target
 from . import memory
+from .access import Function, zero
 from .combine import combined, fused
 from .expr import evaluate
 from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
-from .memory import Function
 from .plan import plan_phase, straight_groups
 from .transpose import square, transposed
 from .writer import Val, Writer, integer, iota, vector_literal
@@ -252,7 +252,7 @@ class Emitter:
             value = Substitution({s.var: Index(const=i)}).node(store.value)
             rows.append(self.w.splat(evaluate(self.fn, value, 0), w))
             self.scope.lanes = None
-        rows += [memory.zero(rows[0])] * (w - s.extent)
+        rows += [zero(rows[0])] * (w - s.extent)
         for lane, column in enumerate(transposed(self.w, rows)[: loop.extent]):
             at = store.index.substitute({s.var: Index(), loop.var: Index(const=lane)})
             memory.store_first(self.fn, store.buf, at, column, s.extent)

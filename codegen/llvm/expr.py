@@ -13,9 +13,9 @@ from ...ir.graph import Node, Op
 from ...ir.loop_walk import SLOW, usual_operands
 from ..target import Target
 from . import memory
+from .access import Function
 from .combine import fused, maximum
 from .lanes import Scope, both, index_bits, scalar_index, vector_index
-from .memory import Function
 from .writer import Val, Writer, const_text, elem_type, suffix
 
 

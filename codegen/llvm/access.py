@@ -1,0 +1,289 @@
+"""One access of memory. In: a buffer, an Index, a mask, a group of lanes. Out: the instructions that fit its stride.
+
+By stride from lane to lane: 0 a scalar access, 1 a vector, -1 a reversed vector, 2 to 4 as many vectors, x[lane // 2] half a
+vector stretched, else gather and scatter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir.graph import Node, Op
+from ...ir.index import Index
+from ...ir.loop import REG, Buf
+from ...ir.loop_walk import operands
+from ..target import Target
+from .lanes import Scope, index_bits, pointer, vector_index
+from .plan import Plan
+from .writer import Val, Writer, integer, iota, memory_type, suffix, vector_type
+
+APART = (2, 3, 4)  # strides for which whole vectors are faster than an element at a time
+
+
+@dataclass
+class Partials:
+    """Accumulators of one REG buffer under LANES loops of one width: `groups` vectors an element."""
+
+    w: int
+    groups: int
+    op: str
+    base: Val
+
+
+@dataclass
+class Function:
+    """The state of one phase's emission."""
+
+    writer: Writer
+    target: Target
+    scope: Scope
+    plan: Plan
+    base: dict[Buf, Val] = field(default_factory=dict)
+    partials: dict[Buf, list[Partials]] = field(default_factory=dict)
+    unsettled: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
+    contents: dict[Node, frozenset[Buf]] = field(default_factory=dict)
+
+    def buffers_of(self, root: Node) -> frozenset[Buf]:
+        """Every buffer whose contents a Node depends on."""
+        contents = self.contents
+        stack = [] if root in contents else [root]
+        while stack:
+            n = stack[-1]
+            inside = operands(n)
+            missing = [o for o in inside if o not in contents]
+            if missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            below = {contents[o] for o in inside}
+            own = below.pop() if len(below) == 1 else frozenset[Buf]().union(*below)
+            contents[n] = own | {n.arg[0]} if n.op is Op.LOAD else own
+        return contents[root]
+
+
+def load_level(fn: Function, buf: Buf, varies: bool) -> int:
+    """How far out a LOAD may stand: inside every open loop that writes the buffer."""
+    regions = fn.writer.regions
+    level = next((d for d in range(len(regions) - 1, 0, -1) if buf in regions[d].writes), 0)
+    return max(level, fn.scope.lanes.level) if varies and fn.scope.lanes else level
+
+
+def is_lanewise(fn: Function, buf: Buf) -> bool:
+    return fn.scope.lanes is not None and buf in fn.scope.lanes.lanewise
+
+
+def stride_of(fn: Function, index: Index) -> int | None:
+    return fn.scope.lanes.stride(index) if fn.scope.lanes else 0
+
+
+@dataclass
+class Access:
+    """One element type, place and condition; `live` None: every lane."""
+
+    fn: Function
+    buf: Buf
+    index: Index
+    group: int
+    live: Val | None
+    level: int
+
+    @property
+    def elem(self) -> str:
+        return memory_type(self.buf.dtype)
+
+    @property
+    def align(self) -> int:
+        return self.buf.dtype.itemsize
+
+    @property
+    def lanes(self) -> int:
+        return self.fn.scope.lanes.w if self.fn.scope.lanes else 1
+
+    def ptr(self, shift: int = 0) -> Val:
+        """The address in lane 0, or `shift` elements on."""
+        return pointer(self.fn.scope, self.fn.base[self.buf], self.elem, self.index + shift, self.group)
+
+    def zero(self, w: int) -> Val:
+        return zero(Val("", self.elem, w))
+
+
+def to_register(a: Access, v: Val) -> Val:
+    """A bool is a byte in memory, an i1 in registers."""
+    return a.fn.writer.compare("ne", v, integer(0, 8)) if a.buf.dtype.kind == "b" else v
+
+
+def to_memory(a: Access, v: Val) -> Val:
+    return a.fn.writer.convert("zext", v, "i8") if a.buf.dtype.kind == "b" else v
+
+
+def load_uniform(a: Access) -> Val:
+    """One element for all lanes; where no lane is live the buffer's first element is read instead, and dropped."""
+    w, ptr = a.fn.writer, a.ptr()
+    if a.live is None:
+        return w.load(ptr, a.elem, 1, a.align, a.level)
+    ptr = w.select(w.any_lane(a.live), ptr, a.fn.base[a.buf])
+    value = w.load(ptr, a.elem, 1, a.align, a.level)
+    return w.select(a.live, value, a.zero(1))
+
+
+def load_strided(a: Access, stride: int | None) -> Val:
+    w = a.fn.writer
+    if stride == 1:
+        return load_vector(a, a.ptr())
+    if stride == -1:
+        backwards = list(reversed(range(a.lanes)))
+        live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
+        return w.shuffle(load_vector(a, a.ptr(1 - a.lanes), live), backwards)
+    if stride in APART and stride <= a.lanes and _masks_are_cheap(a):
+        return _load_apart(a, stride)
+    stretch = a.fn.scope.lanes.stretch(a.index) if stride is None and a.fn.scope.lanes else None
+    return _load_stretched(a, stretch) if stretch else _gather(a, pointers(a, stride))
+
+
+def _masks_are_cheap(a: Access) -> bool:
+    """Does the target load under a mask of lanes in one instruction, if there is one?"""
+    wide = a.fn.target.vector_bits >= 256 and a.buf.dtype.itemsize >= 4
+    return a.live is None or a.fn.target.has_avx512 or wide
+
+
+def _load_apart(a: Access, stride: int) -> Val:
+    """A vector of elements a few apart, picked from as many vectors; none reaches behind the last element."""
+    w, n = a.fn.writer, a.lanes
+    out: Val | None = None
+    for i in range(stride):
+        first = i * n if a.live or i < stride - 1 else (stride - 1) * (n - 1)
+        found = load_vector(a, a.ptr(first), _live_apart(a, first, stride))
+        here = [stride * lane // n == i for lane in range(n)]
+        if out is None:
+            out = w.shuffle(found, [stride * lane if mine else 0 for lane, mine in enumerate(here)])
+        else:
+            out = w.shuffle(out, [n + stride * lane - first if mine else lane for lane, mine in enumerate(here)], found)
+    assert out is not None
+    return out
+
+
+def _live_apart(a: Access, first: int, stride: int) -> Val | None:
+    """The lanes of a vector from element `first` on which hold an element of a live lane."""
+    if a.live is None:
+        return None
+    w, n = a.fn.writer, a.lanes
+    source = [(first + lane) // stride if (first + lane) % stride == 0 else n for lane in range(n)]
+    return w.shuffle(w.splat(a.live, n), source, w.splat(Val("false", "i1"), n))
+
+
+def _load_stretched(a: Access, by: int) -> Val:
+    """Few consecutive elements, each for several neighbouring lanes."""
+    w, few = a.fn.writer, a.lanes // by
+    each = [lane // by for lane in range(a.lanes)]
+    if a.live is None:
+        return w.shuffle(w.load(a.ptr(), a.elem, few, a.align, a.level), each)
+    live = w.splat(a.live, a.lanes)
+    needed = w.shuffle(live, list(range(0, a.lanes, by)))
+    for first in range(1, by):
+        needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
+    found = _masked(a, "load", few, f"{suffix(a.elem, few)}.p0", a.ptr(), integer(a.align, 32), needed, a.zero(few))
+    return w.select(live, w.shuffle(found, each), a.zero(a.lanes))
+
+
+def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
+    """Consecutive elements from ptr on."""
+    live = live or a.live
+    if live is None or is_lanewise(a.fn, a.buf):
+        return a.fn.writer.load(ptr, a.elem, a.lanes, a.align, a.level)
+    mask = a.fn.writer.splat(live, a.lanes)
+    return _masked(a, "load", a.lanes, f"{suffix(a.elem, a.lanes)}.p0", ptr, integer(a.align, 32), mask, a.zero(a.lanes))
+
+
+def _gather(a: Access, ptrs: Val) -> Val:
+    mask = a.fn.writer.splat(a.live or Val("true", "i1"), a.lanes)
+    name = f"{suffix(a.elem, a.lanes)}.v{a.lanes}p0"
+    return _masked(a, "gather", a.lanes, name, ptrs, integer(a.align, 32), mask, a.zero(a.lanes))
+
+
+def _masked(a: Access, what: str, lanes: int, name: str, *args: Val) -> Val:
+    w, full = a.fn.writer, vector_type(a.elem, lanes)
+    w.declare(full, f"llvm.masked.{what}.{name}", *(v.full for v in args))
+    level = max(a.level, *(v.level for v in args))
+    return w.emit(f"call {full} @llvm.masked.{what}.{name}({', '.join(map(str, args))})", a.elem, lanes, level)
+
+
+def pointers(a: Access, stride: int | None) -> Val:
+    """The address in every lane; offsets are 32-bit where they fit."""
+    scope, w = a.fn.scope, a.fn.writer
+    if stride is not None:
+        return w.offset(a.ptr(), a.elem, iota(a.lanes, 32 if abs(stride) < 1 << 24 else 64, step=stride))
+    assert scope.lanes is not None
+    uniform = Index({t: c for t, c in a.index.terms if scope.lanes.stride(Index({t: 1})) == 0}, a.index.const)
+    moving = a.index - uniform
+    base = pointer(scope, a.fn.base[a.buf], a.elem, uniform, a.group)
+    return w.offset(base, a.elem, vector_index(scope, moving, a.group, index_bits(moving)))
+
+
+def zero(like: Val) -> Val:
+    """Zeros of the same type and width."""
+    return Val("zeroinitializer" if like.w > 1 else "0" if like.type[0] == "i" else "0.0", like.type, like.w)
+
+
+def store_strided(a: Access, value: Val, stride: int | None) -> None:
+    w = a.fn.writer
+    if stride == 1:
+        _store_vector(a, value, a.ptr(), a.live)
+    elif stride == -1:
+        backwards = list(reversed(range(a.lanes)))
+        live = w.shuffle(w.splat(a.live, a.lanes), backwards) if a.live else None
+        _store_vector(a, w.shuffle(value, backwards), a.ptr(1 - a.lanes), live)
+    elif stride in APART and a.fn.target.has_avx512 and a.elem[0] != "i":
+        _store_apart(a, value, stride)
+    else:
+        _scatter(a, value, pointers(a, stride))
+
+
+def _store_apart(a: Access, value: Val, stride: int) -> None:
+    """A vector to places a few elements apart: as many masked stores, each of a whole vector, instead of one an element."""
+    w, n = a.fn.writer, a.lanes
+    a.live = w.splat(a.live or Val("true", "i1"), n)
+    for first in range(0, stride * n, n):
+        spread = w.shuffle(value, [min((first + lane) // stride, n - 1) for lane in range(n)])
+        mask = _live_apart(a, first, stride)
+        assert mask is not None
+        name = f"llvm.masked.store.{suffix(a.elem, n)}.p0"
+        call_void(w, name, spread, a.ptr(first), integer(a.align, 32), mask)
+
+
+def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
+    w = a.fn.writer
+    if a.buf.space == REG:
+        write_slot(a, ptr, value)
+    elif live is None:
+        w.store(value, ptr, a.align)
+    elif _is_first_lane(live):
+        w.store(w.extract(value, integer(0)), ptr, a.align)
+    else:
+        name = f"llvm.masked.store.{suffix(a.elem, a.lanes)}.p0"
+        call_void(w, name, value, ptr, integer(a.align, 32), w.splat(live, a.lanes))
+
+
+def _is_first_lane(live: Val) -> bool:
+    """Whether a mask is known to hold in lane 0 alone. A masked store under it must be avoided, too: LLVM 22 for x86 (issue
+    179489, fixed after it) writes the lane before its truncation, over its neighbours, where the value was just truncated.
+    """
+    return live.text.startswith("<i1 true") and live.text.count("true") == 1
+
+
+def write_slot(a: Access, ptr: Val, value: Val) -> None:
+    """Into registers: dead lanes keep what they had."""
+    w = a.fn.writer
+    if a.live is not None:
+        value = w.select(a.live, value, w.load(ptr, a.elem, a.lanes, a.align, w.depth))
+    w.store(value, ptr, a.align)
+
+
+def _scatter(a: Access, value: Val, ptrs: Val) -> None:
+    w = a.fn.writer
+    mask = w.splat(a.live or Val("true", "i1"), a.lanes)
+    call_void(w, f"llvm.masked.scatter.{suffix(a.elem, a.lanes)}.v{a.lanes}p0", value, ptrs, integer(a.align, 32), mask)
+
+
+def call_void(w: Writer, name: str, *args: Val) -> None:
+    w.declare("void", name, *(v.full for v in args))
+    w.line(f"call void @{name}({', '.join(map(str, args))})")
