@@ -103,7 +103,7 @@ def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> No
         lenet.train_step(model, optimizer, images, np.full(8, 77, np.uint8))
     for p, old in zip(model.parameters(), before, strict=True):
         np.testing.assert_array_equal(p.numpy(), old)
-    assert np.isfinite(lenet.train_step(model, optimizer, images, labels))
+    assert np.isfinite(lenet.train_step(model, optimizer, images, labels).item())
 
 
 def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
