@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..ir.chain import Chain, factor_of
+from ..ir.chain import factor_of
 from ..ir.graph import VIEWS, Node, Op
 from ..ir.index import Div, Index, Mask, Mod, Range, Value, Var
-from ..ir.kernel import Unit, is_widening
+from ..ir.kernel import Chain, Unit, is_widening
 from .evaluate import as_index
 
 FAR = 1 << 40  # beyond every index

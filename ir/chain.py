@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -19,7 +19,7 @@ from .align import Outer, factor_vars, identity_axes
 from .contraction import Users
 from .graph import ELEMENTWISE, Node, Op
 from .index import Var
-from .kernel import Read, Unit, at_sub_axes, domain, is_widening
+from .kernel import Chain, Labels, Read, Unit, at_sub_axes, domain, is_widening
 from .units import Units
 
 MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
@@ -29,43 +29,6 @@ MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
 LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
-
-Labels = dict[Var, Var]  # a unit's own variables -> those of the space
-
-
-@dataclass(eq=False)
-class Chain:
-    """Contractions that share a space of batch x rows x columns, and everything between them."""
-
-    batch: tuple[Var, ...]
-    rows: tuple[Var, ...]
-    columns: tuple[Var, ...]
-    scores: list[Unit]
-    inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
-    results: list[Unit]
-    labels: dict[Unit, Labels]
-    owner: dict[Unit, Unit] = field(default_factory=dict)  # a unit of the epilogue -> the result it follows
-
-    @property
-    def contractions(self) -> list[Unit]:
-        return [*self.scores, *self.results]
-
-    @property
-    def space(self) -> set[Var]:
-        return {*self.batch, *self.rows, *self.columns}
-
-    @property
-    def reduces(self) -> bool:
-        """Is there a reduction along the rows?"""
-        return any(u.node.op is Op.REDUCE for u in self.inner)
-
-    def sums_rows(self, u: Unit) -> bool:
-        """Does a result sum over the rows rather than the columns?"""
-        return self.rows[-1] not in {self.labels[u].get(v) for v in u.kept_vars()}
-
-    def spans(self, u: Unit) -> bool:
-        """Is there a value for each element of the space?"""
-        return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
 def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:

@@ -17,10 +17,10 @@ from itertools import pairwise
 from math import prod
 
 from .align import Outer, identity_axes, one_level, same_axes
-from .chain import Chain, ChainFinder, epilogue_axes
+from .chain import ChainFinder, epilogue_axes
 from .contraction import products_of, users_of
 from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
-from .kernel import Boundary, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
+from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
 from .recompute import copies
 from .units import Units

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING
 
 from .graph import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Node, Op, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .rewrite import constant_of
 from .views import push
-
-if TYPE_CHECKING:
-    from .chain import Chain
 
 COST = {  # rough operations an element, relative to an add
     Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
@@ -215,6 +211,44 @@ class Boundary:
     producer: str
     consumer: str
     reason: Reason
+
+
+Labels = dict[Var, Var]  # a unit's own variables -> those of the space
+
+
+@dataclass(eq=False)
+class Chain:
+    """Contractions that share a space of batch x rows x columns, and everything between them."""
+
+    batch: tuple[Var, ...]
+    rows: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    scores: list[Unit]
+    inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
+    results: list[Unit]
+    labels: dict[Unit, Labels]
+    owner: dict[Unit, Unit] = field(default_factory=dict)  # a unit of the epilogue -> the result it follows
+
+    @property
+    def contractions(self) -> list[Unit]:
+        return [*self.scores, *self.results]
+
+    @property
+    def space(self) -> set[Var]:
+        return {*self.batch, *self.rows, *self.columns}
+
+    @property
+    def reduces(self) -> bool:
+        """Is there a reduction along the rows?"""
+        return any(u.node.op is Op.REDUCE for u in self.inner)
+
+    def sums_rows(self, u: Unit) -> bool:
+        """Does a result sum over the rows rather than the columns?"""
+        return self.rows[-1] not in {self.labels[u].get(v) for v in u.kept_vars()}
+
+    def spans(self, u: Unit) -> bool:
+        """Is there a value for each element of the space?"""
+        return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
 @dataclass(eq=False)

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from .chain import Chain, factor_of
+from .chain import factor_of
 from .graph import Node, Op, node, permute, rebuild, reduce, reshape
 from .index import Index, Mask, Var, mask_of, var
-from .kernel import Unit, resolve
+from .kernel import Chain, Unit, resolve
 
 Place = tuple[Node, tuple[Index, ...], Mask]
 

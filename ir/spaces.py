@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from .chain import Chain, ChainFinder
+from .chain import ChainFinder
 from .contraction import products_of, users_of
 from .graph import VIEWS, Node, Op, node, rebuild, toposort
-from .kernel import is_widening
+from .kernel import Chain, is_widening
 from .row_sums import row_sums_of_results
 from .units import collect
 
