@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from harness import compiled, execute, leaf, normal_inputs
 from weft.codegen.llvm.build import runs_anywhere
-from weft.frontend import compile
+from weft.frontend import kernels
 from weft.ir import dtype as dt
 from weft.ir.graph import Node, Op, node
 from weft.runtime import flat, native
@@ -46,8 +46,8 @@ def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monk
             loaded.append(flat.is_flat(made))
             return made
 
-        monkeypatch.setattr(compile.flat, "flattened", kept)
-        monkeypatch.setattr(compile, "_libraries", {})
+        monkeypatch.setattr(kernels.flat, "flattened", kept)
+        monkeypatch.setattr(kernels, "_libraries", {})
         results.append(execute(compiled(outputs, **OPTIONS[options]), outputs, env))
         kinds.append(set(loaded))
         monkeypatch.undo()
