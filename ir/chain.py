@@ -146,7 +146,9 @@ class ChainFinder:
         if c in self.labels:
             return
         labels = self._labels(c)
-        if c in self.products:
+        if labels is None:
+            pass
+        elif c in self.products:
             self._result(self.products[c], c, labels)
         elif c.node.op in ELEMENTWISE and set(c.kept_vars()) <= labels.keys():
             self._add(c, labels)
@@ -154,18 +156,24 @@ class ChainFinder:
         elif c.node.op is Op.REDUCE and set(c.inner_vars(())) <= labels.keys():
             self._row_reduction(c, labels)
         if c not in self.labels and self.products.get(c) not in self.results:
-            bases = (self.units.of.get(r.base) for r in c.reads)
-            self.escapes |= any(p in self.labels and p not in self.results and self._spans(p) for p in bases if p is not None)
+            self.escapes |= any(self._spans(p) for p, _ in self._reads(c))
 
     def _spans(self, u: Unit) -> bool:
         return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
-    def _labels(self, c: Unit) -> Labels:
+    def _reads(self, c: Unit) -> list[tuple[Unit, Read]]:
+        """What c reads of the space and its rows."""
+        found = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
+        return [(p, r) for p, r in found if p in self.labels and p not in self.results]
+
+    def _labels(self, c: Unit) -> Labels | None:
+        """What c's variables are in the space, as far as c reads it; None if it reads anything not in its place."""
         found: Labels = {}
-        for r in c.reads:
-            p = self.units.of.get(r.base)
-            if p in self.labels and p not in self.results and p is not None:
-                found |= labels_of_reader(p, self.labels[p], r) or {}
+        for p, r in self._reads(c):
+            labels = labels_of_reader(p, self.labels[p], r)
+            if labels is None or any(found.get(v, label) is not label for v, label in labels.items()):
+                return None
+            found |= labels
         return found
 
     def _row_reduction(self, c: Unit, labels: Labels) -> None:
@@ -266,11 +274,13 @@ class ChainFinder:
                 del self.labels[u]
 
     def _closed(self, chain: Chain) -> bool:
-        """Every value of the space is used inside it alone (what led nowhere is no part of it), every contraction has the
-        form that the kernel computes."""
-        for u in (u for u in (*chain.scores, *chain.inner) if chain.spans(u)):
-            if not all(c in chain.labels or self.products.get(c) in self.results for c, _ in self.users.get(u.node, ())):
+        """Every value of the space is read in place, inside it alone, and contractions have the form that the kernel computes."""
+        members = {*chain.inner, *(self.contractions[u] for u in chain.results)}
+        for u in (*chain.scores, *chain.inner):
+            if chain.spans(u) and any(c not in members for c, _ in self.users.get(u.node, ())):
                 return False
+        if any(self._labels(u) is None for u in members):
+            return False
         return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
 
     def _worth(self, chain: Chain) -> bool:

@@ -423,3 +423,27 @@ def test_a_loss_has_the_same_value_with_and_without_its_gradients(classes: int) 
     scores = x.numpy().astype(np.float64) @ w.detach().numpy().T
     want = np.log(np.exp(scores).sum(1)) - scores[np.arange(128), labels.numpy()]
     np.testing.assert_allclose([alone, together.item()], want.mean(), rtol=1e-6)
+
+
+def test_values_read_at_other_places_keep_a_chain_apart():
+    """A shifted row maximum, or one score of a row picked by a label, is not a value of the space in its place."""
+    q, k, v = normal(4, 64, 16), normal(4, 64, 16), normal(4, 64, 16)
+    a, b, c = tensors(q, k, v)
+    scores = a @ b.transpose(-1, -2)
+    m = scores.max(axis=-1)
+    shifted = wf.concat([m[:, 1:], m[:, :1]], axis=1).unsqueeze(-1)
+    e = (scores - shifted).exp()
+    got = (e / e.sum(axis=-1, keepdims=True)) @ c
+    s = q.astype("f8") @ np.swapaxes(k, -1, -2)
+    w = np.exp(s - np.roll(s.max(-1), -1, axis=1)[..., None])
+    close(got, w / w.sum(-1, keepdims=True) @ v, 2e-5)
+
+
+def test_a_space_added_to_its_transpose_is_none():
+    q, k, v = normal(4, 48, 16), normal(4, 48, 16), normal(4, 48, 16)
+    a, b, c = tensors(q, k, v)
+    scores = (a @ b.transpose(-1, -2)) * 0.25
+    got = (scores + scores.transpose(-1, -2)).softmax(axis=-1) @ c
+    s = q.astype("f8") @ np.swapaxes(k, -1, -2) * 0.25
+    w = np.exp(s + np.swapaxes(s, -1, -2))
+    close(got, w / w.sum(-1, keepdims=True) @ v, 2e-5)
