@@ -54,9 +54,6 @@ class Lanes:
             return True
         return n.op in (Op.LOAD, Op.VAR) and self.var in variables(n)
 
-    def index_varies(self, index: Index) -> bool:
-        return self.var in index.vars() or any(self.varying(v) for v in index.values())
-
     def stride(self, index: Index) -> int | None:
         """What the index grows by from lane to lane; None where that is not one number."""
         total = 0
