@@ -2,7 +2,7 @@
 
 packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
 dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
-windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue
+windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue, pools included
 phases    one after the other, where residues of the axes make several problems of a contraction
 """
 

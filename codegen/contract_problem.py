@@ -13,11 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from ..ir.box import box_of
 from ..ir.graph import Node, Op, const, node, scalar_node
 from ..ir.index import Index, Var, mask_of, var
 from ..ir.kernel import Kernel, Unit, join, zero_outside
 from ..ir.loop import Buf
 from ..ir.loop_walk import indices, postorder, variables
+from ..ir.pooling import pooled_vars
 from . import schedule
 from .evaluate import Evaluator, Place
 from .lower import lane_width, place_values
@@ -64,22 +66,28 @@ class Problem:
     def k(self) -> int:
         return groups_extent(self.reduced)
 
+    @property
+    def pooled(self) -> list[Var]:
+        """The variables of the result within windows of a pool: the epilogue reduces over them."""
+        return pooled_vars(self.anchor, self.kernel.outer[self.anchor])
+
     def coordinates(self, by: dict[Var, Index]) -> list[Index]:
         """The index of the product from an index for every axis of the problem."""
-        of_anchor = self._of_anchor(by)
+        of_anchor = self.of_anchor(by)
         return [e.substitute(of_anchor) for e in self.anchor.coordinates()]
 
     def factor(self, which: Node, by: dict[Var, Index]) -> Node:
         """A factor of the product at an index for every axis of the problem."""
         return Evaluator(self.inputs, lambda n, index: None).value(which, self.coordinates(by))
 
-    def _of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
+    def of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
+        """The variables of the anchor, given those of the problem."""
         return {v: e.substitute(by) for v, e in self.at.items()}
 
     def epilogue(self, by: dict[Var, Index], accumulated: Node) -> list[tuple[Place, list[Index], Node]]:
         """(place, index, value) of every output, the sum standing in for the anchor."""
         ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
-        of_anchor, mine = self._of_anchor(by), self.kernel.outer[self.anchor]
+        of_anchor, mine = self.of_anchor(by), self.kernel.outer[self.anchor]
         out = []
         for n in self.kernel.outputs:
             unit = next(u for u in self.kernel.units if u.node is n)
@@ -119,15 +127,24 @@ def _with_roles(p: Problem, c: Residues, target: Target) -> Problem:
     term = [p.factor(f, by) for f in p.product.src]
     sides = [_variables_of(value) for value in term]
     only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
-    lane_side = _lane_side(c.kept, only, term)
+    lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)  # a pool is along lanes
     rows, lanes = only[1 - lane_side], only[lane_side]
     p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
-    accesses = p.accesses(by, term)
+    accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
     p.batch = schedule.collapse(batch, accesses)
     p.rows, p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
+    if p.pooled:  # a window is part of an axis, so that each axis is one
+        p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
     return p
+
+
+def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> list[Index]:
+    """Every index at which the factors are read, also that of a prologue: windows must stay affine."""
+    box = box_of(p.lane_factor, p.coordinates(by))
+    assert box is not None, "pooled results of a contraction without windows"
+    return [*(i for n in postorder(term) for i in indices(n)), *box.at]
 
 
 def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:

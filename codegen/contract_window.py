@@ -42,7 +42,7 @@ def _candidates(w: Windows) -> list[tuple[float, Callable[[Tuning], Lowered]]]:
     if w.step(w.places[-1]) == 1:
         places = window_places.choose_tile(w)
         found.append((window_places.place_cycles(w, places), partial(window_places.lower_places, w, places)))
-    if w.step(w.reduced[-1]) == 1:
+    if w.step(w.reduced[-1]) == 1 and not w.p.pooled:
         sums = window_sums.choose_tile(w)
         found.append((window_sums.sum_cycles(w, sums), partial(window_sums.lower_sums, w, sums)))
     return found

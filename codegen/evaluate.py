@@ -7,7 +7,7 @@ replaces recursion, so that chains of any length work.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
 from ..ir.graph import ELEMENTWISE, Node, Op, const, node, scalar_node
@@ -20,13 +20,14 @@ Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, n
 
 @dataclass(frozen=True)
 class Place:
-    """A stored value: buf[sum(index * strides)]."""
+    """A stored value: buf[origin + sum(index * strides)]."""
 
     buf: Buf
     strides: tuple[int, ...]
+    origin: Index = field(default_factory=Index)  # of a part of the value: where the element at index 0 would be
 
     def at(self, index: Sequence[Index]) -> Index:
-        flat = Index()
+        flat = self.origin
         for i, s in zip(index, self.strides, strict=True):
             flat = flat + i * s
         return flat

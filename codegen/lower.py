@@ -255,11 +255,7 @@ class RowLowering:
         chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
         lane = Var("l", n)
         frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
-        body: list[Stmt] = []
-        for s in self._stages(frame):
-            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-            body += [schedule.nest(loop.axes, *_row_statements(loop), kind=UNROLL) for loop in s.loops]
-            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        body = in_registers(self._stages(frame))
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, n, LANES, body)], text)
 
@@ -358,6 +354,16 @@ def _reductions(s: Stage) -> list[Reduction]:
 
 def _scratch(stages: list[Stage]) -> list[Buf]:
     return [w.buf for s in stages for w in _writes(s) if w.buf.space == SCRATCH]
+
+
+def in_registers(stages: Iterable[Stage]) -> list[Stmt]:
+    """All steps of short reductions one after the other, for one lane."""
+    body: list[Stmt] = []
+    for s in stages:
+        body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+        body += [schedule.nest(loop.axes, *_row_statements(loop), kind=UNROLL) for loop in s.loops]
+        body += [Store(w.buf, w.index, w.value) for w in s.writes]
+    return body
 
 
 def _row_statements(loop: RowLoop) -> list[Stmt]:

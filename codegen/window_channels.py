@@ -6,7 +6,7 @@ for task (block of channels, units):
         copy the unit's footprint of the source     unless it can be read where it lies
         for tile of lines x places x channels:      accumulators in registers over all of k, one broadcast a place
             keep the sums of a few lines
-        transpose them by squares; store with the epilogue
+        transpose them by squares; store with the epilogue, for a pool reduce what is transposed
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from . import schedule
 from .evaluate import load
 from .lower import Lowered, Tuning
 from .window_panel import pack_vector
-from .window_problem import Windows, cells, sizes, step_cycles, tiles_of
+from .window_problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of
 from .window_task import Span, WindowTask
 
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
@@ -49,7 +49,7 @@ def choose_tile(w: Windows) -> ChannelTile | None:
     most = registers - 12 if registers >= 32 else registers - 4  # what the transposition of a tile leaves free
     vectors, wide = -(-w.m // w.p.width), min(4, panel_vectors(w))
     found = []
-    for v, r, x in combinations(range(1, wide + 1), range(1, min(w.lines, 8) + 1), range(1, min(w.line, most) + 1)):
+    for v, r, x in combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1)):
         if r * x * v <= most and r * x * v + v + 1 <= registers:
             found.append(ChannelTile(r, x, v, _cycles(w, vectors, (r, x, v))))
     return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
@@ -87,8 +87,8 @@ class _Task(WindowTask):
         super().__init__(w, block * w.p.width, tile.lines, tuning, w.plain, packs=True)
         self.tile = tile
         self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
-        self.turned = Buf("turned", self.dtype, self.width * w.line, SCRATCH)
-        self.direct_stores = self._stores_across()
+        self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled else 1) * w.line, SCRATCH)
+        self.direct_stores = not w.p.pooled and self._stores_across()
 
     def pack(self) -> list[Stmt]:
         """The panel: for each vector of channels, [k][channel]."""
@@ -157,18 +157,21 @@ class _Task(WindowTask):
         where = lines[0] + var(line), var(line), channels
         out: list[Stmt] = []
         if whole:
-            out.append(For(square, whole, SERIAL, self._square(where, (var(square) * self.width, self.width))))
+            out.append(For(square, whole, SERIAL, self._square(where, lines[1], (var(square) * self.width, self.width))))
         if rest:
-            out += self._square(where, (Index(const=whole * self.width), rest))
+            out += self._square(where, lines[1], (Index(const=whole * self.width), rest))
+        if self.w.p.pooled:
+            return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
         return [For(line, lines[1], SERIAL, out if self.direct_stores else [*out, *self._rows(where)])]
 
-    def _square(self, where: tuple[Index, Index, Span], places: Span) -> list[Stmt]:
-        """Some places of a line, for a vector of channels."""
+    def _square(self, where: tuple[Index, Index, Span], lines: int, places: Span) -> list[Stmt]:
+        """Some places of a line, for a vector of channels. For a pool, the turned lines of a tile are kept."""
         line, kept, channels = where
         x, c = Var("x", places[1]), Var("c", channels[1])
         done = load(self.sums, (kept * self.w.line + places[0] + var(x)) * self.block + channels[0] + var(c))
         at = self.place(line, places[0] + var(x)) | self.channels(channels[0] + var(c))
-        turned: list[Stmt] = [Store(self.turned, var(c) * self.w.line + places[0] + var(x), done)]
+        row = var(c) * lines + kept if self.w.p.pooled else var(c)
+        turned: list[Stmt] = [Store(self.turned, row * self.w.line + places[0] + var(x), done)]
         stores = self.w.stores(at, done) if self.direct_stores else turned
         return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [s])]) for s in stores]
 

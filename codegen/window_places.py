@@ -4,7 +4,7 @@ for task (block of channels, units):
     for unit (block of lines):
         copy the unit's footprint of the source     unless it can be read where it lies
         for tile of channels x lines x lanes:       accumulators in registers over all of k, one broadcast a channel
-            store with the epilogue
+            store with the epilogue                 for a pool: keep, and reduce once a few lines are complete
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from itertools import product as combinations
 
 from ..ir.graph import Op, node
 from ..ir.index import Index, Var, var
-from ..ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
+from ..ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from .evaluate import load
 from .lower import Lowered, Tuning
-from .window_problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
+from .window_problem import Windows, cells, channel_block, sizes, step_cycles, tile_lines, tiles_of
 from .window_task import Span, WindowTask
 
 
@@ -36,7 +36,7 @@ def choose_tile(w: Windows) -> PlaceTile:
     registers = w.target.registers
     most = registers - 8 if registers >= 32 else registers - 4
     found = []
-    for o, r, v in combinations(range(1, min(w.m, 12) + 1), range(1, min(w.lines, 8) + 1), range(1, min(w.vectors, 4) + 1)):
+    for o, r, v in combinations(range(1, min(w.m, 12) + 1), tile_lines(w), range(1, min(w.vectors, 4) + 1)):
         if o * r * v <= most and (o + 1) * r * v + 2 <= registers:
             found.append(PlaceTile(o, r, v, _cycles(w, (o, r, v))))
     return min(found, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.vectors))
@@ -66,12 +66,14 @@ class _Task(WindowTask):
         direct = w.along(w.places[-1])[1]
         super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
         self.tile = tile
+        self.results = Buf("results", self.dtype, tile.channels * tile.lines * w.line, SCRATCH)
 
     def tiles(self, part: Index) -> list[Stmt]:
         def channels(line: Index, lines: int) -> list[Stmt]:
             return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self._along((line, lines), (c, o)))
 
-        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
+        lines = tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
+        return [Alloc(self.results), *lines] if self.w.p.pooled else lines
 
     def _along(self, lines: Span, channels: Span) -> list[Stmt]:
         """The tiles along the lines."""
@@ -79,7 +81,7 @@ class _Task(WindowTask):
         for lanes, first, count in _lane_cells(self.w.line, self.width, self.tile.vectors):
             at = Var("lanes", count)
             out.append(For(at, count, SERIAL, self._tile(lines, channels, (var(at) * lanes + first, lanes))))
-        return out
+        return [*out, *self.pool(self.results, lines, channels)] if self.w.p.pooled else out
 
     def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
         """Every step of k for some channels and places, then the outputs."""
@@ -94,7 +96,11 @@ class _Task(WindowTask):
         body = _nest((o, r, x), [Reduce(acc, place, "add", term)])
         for v in reversed(k):
             body = [For(v, v.extent, SERIAL, body)]
-        writes = self.w.stores(at | self.channels(channels[0] + var(o)), load(acc, place))
+        if self.w.p.pooled:
+            kept = (var(o) * r.extent + var(r)) * self.w.line + places[0] + var(x)
+            writes = [Store(self.results, kept, load(acc, place))]
+        else:
+            writes = self.w.stores(at | self.channels(channels[0] + var(o)), load(acc, place))
         return [Alloc(acc, 0), *body, *(s for write in writes for s in _nest((o, r, x), [write]))]
 
 

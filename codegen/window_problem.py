@@ -102,6 +102,12 @@ class Windows:
         """The factor with windows, from memory."""
         return Substitution(self.places_of(at)).node(self._factors[1])
 
+    @property
+    def window(self) -> tuple[int, int]:
+        """Lines and places of a window of the pool that reduces the results; 1 and 1 where there is none."""
+        inside = [prod(v.extent for v in g if v in self.p.pooled) for g in self.p.lanes[-2:]]
+        return (inside[-2] if len(inside) > 1 else 1), inside[-1]
+
     def stores(self, at: dict[Var, Index], total: Node) -> list[Store]:
         """Writes every output at a place, given the sum there."""
         to = Substitution(self.places_of(at))
@@ -113,6 +119,12 @@ class Windows:
 def step_cycles(products: float, loads: float) -> float:
     """Cycles of one step of k: two products and two loads a cycle, four for a chain of products, half of one to loop."""
     return max(products / 2, loads / 2, 4.0) + 0.5
+
+
+def tile_lines(w: Windows) -> range:
+    """How many lines a tile may have: whole windows of a pool."""
+    high = w.window[0]
+    return range(high, min(w.lines, 8) + 1, high)
 
 
 def spread(vs: list[Var], position: Index) -> dict[Var, Index]:

@@ -10,12 +10,11 @@ the copy at plain affine places. The copy is as large as the footprint, not as t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
+from ..ir.box import Box, box_of
 from ..ir.graph import Node, Op, node
-from ..ir.index import Index, Mask, Range, Var, mask_of, var
-from ..ir.kernel import is_widening, resolve
+from ..ir.index import Index, Range, Var, mask_of, var
 from ..ir.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
 from .contract_problem import Problem
 from .evaluate import Evaluator, load
@@ -23,14 +22,8 @@ from .evaluate import Evaluator, load
 ALIASED = 1024  # bytes: lines a multiple of it apart fall into few cache sets
 
 
-@dataclass(frozen=True)
-class Source:
-    """A factor as casts of base[at] where every axis is within its bounds, else 0."""
-
-    base: Node
-    casts: tuple[Node, ...]  # outermost first
-    at: tuple[Index, ...]
-    bounds: tuple[tuple[int, int], ...]
+class Source(Box):
+    """A factor that is read where it lies, or through a copy."""
 
     def substitute(self, by: dict[Var, Index]) -> tuple[Index, ...]:
         return tuple(e.substitute(by) for e in self.at)
@@ -50,41 +43,8 @@ class Source:
 
 def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
     """The Source of a factor, its places in the variables of `by`; None where they or its mask are not affine."""
-    base, at, ranges = resolve(factor, p.coordinates(by))
-    casts = []
-    while is_widening(base):
-        casts.append(base)
-        base, at, more = resolve(base.src[0], at)
-        ranges += more
-    bounds = _bounds(base, at, mask_of(ranges))
-    if bounds is None or base.op is Op.GATHER or any(not isinstance(t, Var) for e in at for t, _ in e.terms):
-        return None
-    return Source(base, tuple(casts), tuple(at), tuple(bounds))
-
-
-def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | None:
-    """The places along each axis where the mask holds; None if it is not such a box."""
-    bounds = [(0, d) for d in base.shape]
-    for r in mask:
-        found = next(((a, b) for a, e in enumerate(at) if (b := _bound(e, r)) is not None), None)
-        if found is None:
-            return None
-        axis, (lo, hi) = found
-        bounds[axis] = max(bounds[axis][0], lo), min(bounds[axis][1], hi)
-    return bounds
-
-
-def _bound(e: Index, r: Range) -> tuple[int, int] | None:
-    """What the condition says of a place: least and end; None unless the place is a multiple of its index and a constant."""
-    if not r.index.terms:  # it never holds
-        return None
-    first = r.index.terms[0]
-    scale = e.coef(first[0]) // first[1]
-    rest = e - r.index * scale
-    if not scale or rest.terms:
-        return None
-    ends = sorted((scale * r.lo + rest.const, scale * (r.hi - 1) + rest.const))
-    return ends[0], ends[1] + 1
+    box = box_of(factor, p.coordinates(by))
+    return None if box is None else Source(box.base, box.casts, box.at, box.bounds)
 
 
 class Footprint:

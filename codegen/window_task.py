@@ -14,8 +14,9 @@ from math import prod
 from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, unravel, var
 from ..ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Store
-from .evaluate import load
-from .lower import Chunks, Lowered, Tuning
+from .evaluate import Place, load
+from .lower import Chunks, Lowered, Tuning, in_registers
+from .window_pool import pool_stages
 from .window_problem import Units, Windows, spread
 
 Span = tuple[Index, int]  # where a tile begins along an axis, and how far it goes
@@ -41,7 +42,8 @@ class WindowTask:
         phase = chunk.phase(self.body(chunk.position))
         loops = Loops(self.w.p.kernel.name, self.w.p.buffers, chunk.params, [phase])
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
-        text = f"windows: {how}, source {source}, {self.units.tasks} tasks of {self.units.size}"
+        pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
+        text = f"windows: {how}{pooled}, source {source}, {self.units.tasks} tasks of {self.units.size}"
         return Lowered(loops, chunk.values, [int(self.units.tasks * self.work)], text)
 
     def body(self, position: Index) -> list[Stmt]:
@@ -75,6 +77,26 @@ class WindowTask:
             return self.w.other(at | self.channels(channel))
         k = [at[v] for v in self.w.reduced]
         return load(self.panel, channel * self.w.k + row_major(k, [v.extent for v in self.w.reduced]))
+
+    # ------------------------------------------------------------ a pool
+
+    def pool(self, results: Buf, lines: Span, channels: Span) -> list[Stmt]:
+        """What a pool makes of whole windows: `results` holds some lines of some channels, as [channel][line][place]."""
+        w, (high, wide) = self.w, self.w.window
+        c, r, x = Var("c", channels[1]), Var("r", lines[1] // high), Var("x", w.line // wide)
+        at = self.place(lines[0] + var(r) * high, var(x) * wide) | self.channels(channels[0] + var(c))
+        body = in_registers(pool_stages(w, at, self._kept(results, lines, var(c))))
+        return [For(c, c.extent, SERIAL, [For(r, r.extent, SERIAL, [For(x, x.extent, LANES, body)])])]
+
+    def _kept(self, results: Buf, lines: Span, channel: Index) -> Place:
+        """The anchor's value where some lines of a channel are kept."""
+        w = self.w
+        axes = [next(a for a, sub in enumerate(w.p.anchor.kept()) if g[-1] in sub) for g in w.p.lanes[-2:]]
+        strides = dict(zip(reversed(axes), (1, w.line), strict=False))
+        origin = channel * lines[1] * w.line - ((self.first_line + lines[0]) * w.line if len(axes) > 1 else 0)
+        return Place(results, tuple(strides.get(a, 0) for a in range(w.p.anchor.node.ndim)), origin)
+
+    # ------------------------------------------------------------ the other factor
 
     def pack(self) -> list[Stmt]:
         """The panel, [channel][k], where the other factor is more than a load."""

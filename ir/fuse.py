@@ -4,8 +4,8 @@
     max(x) | exp(x - max) | sum | div       one kernel: outer rows; stages max, sum(exp), write
 
 Two groups merge when every internal edge is the identity on the kept outer axes, no path leaves and
-re-enters them, there is at most one contraction (maps before it are its prologue, maps after it its
-epilogue), and enough parallelism remains. What is gained: values stay in registers and cache.
+re-enters them, there is at most one contraction (maps before it are its prologue, maps and pools after
+it its epilogue), and enough parallelism remains. What is gained: values stay in registers and cache.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .contraction import products_of, users_of
 from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
 from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .order import Order
+from .pooling import refuse_epilogue
 from .recompute import copies
 from .units import Units
 
@@ -200,11 +201,13 @@ class Fusion:
         units = [u for u in outer if outer[u] is not None]
         width = len(outer[units[0]] or ())
         for u in units:
-            if u is anchor or u.node.op is Op.REDUCE or anchor is not None:
-                if u is not anchor and u.node.op is Op.REDUCE and anchor is not None:
-                    return Reason("epilogue", f"{u} reduces the result of a contraction")
-                if len(u.kept_vars()) != width or (anchor is not None and u.inner_vars(outer[u] or ()) and u is not anchor):
-                    return Reason("misaligned", f"{u} does not run over the shared outer axes alone")
+            if u.node.op is Op.REDUCE and u is not anchor and len(u.kept_vars()) != width:
+                return Reason("misaligned", f"{u} does not run over the shared outer axes alone")
+        if anchor is not None:
+            product = self.units.of[anchor.node.src[0]]
+            refused = refuse_epilogue(outer, anchor, product, lambda u: self._escapes(u, outer))
+            if refused is not None:
+                return refused
         reduces = any(u.node.op is Op.REDUCE for u in units)
         if not reduces and (width != len(a.extents) or width != len(b.extents)):
             return Reason("misaligned", f"maps over {list(a.extents)} and {list(b.extents)} do not index each other alike")
@@ -214,6 +217,9 @@ class Fusion:
         if parallel < MIN_PARALLEL and work > TINY and (parallel < before or not one_level(units)):
             return Reason("parallelism", f"{parallel} outer iterations would be left of {before}")
         return self._recompute(a, b, outer)
+
+    def _escapes(self, u: Unit, inside: Iterable[Unit]) -> bool:
+        return self.is_output(u) or any(c not in inside for c in self.readers[u])
 
     def _recompute(self, a: Group, b: Group, outer: dict[Unit, Outer | None]) -> Reason | None:
         """A map read through a window or at several places of the row would be evaluated again and again."""
