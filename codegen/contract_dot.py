@@ -21,6 +21,7 @@ from . import schedule
 from .contract_problem import Groups, Problem, contiguous, groups_extent, is_plain, spread_groups
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
+from .read_ahead import AHEAD, itemsize_in_memory, lies_beyond, prefetches
 from .schedule import extent
 from .target import Target
 
@@ -50,6 +51,7 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
     text += f"blocks of {task.tiles} tiles, rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
+    text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
     text += f"{prod(task.shape)} tasks; {why}"
     return Lowered(loops, chunk.values, [int(prod(task.shape) * task.work)], text)
 
@@ -71,6 +73,9 @@ class _Block:
         packs = self.blocked or not (is_plain(small) and lies_along_k)
         packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
+        matrix = p.factor(p.lane_factor, by)
+        self.item = itemsize_in_memory(matrix)
+        self.ahead = lies_beyond(p, matrix, target.l3 // 2)
         self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
         self.whole = self.n // self.columns
         self.shape = (*(extent(g) for g in self.outer), -(-max(1, self.whole) // self.tiles))
@@ -149,10 +154,11 @@ class _Block:
         out: list[Stmt] = []
         for rows, first, count in self.row_tiles:
             at = Var("rows", count)
-            out.append(For(at, count, SERIAL, self._tile(var(at) * rows + first, rows, column, columns)))
+            tile = self._tile(var(at) * rows + first, rows, column, columns, self.ahead and first + count * rows == self.m)
+            out.append(For(at, count, SERIAL, tile))
         return out
 
-    def _tile(self, row: Index, rows: int, column: Index, columns: int) -> list[Stmt]:
+    def _tile(self, row: Index, rows: int, column: Index, columns: int, ahead: bool) -> list[Stmt]:
         i, j, k = Var("i", rows), Var("j", columns), Var("k", self.k_block)
         at = self._at(row + var(i), column + var(j), k)
         acc = Buf("acc", self.p.anchor.node.dtype, rows * columns, REG)
@@ -168,7 +174,17 @@ class _Block:
             finish: list[Stmt] = [Reduce(self.sums, local, "add", load(acc, place))]
         else:
             finish = self._writes(row + var(i), column + var(j), load(acc, place))
-        return [Alloc(acc, 0), self._k_loop(k, [tile], unroll), For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)])]
+        body = [*self._prefetches(column, columns, k), tile] if ahead else [tile]
+        return [Alloc(acc, 0), self._k_loop(k, body, unroll), For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)])]
+
+    def _prefetches(self, column: Index, columns: int, k: Var) -> list[Stmt]:
+        """The same steps of k in the next tile of columns, or where that is far ahead later steps in this one."""
+        j, tile = Var("j", columns), columns * self.k_block * self.item
+        at = self._at(Index(), column + (columns if tile <= 2 * AHEAD else 0) + var(j), k)
+        if tile > 2 * AHEAD:
+            later = self.k_first + var(k) + AHEAD // (columns * self.item)
+            at |= spread_groups(self.p.reduced, [*map(var, self.front), later])
+        return [For(j, columns, UNROLL, prefetches(self.p.factor(self.p.lane_factor, at), k))]
 
     def _writes(self, row: Index, column: Index, done: Node) -> list[Stmt]:
         by = self._at(row, column, Var("k", 1))

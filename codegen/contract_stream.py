@@ -20,10 +20,11 @@ from . import schedule
 from .contract_problem import Problem, add_products, contiguous, groups_extent, is_plain, spread_groups
 from .evaluate import load
 from .lower import Chunks, Lowered, Tuning
+from .read_ahead import AHEAD, lies_beyond, prefetches
 from .schedule import extent
 from .target import Target
 
-STEPS = {32: (6, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
+STEPS = {32: (4, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
 
 IN_PLACE_ROWS = 8  # of the small factor: more of them, a power of two apart, push each other out of L1
 
@@ -35,7 +36,8 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     phase = chunk.phase(task.body(chunk.position))
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     text = f"stream {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {task.steps} steps of k at once, "
-    text += f"blocks of {task.block} lanes read once, {prod(task.shape)} tasks; {why}"
+    text += f"blocks of {task.block} lanes read once"
+    text += f"{', asked for ahead' if task.ahead else ''}, {prod(task.shape)} tasks; {why}"
     return Lowered(loops, chunk.values, [int(prod(task.shape) * task.work)], text)
 
 
@@ -45,19 +47,27 @@ class _Block:
     def __init__(self, p: Problem, target: Target) -> None:
         self.p, self.target = p, target
         self.lanes, self.outer = extent(p.lanes[-1]), [*p.batch, *p.lanes[:-1]]
-        itemsize = p.anchor.node.dtype.itemsize
         self.steps, self.vectors = STEPS[32 if target.registers >= 32 else 16]
-        self.block = schedule.lane_block(self.lanes, itemsize, groups_extent(self.outer), target.l1 // 3 // p.m)
+        by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+        self._split(p.factor(p.lane_factor, by))
         self.shape = (*(extent(g) for g in self.outer), -(-self.lanes // self.block))
         self.work = float(p.m * self.block * p.k) / 4
         self.pitch = self.block + (3 * p.width if p.m > 1 else 0)  # rows of sums do not fall into one cache set
         self.sums = Buf("sums", p.anchor.node.dtype, p.m * self.pitch, SCRATCH)
-        by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
         self.small = p.factor(p.row_factor, by)
         along_k = contiguous(self.small, p.reduced[-1][-1]) and p.m > IN_PLACE_ROWS
         self.row = p.k + p.width  # of the panel: its rows do not fall into one cache set
         packs = (along_k or not is_plain(self.small)) and p.m * self.row * self.small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", self.small.dtype, p.m * self.row, SCRATCH) if packs else None
+
+    def _split(self, matrix: Node) -> None:
+        """Lanes of a block, so that its sums stay in L1, next to what is asked for ahead of its use where that is done."""
+        self.ahead = lies_beyond(self.p, matrix, self.target.l2)
+        l1, size = self.target.l1, self.p.anchor.node.dtype.itemsize
+        most = min(l1 * 2 // 3 // self.p.m, AHEAD // self.steps) if self.ahead else l1 // 3 // self.p.m
+        self.block = schedule.lane_block(self.lanes, size, groups_extent(self.outer), most)
+        if self.ahead:
+            self.block = min(self.block, schedule.power_of_two(most) // size)
 
     def body(self, position: Index) -> list[Stmt]:
         *outer, part = unravel(position, self.shape)
@@ -114,7 +124,12 @@ class _Block:
             terms.append((self._scalar(k, var(row)), self._factor(self.p.lane_factor, k, Index(), var(lane))))
         place = var(row) * self.pitch + var(lane)
         store = Store(self.sums, place, add_products(terms, load(self.sums, place), self.target))
-        return self._lane_loop(lane, self._row_loop(row, [store]), self.vectors)
+        return self._lane_loop(lane, [*self._prefetches(front, steps, lane), *self._row_loop(row, [store])], self.vectors)
+
+    def _prefetches(self, front: list[Var], steps: list[Index], lane: Var) -> list[Stmt]:
+        """The same lanes, in the group of steps after these."""
+        later = [[*map(var, front), at + len(steps)] for at in steps] if self.ahead else []
+        return [s for k in later for s in prefetches(self._factor(self.p.lane_factor, k, Index(), var(lane)), lane)]
 
     def _epilogue(self) -> Stmt:
         row, lane = Var("i", self.p.m), Var("l", self.block)

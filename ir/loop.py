@@ -6,6 +6,7 @@
     Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
     If(cond, body)                    cond is a mask of uniform conditions
     Check(index, extent, site, position)   0 <= index < extent, else the status word says so
+    Prefetch(buf, index)              a hint: the element will soon be read; it may lie outside of buf
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
 an element (0 where the mask does not hold). Every index is a flat element offset. A WHERE whose arg is "rare"
@@ -106,7 +107,15 @@ class Check:
     position: Index
 
 
-Stmt = For | Alloc | Store | Reduce | If | Check
+@dataclass
+class Prefetch:
+    """Brings buf[index] of every lane near the processor. Changes no value; buf is GLOBAL, the index gathers nothing."""
+
+    buf: Buf
+    index: Index
+
+
+Stmt = For | Alloc | Store | Reduce | If | Check | Prefetch
 
 
 @dataclass

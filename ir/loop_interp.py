@@ -18,7 +18,7 @@ from .arith import ELEMENTWISE_VALUES
 from .dtype import DType
 from .graph import TRANSCENDENTAL, Node, Op
 from .index import Div, Index, Mask, Mod, Value, Var
-from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Reduce, Stmt, Store
+from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Prefetch, Reduce, Stmt, Store
 from .loop_walk import postorder
 
 Array = np.ndarray[Any, Any]
@@ -60,6 +60,8 @@ class _Machine:
                     self.reduce(s)
                 case Check():
                     self.check(s)
+                case Prefetch():
+                    pass
 
     def loop(self, s: For) -> None:
         for i in range(self.extent(s.extent)):

@@ -12,7 +12,26 @@ from . import dtype as dt
 from .dtype import DType
 from .graph import ELEMENTWISE, GraphError, Node, Op, infer
 from .index import Div, Index, Mask, Mod, Range, Value, Var
-from .loop import GLOBAL, GRID, LANES, REG, SERIAL, UNROLL, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from .loop import (
+    GLOBAL,
+    GRID,
+    LANES,
+    REG,
+    SERIAL,
+    UNROLL,
+    Alloc,
+    Buf,
+    Check,
+    Extent,
+    For,
+    If,
+    Loops,
+    Param,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+)
 from .loop_walk import indices, operands, postorder, reads, roots, statements, writes
 
 # ---------------------------------------------------------------- text
@@ -144,6 +163,8 @@ class _Printer:
                 self.line(depth, f"{self.name(buf)}[{self.index(index)}] {op}= {self.operand(value_)}{self.mask(mask)}")
             case Check(node, extent, site, position):
                 self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}")
+            case Prefetch(buf, index):
+                self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]")
         if not isinstance(s, For | If):
             self.changed(writes([s]))
 
@@ -216,6 +237,10 @@ class _Verifier:
                 self.node(index)
                 _require(index.dtype is dt.int64 and extent > 0, f"check of {index.dtype.name} against {extent}")
                 self.index(position)
+            case Prefetch(buf, index):
+                _require(buf.space == GLOBAL and buf in self.bufs, f"prefetch of {buf}, which is no argument")
+                _require(not index.values(), f"prefetch of {buf} gathers")
+                self.index(index)
 
     def loop(self, s: For) -> None:
         _require(s.var not in self.vars, f"loop variable {s.var} is already in use")

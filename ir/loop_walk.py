@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .graph import Node, Op, rebuild, scalar_node
 from .index import Index, Mask, Var
-from .loop import Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+from .loop import Alloc, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
 
 SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
 
@@ -147,6 +147,8 @@ class Substitution:
                 return replace(s, buf=self.buffers.get(buf, buf))
             case Check(index, _, _, position):
                 return replace(s, index=self.node(index), position=self.index(position))
+            case Prefetch(buf, index):
+                return Prefetch(self.buffers.get(buf, buf), self.index(index))
             case If(cond, body):
                 return If(self.mask(cond), self.body(body))
             case For():

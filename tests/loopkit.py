@@ -24,6 +24,7 @@ from weft.ir.loop import (
     If,
     Loops,
     Param,
+    Prefetch,
     Reduce,
     Store,
 )
@@ -33,7 +34,8 @@ from weft.runtime.native import load_object
 
 __all__ = [
     "GLOBAL", "GRID", "LANES", "REG", "SCRATCH", "SERIAL", "UNROLL",
-    "Alloc", "Buf", "Check", "For", "If", "Index", "Loops", "Op", "Param", "Range", "Reduce", "Store", "Value", "Var",
+    "Alloc", "Buf", "Check", "For", "If", "Index", "Loops", "Op", "Param", "Prefetch", "Range", "Reduce", "Store",
+    "Value", "Var",
     "argument", "check_kernel", "compiled", "const", "dt", "f32", "gemm_tile", "i64", "interpreted", "kernel", "lanes", "load",
     "op", "serial", "unroll", "value_of", "var",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft import options
+from weft.codegen.target import host
+from weft.frontend import compile as compile_module
 
 Array = np.ndarray[Any, Any]
 FORMS = ("nn", "nt", "tn", "tt")
@@ -215,3 +218,23 @@ def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype:
         got = same_on_threads(lambda before=before: (-a if before else a) @ b)
         want = (-wide(left) if before else wide(left)) @ wide(right)
         assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
+
+
+@pytest.mark.parametrize(
+    ("form", "m", "n", "k"),
+    [("nn", 5, 1030, 90), ("nn", 40, 530, 83), ("tt", 700, 4, 91), ("nt", 8, 101, 3001), ("nt", 13, 67, 260), ("nn", 99, 3, 90)],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_matrices_beyond_the_caches(form: str, m: int, n: int, k: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are asked for ahead of their use."""
+    rng = np.random.default_rng(k)
+    a, left = operand(m, k, (), form[0], "plain", dtype, rng)
+    b, right = operand(k, n, (), form[1], "plain", dtype, rng)
+    with options.override(target="host"):
+        monkeypatch.setattr(compile_module, "host", lambda: replace(host(), l2=1 << 10, l3=1 << 10))
+        if dtype == "float32":
+            (kernel,) = wf.explain(a @ b).kernels
+            assert "asked for ahead" in kernel.schedule
+        got = same_on_threads(lambda: a @ b)
+    want = wide(left) @ wide(right)
+    assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)

@@ -13,6 +13,7 @@ from loopkit import (
     Loops,
     Op,
     Param,
+    Prefetch,
     Range,
     Reduce,
     Store,
@@ -39,6 +40,7 @@ from loopkit import (
 from weft.codegen.llvm.emit import emit
 from weft.codegen.target import host, named, supported
 from weft.ir.loop import GRID, UNROLL, For
+from weft.ir.loop_text import verify
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)
@@ -402,6 +404,23 @@ def test_check_of_a_single_value(target):
     loops = kernel([idx], Check(load(idx, 1), 7, 1, Index(const=5)))
     assert compiled(loops, [np.array([9, 3])], target)[1].tolist() == [2**64 - 1, 0]
     assert compiled(loops, [np.array([3, 9])], target)[1].tolist() == [(1 << 40) + 5, 9]
+
+
+def test_prefetch_changes_nothing(target):
+    """Not even where it lies outside of the buffer, or is of a buffer that nothing else uses."""
+    x, y, z, i = argument("x"), argument("y"), argument("z"), Var("i", 50)
+    hints = [Prefetch(x, var(i) + (1 << 20)), Prefetch(x, var(i) * 3 - 64), Prefetch(z, Index(const=-1))]
+    loops = kernel([x, y, z], *hints[2:], lanes(i, *hints, Store(y, var(i), load(x, i)), unroll=2))
+    verify(loops)
+    data = normal(50)
+    check_kernel(loops, [data, np.zeros(50, np.float32), data], [data, data, data], target)
+
+
+def test_prefetch_asks_for_each_line_once(target):
+    x, y, i = argument("x"), argument("y"), Var("i", 256)
+    loops = kernel([x, y], lanes(i, Prefetch(x, var(i) + 512), Store(y, var(i), load(x, i)), unroll=4))
+    step = 4 * named(target).lanes(32)
+    assert emit(loops, named(target)).count("call void @llvm.prefetch") == 4 * step // 64
 
 
 def test_in_place_update(target):

@@ -16,6 +16,7 @@ from loopkit import (
     Loops,
     Op,
     Param,
+    Prefetch,
     Range,
     Reduce,
     Store,
@@ -67,6 +68,7 @@ phase 0
     alloc m: float32 reg[1] = -inf
     t0 = load idx[g] int64
     check t0 < 5 else site 3 at g
+    prefetch x[4*g + 100]
     for i < 8 lanes x2 while 8*g + i < n
       t1 = load idx[i] int64
       t2 = load x[i + 8*[t1 < 5]] if 0 <= i + -1 < 6 and 0 <= (g)%4 < 2 float32
@@ -93,7 +95,7 @@ def everything():
     written = op(Op.ADD, op(Op.CAST, where, arg=i64), value_of(var(g) * 2 + 1))
     body = [
         Alloc(s), Alloc(m, float("-inf")),
-        Check(load(idx, g), 5, 3, var(g)),
+        Check(load(idx, g), 5, 3, var(g)), Prefetch(x, var(g) * 4 + 100),
         lanes(i, Reduce(m, Index(), "max", picked, (Range(var(i), 0, 3),)), unroll=2, base=var(g) * 8, total=n),
         If((Range(var(g), 0, 3), Range(var(g) // 2, 2, 9)), [Store(idx, Index(const=3), written, (Range(var(g), 0, 2),))]),
     ]  # fmt: skip
@@ -185,6 +187,8 @@ WRONG = {
     "at loop level": kernel([x, y], Store(y, Index(), leaf(0, f32, ()))),
     "not a scalar": kernel([x, y], Store(y, Index(), leaf(0, f32, (3,)))),
     "of a float": kernel([x, y], Store(y, Index(), op(Op.LDEXP, value_of(0), value_of(0), dtype=f32))),
+    "prefetch of acc, which is no argument": kernel([x, y], Alloc(acc, 0.0), Prefetch(acc, Index())),
+    "prefetch of x gathers": kernel([x, y], Prefetch(x, Index({Value(value_of(0), 4): 1}))),
     "check of float32": kernel([x, y], Check(load(x), 4, 0, Index())),
     "an index of dtype": kernel([x, y], Store(y, Index(), load(x, Index({Value(load(y), 4): 1})))),
     "phase must be a grid": Loops("k", (x, y), (), [For(i, 8, LANES, [])]),
@@ -241,6 +245,7 @@ def test_substitution_reaches_gathered_values_and_keeps_the_rest():
     n = load(x, Index({Value(load(idx, i), 5): 1}) + var(j))
     by = Substitution({i: Index(const=3)})
     assert by.node(n) is load(x, Index({Value(load(idx, 3), 5): 1}) + var(j))
+    assert by.statement(Prefetch(x, var(i) * 2 + var(j))) == Prefetch(x, var(j) + 6)
     untouched = op(Op.MUL, load(x, j), load(x, j))
     assert by.node(untouched) is untouched
 

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 
 from ...ir.graph import Node, Op, provenance
 from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ..target import Target
 from . import memory
@@ -88,6 +88,8 @@ class Emitter:
                 self.reduce(s)
             case Check():
                 self.check(s)
+            case Prefetch():
+                memory.prefetch(self.fn, s, self.groups)
             case If():
                 self.branch(s)
             case For():
@@ -364,7 +366,7 @@ def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
 
 
 def _used_buffers(phase: For) -> set[Buf]:
-    return reads(phase.body) | writes(phase.body)
+    return reads(phase.body) | writes(phase.body) | {s.buf for s in statements(phase.body) if isinstance(s, Prefetch)}
 
 
 def _slot(w: Writer, slot: int, elem: str) -> Val:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask
-from ...ir.loop import GLOBAL, REG, Alloc, Buf
+from ...ir.loop import GLOBAL, REG, Alloc, Buf, Prefetch
 from .access import (
     Access,
     Function,
@@ -33,6 +33,7 @@ from .combine import across_lanes, combined, identity, totals
 from .lanes import active, both, mask_value, pointer, tail_of
 from .writer import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
 
+LINE = 64  # bytes of a cache line
 PADDING = 64  # elements behind a private array, so that a full vector may be read at its end
 Update = Callable[[Val], Val]
 
@@ -54,6 +55,15 @@ def load(fn: Function, n: Node, group: int) -> Val:
     if buf.space == GLOBAL:
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     return to_register(a, load_strided(a, stride))
+
+
+def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
+    """Asks once for every cache line that the lanes read, behind the loop's end too; of lanes apart, for the first lane's."""
+    lanes = fn.scope.lanes
+    count = lanes.w * len(groups) if lanes and stride_of(fn, s.index) == 1 else 1
+    for first in range(0, count, LINE // s.buf.dtype.itemsize):
+        ptr = pointer(fn.scope, fn.base[s.buf], memory_type(s.buf.dtype), s.index + first, 0)
+        call_void(fn.writer, "llvm.prefetch.p0", ptr, integer(0, 32), integer(3, 32), integer(1, 32))
 
 
 # ---------------------------------------------------------------- stores

@@ -1,0 +1,35 @@
+"""Hints that a matrix will be read, for those that lie beyond a cache. In: its value at a later place. Out: Prefetches.
+
+A schedule that does much with each element it reads leaves the memory idle meanwhile: so few instructions are under way at once
+that the reads of the next elements have not begun.
+"""
+
+from __future__ import annotations
+
+from ..ir.graph import Node, Op
+from ..ir.index import Var
+from ..ir.loop import GLOBAL, Prefetch, Stmt
+from ..ir.loop_walk import postorder
+from .contract_problem import Problem, groups_extent
+
+AHEAD = 8 << 10  # bytes from what is read to what is asked for: half as many come late, twice as many push others out of L1
+
+
+def itemsize_in_memory(value: Node) -> int:
+    """Bytes of an element of a factor where it lies."""
+    return max((n.arg[0].dtype.itemsize for n in _loads(value)), default=value.dtype.itemsize)
+
+
+def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
+    """Whether the lane factor does not stay in a cache of so many bytes."""
+    return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
+
+
+def prefetches(value: Node, lane: Var) -> list[Stmt]:
+    """Asks for what a value would load, lane by lane."""
+    return [Prefetch(n.arg[0], n.arg[1]) for n in _loads(value) if lane in n.arg[1].vars()]
+
+
+def _loads(value: Node) -> list[Node]:
+    found = [n for n in postorder([value]) if n.op is Op.LOAD]
+    return [n for n in found if n.arg[0].space == GLOBAL and not n.arg[1].values()]
