@@ -27,6 +27,7 @@ from .target import Target
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6
+COLUMNS_AHEAD = 3  # at most, of a tile whose columns are asked for ahead: memory serves few streams best
 TASK_WORK = 1 << 16  # multiplications of a task, at least: some microseconds
 PACKED_COLUMNS = 512  # of a task that gathers the small factor: that takes as long as 50 of them
 COPIED_COLUMNS = 48  # of a task that copies it
@@ -65,17 +66,18 @@ class _Block:
         self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
         accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
         self.row_tiles = balanced(self.m, most_rows)
-        self.columns = min(self.n, MOST_COLUMNS, accumulators // self.row_tiles[0][0])
         by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-        small = p.factor(p.row_factor, by)
+        small, matrix = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+        self.item = itemsize_in_memory(matrix)
+        self.ahead = lies_beyond(p, matrix, target.l3 // 2)
+        self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
+        most_columns = COLUMNS_AHEAD if self.ahead and self.blocked else MOST_COLUMNS
+        self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
         lies_along_k = contiguous(small, p.reduced[-1][-1])
         packs = self.blocked or not (is_plain(small) and lies_along_k)
         packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
-        matrix = p.factor(p.lane_factor, by)
-        self.item = itemsize_in_memory(matrix)
-        self.ahead = lies_beyond(p, matrix, target.l3 // 2)
         self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
         self.whole = self.n // self.columns
         self.shape = (*(extent(g) for g in self.outer), -(-max(1, self.whole) // self.tiles))
@@ -84,10 +86,11 @@ class _Block:
         self.sums = Buf("sums", p.anchor.node.dtype, self.m * self.pitch, SCRATCH)
 
     def _block_k(self, itemsize: int, target: Target) -> None:
-        """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it."""
+        """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it, and a tile
+        what is asked for ahead."""
         *front, last = (extent(g) for g in self.p.reduced)
-        self.blocked = self.m <= BLOCKED_ROWS and self.p.k * self.m * itemsize > target.l1 * 2 // 3
-        most = max(self.p.width, target.l1 // 2 // (self.m * itemsize))
+        most = target.l1 // 2 // (self.m * itemsize)
+        most = max(self.p.width, min(most, AHEAD // (self.columns * self.item)) if self.ahead else most)
         parts = -(-last // most) if self.blocked else 1
         self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
         self.k_parts = -(-last // self.k_block)
