@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
-from ..ir.graph import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Node, Op, full, indices_of, node, rebuild, toposort
+from ..ir.graph import Node, full, indices_of, node, rebuild, toposort
+from ..ir.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
 from ..ir.program import CheckSite
 from ..ir.ranges import ranges
 from ..ir.wrapped import shift_of

@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
-from ..ir.graph import ELEMENTWISE, Node, Op, const, node, scalar_node
+from ..ir.graph import Node, const, node, scalar_node
 from ..ir.index import Index, Mask, Range, Value, mask_of
 from ..ir.kernel import resolve
 from ..ir.loop import Buf
+from ..ir.op import ELEMENTWISE, Op
 
 Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
 

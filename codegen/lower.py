@@ -15,11 +15,12 @@ from math import prod
 
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel, work
 from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
+from ..ir.op import Op
 from . import schedule
 from .evaluate import Place
 from .schedule import Access

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from math import prod
 
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, cast, const, node
+from ..ir.graph import Node, cast, const, node
 from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ..ir.op import Op
 from .evaluate import Evaluator, Place, as_index, counter, load
 from .lower import Chunks, Lowered, Tuning, place_values
 from .target import Target

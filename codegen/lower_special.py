@@ -5,10 +5,11 @@ from __future__ import annotations
 from math import prod
 
 from ..ir import dtype as dt
-from ..ir.graph import SCANS, Node, const
+from ..ir.graph import Node, const
 from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
+from ..ir.op import SCANS
 from ..ir.scatter import counted_axis
 from . import schedule
 from .evaluate import Evaluator, Place, as_index, load

@@ -12,13 +12,13 @@ from ..ir.loop import SERIAL, For, If, Stmt
 from ..ir.plan import Step
 from ..ir.program import CheckSite
 from . import schedule
+from .chain.chain import lower_chain
 from .checks import Checks, leaves_of
-from .contract import lower_contraction
-from .contract_chain import lower_chain
+from .contraction import lower_contraction
 from .lower import Fastest, Lowered, Tuning
 from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
-from .math import expand_loops
+from .math.expand import expand_loops
 from .row_classes import lower_rows
 from .target import Target
 

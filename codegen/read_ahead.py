@@ -6,11 +6,12 @@ that the reads of the next elements have not begun.
 
 from __future__ import annotations
 
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
 from ..ir.index import Var
 from ..ir.loop import GLOBAL, Prefetch, Stmt
 from ..ir.loop_walk import postorder
-from .contract_problem import Problem, groups_extent
+from ..ir.op import Op
+from .contract.problem import Problem, groups_extent
 
 AHEAD = 8 << 10  # bytes from what is read to what is asked for: half as many come late, twice as many push others out of L1
 

@@ -7,9 +7,10 @@ The input gradient of a strided depthwise convolution is such a sum (codegen/res
 
 from __future__ import annotations
 
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
 from ..ir.index import Var, mask_of
 from ..ir.kernel import Kernel, Unit, zero_outside
+from ..ir.op import Op
 from .lower import Axes, Lowered, RowLowering, Tuning, own_axes, place_values
 from .phases import in_phases
 from .residues import classes

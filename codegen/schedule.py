@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
 from ..ir.index import Div, Index, Mod, Value, Var, stretch, var
 from ..ir.kernel import cost
 from ..ir.loop import SERIAL, For, Stmt
+from ..ir.op import Op
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256

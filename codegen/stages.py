@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ..ir.graph import ELEMENTWISE, Node, Op
+from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, var
 from ..ir.kernel import Kernel, Unit, cost, join
 from ..ir.loop import REG, SCRATCH, Buf
+from ..ir.op import ELEMENTWISE, Op
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]

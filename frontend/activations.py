@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .arguments import as_choice, as_double
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
 from .half import in_float32

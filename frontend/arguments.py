@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir.graph import Node, Op, Shape, addressable
+from ..ir.graph import Node, Shape, addressable
+from ..ir.op import Op
 
 Axes = int | Sequence[int] | None
 MOST_BITS = 256  # of integers that errors show in full

@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
 from .half import in_float32
 

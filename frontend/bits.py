@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .broadcast import Operand, full_like, pair
 
 

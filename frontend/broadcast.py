@@ -16,7 +16,8 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, addressable, cast, const, full, node, reshape, shaped
+from ..ir.graph import Node, Shape, addressable, cast, const, full, node, reshape, shaped
+from ..ir.op import Op
 from . import weak_numbers
 from .arguments import shown
 

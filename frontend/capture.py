@@ -12,7 +12,8 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Site
+from ..ir.graph import Node, Site
+from ..ir.op import Op
 from . import state
 from .storage import VIEWED, Storage, cached, lookup, viewed
 

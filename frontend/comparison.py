@@ -9,7 +9,8 @@ from math import inf
 
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, const, node
+from ..ir.graph import Node, const, node
+from ..ir.op import Op
 from .bits import invert
 from .broadcast import (
     Operand,

@@ -17,10 +17,11 @@ from ..codegen.lowering import LoweredKernel, LoweredProgram, Settings, lower_al
 from ..codegen.schedule import SERIAL_WORK
 from ..codegen.target import Target, host, named
 from ..ir.fuse import Fused, fuse
-from ..ir.graph import Node, Op, node, provenance, verify
+from ..ir.graph import Node, node, provenance, verify
 from ..ir.half import widen
 from ..ir.loop_text import show
 from ..ir.loop_text import verify as verify_loops
+from ..ir.op import Op
 from ..ir.plan import Planner, plan
 from ..ir.prepare import prepare
 from ..ir.program import Program, Value

@@ -12,7 +12,8 @@ from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, Shape, addressable, provenance, reshape, shaped, user_site
+from ..ir.graph import Node, Shape, addressable, provenance, reshape, shaped, user_site
+from ..ir.op import Op
 from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered

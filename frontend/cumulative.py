@@ -8,7 +8,8 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, node, reshape
+from ..ir.graph import Node, node, reshape
+from ..ir.op import Op
 from . import reductions
 from .arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
 from .broadcast import Operand, broadcast_to, to_dtype

@@ -7,7 +7,8 @@ In: Nodes and Python numbers. Out: a Node. Every function is a composite of the 
 from __future__ import annotations
 
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .arithmetic import (
     add,
     as_float,

@@ -11,7 +11,8 @@ from typing import Any
 
 from .. import errors
 from ..ir import grad as ir_grad
-from ..ir.graph import Node, Op, full, rebuild, toposort
+from ..ir.graph import Node, full, rebuild, toposort
+from ..ir.op import Op
 from . import creation, storage, tree
 from .arguments import as_function, as_int, as_sequence, shown
 from .tensor import Tensor, wrap

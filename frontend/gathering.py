@@ -15,7 +15,8 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, Site, cast, node, provenance, user_site
+from ..ir.graph import Node, Site, cast, node, provenance, user_site
+from ..ir.op import Op
 from ..ir.wrapped import wrapped
 from . import storage
 from .arguments import as_sequence, normalise_axis, shown

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.graph import COMPARE, Node, Op
+from ..ir.graph import Node
+from ..ir.op import COMPARE, Op
 
 _CLOSED = COMPARE | {Op.DETACH, Op.CONST, Op.IOTA, Op.BITCAST, Op.IDIV}
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..ir import interp
-from ..ir.graph import INDEXED, Node, indices_of, toposort
+from ..ir.graph import Node, indices_of, toposort
 from ..ir.index import row_major_strides
+from ..ir.op import INDEXED
 from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
 from ..runtime.buffer import Buffer

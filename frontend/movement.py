@@ -8,7 +8,8 @@ from math import prod
 
 from .. import errors
 from ..ir import graph
-from ..ir.graph import Node, Op, Shape, addressable, node
+from ..ir.graph import Node, Shape, addressable, node
+from ..ir.op import Op
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where

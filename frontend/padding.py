@@ -9,7 +9,8 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, addressable, node
+from ..ir.graph import Node, addressable, node
+from ..ir.op import Op
 from .arguments import as_choice, as_int, shown
 from .arrange import tile
 from .broadcast import Operand, common_dtype, to_dtype

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
+from ..ir.op import Op
 from . import state, storage, weak
 from .capture import is_constant
 

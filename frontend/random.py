@@ -12,7 +12,8 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, full, node, reshape
+from ..ir.graph import Node, full, node, reshape
+from ..ir.op import Op
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr

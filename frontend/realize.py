@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import errors, options
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
+from ..ir.op import Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
 from . import parts, state, storage

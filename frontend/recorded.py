@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, cast, node
+from ..ir.graph import Node, Shape, cast, node
+from ..ir.op import Op
 from . import realize, state, weak_numbers
 from .broadcast import default_float, default_int
 from .capture import Capture

@@ -12,7 +12,8 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, node, reshape
+from ..ir.graph import Node, node, reshape
+from ..ir.op import Op
 from .arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .arguments import as_int
 from .arithmetic import add, div, mul, neg, sub
 from .broadcast import full_like

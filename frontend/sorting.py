@@ -9,7 +9,8 @@ from __future__ import annotations
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Op, node, reshape
+from ..ir.graph import Node, node, reshape
+from ..ir.op import Op
 from .arguments import as_bool, as_choice, as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
 from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, where

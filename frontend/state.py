@@ -12,7 +12,8 @@ from threading import get_ident
 from typing import Any
 
 from ..ir import graph
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
+from ..ir.op import Op
 from . import storage, weak, weak_numbers
 from .storage import Leaf
 

@@ -15,7 +15,8 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Site
+from ..ir.graph import Node, Site
+from ..ir.op import INDEXED, Op
 from ..ir.program import Value
 
 Key = tuple[Any, ...]
@@ -33,7 +34,7 @@ class Structure:
     @property
     def checked(self) -> list[int]:
         """The entries whose indices are checked."""
-        return [i for i, entry in enumerate(self.key[0]) if entry[0] in graph.INDEXED]
+        return [i for i, entry in enumerate(self.key[0]) if entry[0] in INDEXED]
 
     def place_of(self, site: Site | None) -> int | None:
         """An entry of this line."""

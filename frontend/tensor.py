@@ -12,7 +12,8 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
+from ..ir.op import Op
 from . import activations as act
 from . import (
     arrange,

@@ -15,7 +15,8 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, user_site
+from ..ir.graph import Node, Shape, user_site
+from ..ir.op import Op
 from . import realize, state, storage
 from .storage import Storage
 from .weak_numbers import Number

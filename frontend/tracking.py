@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from .. import errors
-from ..ir.graph import Node, Op
+from ..ir.graph import Node
+from ..ir.op import Op
 from . import state
 from .arguments import as_bool, as_function
 from .trace import refuse

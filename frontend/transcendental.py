@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Op, node
+from ..ir.graph import Node, node
+from ..ir.op import Op
 from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
 from .bits import bit_and
 from .broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together

@@ -12,7 +12,8 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Op, Shape, Site, toposort
+from ..ir.graph import Node, Shape, Site, toposort
+from ..ir.op import Op
 from . import state, storage
 from .history import reached, stale_owner
 from .storage import Storage

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .graph import Node, Op
+from .graph import Node
 from .index import Var
 from .kernel import Read, Unit, at_sub_axes, reads_of
+from .op import Op
 
 Outer = tuple[Var, ...]
 

@@ -16,8 +16,9 @@ import numpy as np
 from . import bfloat16
 from . import dtype as dt
 from .dtype import DType
-from .graph import Node, Op
+from .graph import Node
 from .half import computes_half
+from .op import Op
 
 Array = np.ndarray[Any, Any]
 Evaluator = Callable[..., Any]  # (node, *values of its sources) -> value

@@ -1,6 +1,6 @@
 """bfloat16 in NumPy arrays, without NumPy's help. In: numbers. Out: their bits as uint16, or the float32 values of such bits.
 
-This is for values that come from a user or go to one, and for the oracle; compiled code converts in codegen/math_half.py.
+This is for values that come from a user or go to one, and for the oracle; compiled code converts in codegen/math/half.py.
 """
 
 from __future__ import annotations

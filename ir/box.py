@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .graph import Node, Op
+from .graph import Node
 from .index import Index, Mask, Range, Var, mask_of
 from .kernel import is_widening, resolve
+from .op import Op
 
 
 @dataclass(frozen=True)

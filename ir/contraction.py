@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from .align import factor_vars
-from .graph import Node, Op
+from .graph import Node
 from .kernel import Read, Unit, domain
+from .op import Op
 from .units import Units
 
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]

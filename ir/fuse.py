@@ -19,8 +19,9 @@ from math import prod
 from .align import Outer, identity_axes, one_level, same_axes
 from .chain import ChainFinder, epilogue_axes
 from .contraction import products_of, users_of
-from .graph import ELEMENTWISE, SCANS, Node, Op, toposort
+from .graph import Node, toposort
 from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
+from .op import ELEMENTWISE, SCANS, Op
 from .order import Order
 from .pooling import refuse_epilogue
 from .recompute import copies

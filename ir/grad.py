@@ -19,24 +19,8 @@ from dataclasses import dataclass
 from math import e, log, pi, prod, sqrt
 
 from . import dtype as dt
-from .graph import (
-    BITWISE,
-    COMPARE,
-    ELEMENTWISE,
-    LEAVES,
-    Node,
-    Op,
-    cast,
-    expand,
-    full,
-    node,
-    permute,
-    provenance,
-    reduce,
-    reshape,
-    toposort,
-    zeros_like,
-)
+from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, toposort, zeros_like
+from .op import BITWISE, COMPARE, ELEMENTWISE, LEAVES, Op
 from .rewrite import constant_of
 
 # a rule takes (node, cotangent of the node) to the cotangent of one source

@@ -16,8 +16,9 @@ import numpy as np
 from . import dtype as dt
 from .arith import ELEMENTWISE_VALUES, Array, Evaluator, convert, in_float32, with_halves
 from .dtype import DType
-from .graph import Node, Op, toposort
+from .graph import Node, toposort
 from .half import TRANSPARENT, computes_half, is_sum
+from .op import Op
 
 
 def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from .graph import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Node, Op, Shape
+from .graph import Node, Shape
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
+from .op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
 from .rewrite import constant_of
 from .views import push
 

@@ -16,10 +16,11 @@ from . import bfloat16
 from . import dtype as dt
 from .arith import ELEMENTWISE_VALUES
 from .dtype import DType
-from .graph import TRANSCENDENTAL, Node, Op
+from .graph import Node
 from .index import Div, Index, Mask, Mod, Value, Var
 from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Prefetch, Reduce, Stmt, Store
 from .loop_walk import postorder
+from .op import TRANSCENDENTAL, Op
 
 Array = np.ndarray[Any, Any]
 Failure = tuple[int, int, int]  # site, position, index value

@@ -10,7 +10,7 @@ import struct
 
 from . import dtype as dt
 from .dtype import DType
-from .graph import ELEMENTWISE, GraphError, Node, Op, infer
+from .graph import GraphError, Node, infer
 from .index import Div, Index, Mask, Mod, Range, Value, Var
 from .loop import (
     GLOBAL,
@@ -33,6 +33,7 @@ from .loop import (
     Store,
 )
 from .loop_walk import indices, operands, postorder, reads, roots, statements, writes
+from .op import ELEMENTWISE, Op
 
 # ---------------------------------------------------------------- text
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from .graph import Node, Op, rebuild, scalar_node
+from .graph import Node, rebuild, scalar_node
 from .index import Index, Mask, Var
 from .loop import Alloc, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
+from .op import Op
 
 SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from .graph import Node, Op
+from .graph import Node
 from .index import Index, row_major_strides
 from .loop import Buf, For, If, Loops, Stmt, Store
 from .loop_walk import postorder, roots, statements
+from .op import Op
 from .program import Call, CheckSite, Program, Ref, Value
 
 ALIGN = 64

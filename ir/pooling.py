@@ -14,9 +14,10 @@ from math import prod
 
 from .align import Outer, factor_vars
 from .box import box_of, is_affine
-from .graph import Node, Op
+from .graph import Node
 from .index import Index, Var, mask_of
 from .kernel import Reason, Unit, zero_outside
+from .op import Op
 
 MOST_POOLED = 16  # results of a window: its reductions stand in a row
 MOST_POOLED_LINES = 4  # lines of a window: with one vector each they fit into the registers of every target

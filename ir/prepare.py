@@ -12,9 +12,10 @@ from math import prod
 
 from . import dtype as dt
 from .fuse import MIN_PARALLEL
-from .graph import VIEWS, Node, Op, expand, full, node, rebuild, reduce, reshape, toposort
+from .graph import Node, expand, full, node, rebuild, reduce, reshape, toposort
 from .index import Var, var
 from .kernel import resolve
+from .op import VIEWS, Op
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096

@@ -12,7 +12,8 @@ from math import floor, inf, prod, trunc
 from typing import Any
 
 from .dtype import DType, limits, rounded
-from .graph import HINTS, VIEWS, Node, Op
+from .graph import Node
+from .op import HINTS, VIEWS, Op
 from .rewrite import constant_of
 
 Limit = int | float

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 
-from .graph import Node, Op
+from .graph import Node
 from .index import Index, Var, var
 from .kernel import Read, Unit
+from .op import Op
 
 Outer = tuple[Var, ...]
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .graph import Node, Op, provenance, rebuild
+from .graph import Node, provenance, rebuild
+from .op import Op
 
 # a rule gives the replacement of a Node, or None where it does not match; it must make progress towards an end
 Rule = Callable[[Node], Node | None]

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from .chain import factor_of
-from .graph import Node, Op, node, permute, rebuild, reduce, reshape
+from .graph import Node, node, permute, rebuild, reduce, reshape
 from .index import Index, Mask, Var, mask_of, var
 from .kernel import Chain, Unit, resolve
+from .op import Op
 
 Place = tuple[Node, tuple[Index, ...], Mask]
 

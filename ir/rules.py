@@ -13,7 +13,8 @@ from . import dtype as dt
 from . import view_rules as views
 from .arith import scalar
 from .dtype import DType
-from .graph import Node, Op, const, full, node
+from .graph import Node, const, full, node
+from .op import Op
 from .rewrite import Rule, Trace, constant_of, is_zero, rewrite
 
 

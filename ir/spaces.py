@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 
 from .chain import ChainFinder
 from .contraction import products_of, users_of
-from .graph import VIEWS, Node, Op, node, rebuild, toposort
+from .graph import Node, node, rebuild, toposort
 from .kernel import Chain, is_widening
+from .op import VIEWS, Op
 from .row_sums import row_sums_of_results
 from .units import collect
 

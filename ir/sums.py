@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .graph import VIEWS, Node, Op, node, permute, rebuild, reduce, reshape, toposort
+from .graph import Node, node, permute, rebuild, reduce, reshape, toposort
 from .kernel import is_steady
+from .op import VIEWS, Op
 
 
 def merge_sums(roots: Iterable[Node]) -> list[Node]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .graph import ELEMENTWISE, HINTS, LEAVES, SCANS, VIEWS, Node, Op, toposort
+from .graph import Node, toposort
 from .index import Div, Index, Mod, Var, row_major
 from .kernel import Unit, at_sub_axes, cost, is_widening
+from .op import ELEMENTWISE, HINTS, LEAVES, SCANS, VIEWS, Op
 
 INLINE_COST = 16  # a value made of constants and counters is recomputed where it is used, up to this many operations
 MAX_SPLITS = 6  # sub-axes of one axis

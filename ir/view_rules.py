@@ -5,8 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from .dtype import DType, rounded
-from .graph import Node, Op, expand, full, node, permute, reduce, reshape
+from .graph import Node, expand, full, node, permute, reduce, reshape
 from .kernel import is_steady
+from .op import Op
 from .rewrite import constant_of, is_zero
 
 Bounds = tuple[int, int, int]

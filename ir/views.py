@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
-from .graph import Node, Op, Shape
+from .graph import Node, Shape
 from .index import Index, Range, row_major, unravel
+from .op import Op
 
 
 def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:

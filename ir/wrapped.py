@@ -7,7 +7,8 @@ by the cast and is not moved.
 from __future__ import annotations
 
 from . import dtype as dt
-from .graph import Node, Op, cast, full, node
+from .graph import Node, cast, full, node
+from .op import Op
 
 
 def wrapped(indices: Node, extent: int) -> Node:

@@ -21,8 +21,9 @@ from opspec import assert_matches, float_info
 from weft.codegen.target import host
 from weft.ir import dtype as dt
 from weft.ir.grad import vjp
-from weft.ir.graph import LOOP_ONLY, SCANS, Node, Op, toposort
+from weft.ir.graph import Node, toposort
 from weft.ir.interp import EVALUATORS, run
+from weft.ir.op import LOOP_ONLY, SCANS, Op
 
 SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
 SCHEDULES += ("scan", "scatter", "sort", "checks")

@@ -13,8 +13,9 @@ from harness import leaf
 from optable import HALVES
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import SCANS, TRANSCENDENTAL, Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.interp import EVALUATORS
+from weft.ir.op import SCANS, TRANSCENDENTAL, Op
 
 Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1

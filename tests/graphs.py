@@ -6,7 +6,8 @@ from math import sqrt
 
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
+from weft.ir.op import Op
 
 
 def add(a: Node, b: Node) -> Node:

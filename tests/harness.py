@@ -13,12 +13,13 @@ from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
 from weft.ir.fuse import Fused, fuse
-from weft.ir.graph import Node, Op, toposort
+from weft.ir.graph import Node, toposort
 from weft.ir.half import widen
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop_interp import run as run_loops
 from weft.ir.loop_text import verify
+from weft.ir.op import Op
 from weft.ir.prepare import prepare
 from weft.ir.program import Value
 from weft.ir.rules import simplify

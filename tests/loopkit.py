@@ -7,7 +7,7 @@ from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
 from weft.codegen.target import named
 from weft.ir import dtype as dt
-from weft.ir.graph import Op, const, node, scalar_node
+from weft.ir.graph import const, node, scalar_node
 from weft.ir.index import Index, Range, Value, Var, var
 from weft.ir.loop import (
     GLOBAL,
@@ -30,6 +30,7 @@ from weft.ir.loop import (
 )
 from weft.ir.loop_interp import run
 from weft.ir.loop_text import verify
+from weft.ir.op import Op
 from weft.runtime.native import load_object
 
 __all__ = [

@@ -12,7 +12,8 @@ from opspec import Array, Row, Spec
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
+from weft.ir.op import Op
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 

@@ -19,7 +19,8 @@ from opspec import Array, Row, Spec, assert_matches, draw, leaves, values
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
+from weft.ir.op import Op
 
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "values"]
 FLOATS = (dt.float32, dt.float64)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import options
 from weft.codegen import lowering
-from weft.codegen.contract_chain import lower_chain
+from weft.codegen.chain.chain import lower_chain
 from weft.codegen.target import host, named, supported
 from weft.ir import chain
 from weft.nn import functional as F

@@ -12,8 +12,9 @@ from optable import ROWS, Row, assert_matches, leaves, values
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import grad, vjp
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.interp import run as oracle
+from weft.ir.op import Op
 from weft.runtime.executable import CheckFailed
 
 EPS = {dt.float32: 1.2e-7, dt.float64: 2.3e-16}

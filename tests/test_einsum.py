@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
-from weft.ir.graph import Op, toposort
+from weft.ir.graph import toposort
+from weft.ir.op import Op
 
 E = wf.errors
 RNG = np.random.default_rng(5)

@@ -12,7 +12,8 @@ from harness import compiled, execute, leaf, normal_inputs
 from weft.codegen.llvm.build import runs_anywhere
 from weft.frontend import kernels
 from weft.ir import dtype as dt
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
+from weft.ir.op import Op
 from weft.runtime import flat, native
 
 pytestmark = pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")

@@ -11,8 +11,9 @@ from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.fuse import Fused
 from weft.ir.grad import grad, vjp
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.kernel import Kernel, Read, Reason, Unit
+from weft.ir.op import Op
 from weft.ir.order import Order
 from weft.ir.recompute import copies
 

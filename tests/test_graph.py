@@ -11,7 +11,8 @@ import pytest
 from optable import ROWS, Row, leaves
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import GraphError, Node, Op, node
+from weft.ir.graph import GraphError, Node, node
+from weft.ir.op import Op
 from weft.ir.rewrite import rewrite
 
 X = graph.leaf(901, dt.float32, (2, 3))

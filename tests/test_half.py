@@ -16,8 +16,9 @@ from weft.ir import bfloat16, graph
 from weft.ir import dtype as dt
 from weft.ir.dtype import DType
 from weft.ir.grad import vjp
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.half import widen
+from weft.ir.op import LEAVES, VIEWS, Op
 
 TARGETS = ["host", *(t for t in ("avx512", "avx2", "sse2") if supported(named(t)))]
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)
@@ -260,5 +261,5 @@ def test_only_moves_and_casts_of_16_bit_floats_are_left(half: DType) -> None:
     order = node(Op.ARGSORT, (x,), (1, False))
     roots = widen([y, *vjp([y], [leaf(6, 5, dtype=half)], [x]), order])
     graph.verify(roots)
-    allowed = graph.VIEWS | graph.LEAVES | {Op.CAST, Op.WHERE, Op.ARGSORT}
+    allowed = VIEWS | LEAVES | {Op.CAST, Op.WHERE, Op.ARGSORT}
     assert {n.op for n in graph.toposort(roots) if any(s.dtype.is_half for s in n.src)} <= allowed

@@ -10,8 +10,9 @@ import pytest
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import LOOP_ONLY, Op, node
+from weft.ir.graph import node
 from weft.ir.interp import EVALUATORS, run
+from weft.ir.op import LOOP_ONLY, Op
 
 SERIAL = iter(range(10**6, 10**7))
 

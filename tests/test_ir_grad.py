@@ -11,8 +11,9 @@ from optable import ROWS, Row, leaves, values
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import NO_GRADIENT, RULES, grad, vjp
-from weft.ir.graph import LOOP_ONLY, Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.interp import run
+from weft.ir.op import LOOP_ONLY, Op
 from weft.ir.rules import simplify
 from weft.ir.scatter import rows_as_masks
 

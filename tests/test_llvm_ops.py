@@ -22,7 +22,7 @@ from loopkit import (
 )
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.expr import EmitError
-from weft.codegen.math import expand_loops
+from weft.codegen.math.expand import expand_loops
 from weft.codegen.target import host, named, supported
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]

@@ -1,4 +1,4 @@
-"""Transcendentals as basic ops, evaluated in NumPy and compiled: compared with wider references. In: codegen/math.py."""
+"""Transcendentals as basic ops, evaluated in NumPy and compiled: compared with wider references. In: codegen/math/expand.py."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
-from weft.codegen.math import expand, expand_all, expand_loops
+from weft.codegen.math.expand import expand, expand_all, expand_loops
 from weft.codegen.target import Target, named, supported
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import TRANSCENDENTAL, Node, Op
+from weft.ir.graph import Node
 from weft.ir.index import Index, Range, Value, Var, var
 from weft.ir.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
 from weft.ir.loop_walk import all_roots, postorder
+from weft.ir.op import TRANSCENDENTAL, Op
 from weft.runtime.native import load_object
 
 FUNCTIONS = {

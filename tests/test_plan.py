@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop import Loops
+from weft.ir.op import Op
 from weft.ir.plan import ALIGN, Planner, Step, plan
 from weft.ir.program import Program, Value
 from weft.runtime.executable import CheckFailed

@@ -14,8 +14,9 @@ from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
 from weft.ir.grad import vjp
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.interp import run as oracle
+from weft.ir.op import Op
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 Window = tuple[int, int]

@@ -12,8 +12,9 @@ from weft.codegen.checks import find_checks
 from weft.frontend import realize
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Op, node, toposort
+from weft.ir.graph import node, toposort
 from weft.ir.interp import EVALUATORS
+from weft.ir.op import Op
 from weft.ir.prepare import prepare
 from weft.ir.ranges import ranges
 from weft.ir.rules import simplify

@@ -10,7 +10,8 @@ from fuzz import NARROWER
 from harness import compiled, execute
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import Op, node
+from weft.ir.graph import node
+from weft.ir.op import Op
 
 TARGETS = ["host", *(name for name, _ in NARROWER)]
 

@@ -11,7 +11,7 @@ import pytest
 from harness import check_close, compiled, interpret, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegen.contract_problem import analyse, groups_extent
+from weft.codegen.contract.problem import analyse, groups_extent
 from weft.codegen.residues import Residues, classes
 from weft.ir import dtype as dt
 from weft.ir.grad import vjp

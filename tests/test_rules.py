@@ -15,8 +15,9 @@ from optable import Spec as InputSpec
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.grad import grad
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.interp import run
+from weft.ir.op import Op
 from weft.ir.rewrite import Trace, rewrite
 from weft.ir.rules import SIMPLIFY, holds_exactly, simplify
 

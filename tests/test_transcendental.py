@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import errors
-from weft.codegen.math_pow import _SIMPLE
+from weft.codegen.math.pow import _SIMPLE
 from weft.ir.kernel import CHEAP_EXPONENTS
 
 NAN, INF = math.nan, math.inf

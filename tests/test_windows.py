@@ -13,16 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
 from weft.codegen.target import named, supported
-from weft.codegen.window_problem import cells, sizes, tiles_of
+from weft.codegen.window.problem import cells, sizes, tiles_of
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
 from weft.ir.grad import vjp
-from weft.ir.graph import Node, Op, node
+from weft.ir.graph import Node, node
 from weft.ir.index import Index
 from weft.ir.interp import run as oracle
 from weft.ir.loop_interp import run
+from weft.ir.op import Op
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 

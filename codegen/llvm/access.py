@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node, Op
+from ...ir.graph import Node
 from ...ir.index import Index
 from ...ir.loop import REG, Buf
 from ...ir.loop_walk import operands
+from ...ir.op import Op
 from ..target import Target
 from .lanes import Scope, index_bits, pointer, vector_index
 from .plan import Plan

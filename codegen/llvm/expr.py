@@ -9,8 +9,9 @@ from collections.abc import Callable
 
 from ...ir import dtype as dt
 from ...ir.dtype import DType
-from ...ir.graph import Node, Op
+from ...ir.graph import Node
 from ...ir.loop_walk import SLOW, usual_operands
+from ...ir.op import Op
 from ..target import Target
 from . import memory
 from .access import Function
@@ -328,7 +329,7 @@ def _cast(c: Context, a: Val) -> Val:
 
 
 def _cast_float16(c: Context, a: Val) -> Val:
-    """float16 to or from float32 by the target's instruction; codegen/math_half.py expands all other casts of 16-bit floats."""
+    """float16 to or from float32 by the target's instruction; codegen/math/half.py expands all other casts of 16-bit floats."""
     if {c.dtype, c.result} != {dt.float16, dt.float32} or not c.target.has_float16:
         raise EmitError(f"a cast from {c.dtype.name} to {c.result.name}: expand it first")
     if c.result is dt.float32:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node, Op
+from ...ir.graph import Node
 from ...ir.index import Index, Var
 from ...ir.loop import LANES, REG, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import postorder, roots, statements, usual_operands
+from ...ir.op import Op
 from ..target import Target
 from .lanes import Lanes
 from .writer import integer

@@ -1,0 +1,27 @@
+"""Results of a contraction on which no product falls. In: a Problem without a sum. Out: Loops."""
+
+from __future__ import annotations
+
+from ...ir.graph import const
+from ...ir.index import Var, unravel, var
+from ...ir.loop import LANES, For, Loops, Stmt, Store
+from ...ir.loop_walk import postorder
+from .. import schedule
+from ..lower import Chunks, Lowered, Tuning
+from ..schedule import extent
+from .problem import Problem, groups_extent, spread_groups
+
+
+def lower_empty(p: Problem, tuning: Tuning) -> Lowered:
+    """The epilogue of sums of nothing: lanes over the last axis."""
+    *outer, last = p.lanes
+    lane, rows = Var("l", extent(last)), groups_extent(outer)
+    zero = const(0, p.anchor.node.dtype)
+    values = [value for _, _, value in p.epilogue({v: var(v) for g in p.lanes for v in g}, zero)]
+    row_work = lane.extent * max(1, schedule.work(postorder(values)))
+    chunk = Chunks(rows, row_work, tuning.min_chunks)
+    position = unravel(chunk.position, tuple(extent(g) for g in outer)) if outer else []
+    by = spread_groups(p.lanes, [*position, var(lane)])
+    body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in p.epilogue(by, zero)]
+    loops = Loops(p.kernel.name, p.buffers, chunk.params, [chunk.phase([For(lane, lane.extent, LANES, body)])])
+    return Lowered(loops, chunk.values, [rows * row_work], f"zeros {rows} x {lane.extent}: no product falls on these results")

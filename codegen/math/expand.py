@@ -1,0 +1,86 @@
+"""Transcendental ops and float remainders as basic ops: + - * / FMA LDEXP, bits, compare and WHERE. In, out: loop-level Nodes.
+
+The transcendental ones are within 2 ULP in float32 and 4 ULP in float64. All are valid at any lane width: no tables in
+memory, no calls. Rare cases stand in a WHERE with arg "rare", whose second operand is evaluated only when needed.
+Casts of 16-bit floats become integer arithmetic where the target has no instruction for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from ...ir.graph import Node, provenance
+from ...ir.loop import For, Loops
+from ...ir.loop_walk import Substitution
+from ...ir.op import TRANSCENDENTAL, Op
+from .arc import acos, asin, atan, atan2, hypot
+from .build import Val
+from .erf import erf
+from .exp import exp, expm1, tanh
+from .half import expand_cast
+from .hyper import acosh, asinh, atanh, cosh, sinh
+from .log import log, log1p
+from .mod import QUOTIENT, remainder
+from .pow import pow
+from .trig import sin, tan
+
+_WITH_ARG: dict[Op, Callable[..., Val]] = {Op.EXP: exp, Op.LOG: log, Op.SIN: sin}  # take (operand, arg)
+_PLAIN: dict[Op, Callable[..., Val]] = {
+    Op.EXPM1: expm1,
+    Op.LOG1P: log1p,
+    Op.TAN: tan,
+    Op.ASIN: asin,
+    Op.ACOS: acos,
+    Op.ATAN: atan,
+    Op.SINH: sinh,
+    Op.COSH: cosh,
+    Op.TANH: tanh,
+    Op.ASINH: asinh,
+    Op.ACOSH: acosh,
+    Op.ATANH: atanh,
+    Op.ERF: erf,
+    Op.POW: pow,
+    Op.ATAN2: atan2,
+    Op.HYPOT: hypot,
+}
+
+
+def expand(n: Node, has_float16: bool = False) -> Node:
+    """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit floats.
+
+    Its sources are left alone.
+    """
+    if n.op is Op.CAST:
+        return expand_cast(n, has_float16)
+    if n.op is Op.MOD and n.dtype in QUOTIENT:
+        with provenance(n.site):
+            return remainder(n).node
+    if n.op not in TRANSCENDENTAL:
+        return n
+    operands = map(Val, n.src)
+    with provenance(n.site):
+        return (_WITH_ARG[n.op](*operands, n.arg) if n.op in _WITH_ARG else _PLAIN[n.op](*operands)).node
+
+
+class _Expansion(Substitution):
+    """Expands every Node of expressions and statements, also those inside gathered indices; each distinct Node once."""
+
+    def __init__(self, has_float16: bool = False) -> None:
+        super().__init__({})
+        self.has_float16 = has_float16
+
+    def _replaced(self, n: Node) -> Node:
+        return expand(super()._replaced(n), self.has_float16)
+
+
+def expand_all(roots: Iterable[Node]) -> list[Node]:
+    """Every transcendental Node below the roots replaced; the roots in order."""
+    expansion = _Expansion()
+    return [expansion.node(r) for r in roots]
+
+
+def expand_loops(kernel: Loops, has_float16: bool = False) -> Loops:
+    """The same kernel without transcendental Nodes; has_float16: float16 is converted by the target."""
+    phases = _Expansion(has_float16).body([*kernel.phases])
+    return replace(kernel, phases=[phase for phase in phases if isinstance(phase, For)])
