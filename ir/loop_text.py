@@ -7,6 +7,7 @@ Names that collide get a number in order of appearance; values of Params never a
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 
 from . import dtype as dt
 from .dtype import DType
@@ -210,6 +211,7 @@ class _Verifier:
         self.lanes: Var | None = None
         self.lanewise: set[Buf] = set()
         self.seen: set[Node] = set()
+        self.holds: list[Range] = []  # conditions of the Ifs and ends of the loops around
         for b in loops.buffers:
             _require(b.space == GLOBAL, f"argument {b} is {b.space}")
 
@@ -233,7 +235,7 @@ class _Verifier:
             case If(cond, body):
                 self.mask(cond)
                 _require(not any(self.varies(r.index) for r in cond), "the condition of an If differs between lanes")
-                self.body(body)
+                self.body_where(cond, body)
             case Check(index, extent, _, position):
                 self.node(index)
                 _require(index.dtype is dt.int64 and extent > 0, f"check of {index.dtype.name} against {extent}")
@@ -256,8 +258,27 @@ class _Verifier:
         if s.kind == LANES:
             self.lanes_loop(s)
         else:
-            self.body(s.body)
+            end = [Range(s.base + Index({s.var: 1}), 0, s.total)] if isinstance(s.total, int) else []
+            self.body_where(end, s.body)
         self.vars.remove(s.var)
+
+    def body_where(self, conditions: Sequence[Range], body: list[Stmt]) -> None:
+        """A body that runs only where these hold."""
+        self.holds += conditions
+        self.body(body)
+        del self.holds[len(self.holds) - len(conditions) :]
+
+    def bounds(self, index: Index) -> tuple[int, int]:
+        """Least and greatest value: also as a multiple of a condition's index and a rest, where that is tighter."""
+        lo, hi = index.bounds
+        for r in self.holds:
+            term, coef = r.index.terms[0] if r.index.terms else (None, 1)
+            scale = index.coef(term) // coef if term is not None else 0
+            rest = index - r.index * scale
+            least, most = sorted((scale * r.lo, scale * (r.hi - 1)))
+            if scale:
+                lo, hi = max(lo, rest.bounds[0] + least), min(hi, rest.bounds[1] + most)
+        return lo, hi
 
     def lanes_loop(self, s: For) -> None:
         _require(self.lanes is None, f"lanes loop {s.var} inside lanes loop {self.lanes}")
@@ -296,7 +317,7 @@ class _Verifier:
         _require(buf in self.bufs, f"{buf} is not an argument and not allocated here")
         self.index(index)
         self.mask(mask)
-        lo, hi = index.bounds
+        lo, hi = self.bounds(index)
         _require(bool(mask) or buf.space == GLOBAL or 0 <= lo <= hi < buf.size, f"{buf}[{index}] is outside 0..{buf.size}")
         _require(buf not in self.lanewise or not self.varies(index), f"lane-wise {buf} is indexed by lane")
 

@@ -38,7 +38,7 @@ from loopkit import (
     var,
 )
 from weft.ir.graph import leaf
-from weft.ir.loop import GRID, For
+from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_text import LoopError, show, verify
 from weft.ir.loop_walk import Substitution, postorder, reads, writes
 
@@ -200,6 +200,20 @@ WRONG = {
 def test_verifier_refuses(why):
     with pytest.raises(LoopError, match=why):
         verify(WRONG[why])
+
+
+def test_verifier_knows_what_holds_inside_an_if_and_a_cut_loop():
+    last = Range(var(j), 7, 8)
+    verify(
+        kernel(
+            [x, y],
+            Alloc(acc),
+            serial(j, If((last,), [Store(acc, var(j) * 3 - 21, load(x)), Store(acc, Index(const=9) - var(j), load(x))])),
+        )
+    )
+    verify(kernel([x, y], Alloc(acc), For(i, 8, SERIAL, [Store(acc, var(i), load(x))], total=4)))
+    with pytest.raises(LoopError, match="is outside"):
+        verify(kernel([x, y], Alloc(acc), serial(j, If((last,), [Store(acc, var(j), load(x))]))))
 
 
 def test_verifier_accepts_a_lane_wise_accumulator():
