@@ -318,7 +318,8 @@ class _Verifier:
         self.index(index)
         self.mask(mask)
         lo, hi = self.bounds(index)
-        _require(bool(mask) or buf.space == GLOBAL or 0 <= lo <= hi < buf.size, f"{buf}[{index}] is outside 0..{buf.size}")
+        inside = lo > hi or 0 <= lo <= hi < buf.size  # lo > hi: the conditions around never hold
+        _require(bool(mask) or buf.space == GLOBAL or inside, f"{buf}[{index}] is outside 0..{buf.size}")
         _require(buf not in self.lanewise or not self.varies(index), f"lane-wise {buf} is indexed by lane")
 
     def mask(self, mask: Mask) -> None:
