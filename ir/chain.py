@@ -282,6 +282,8 @@ class ChainFinder:
                 return False
         if any(self._labels(u) is None for u in members):
             return False
+        if len({u.node.dtype for u in (*chain.scores, *chain.results)}) > 1:  # the space has one dtype
+            return False
         return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
 
     def _worth(self, chain: Chain) -> bool:

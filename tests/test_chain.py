@@ -447,3 +447,12 @@ def test_a_space_added_to_its_transpose_is_none():
     s = q.astype("f8") @ np.swapaxes(k, -1, -2) * 0.25
     w = np.exp(s + np.swapaxes(s, -1, -2))
     close(got, w / w.sum(-1, keepdims=True) @ v, 2e-5)
+
+
+def test_scores_of_another_dtype_than_the_results_are_stored() -> None:
+    rng = np.random.default_rng(0)
+    q, k, v = (rng.standard_normal((64, 32)) for _ in range(3))
+    single = [wf.tensor(x.astype(np.float32)) for x in (q, k)]
+    got = (single[0] @ single[1].T).softmax(axis=-1).to(dtype=wf.float64) @ wf.tensor(v)
+    scores = np.exp(q @ k.T - (q @ k.T).max(1, keepdims=True))
+    np.testing.assert_allclose(got.numpy(), scores / scores.sum(1, keepdims=True) @ v, rtol=1e-4, atol=1e-5)
