@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..ir.graph import Node
-from ..ir.index import Div, Index, Mod, Value, Var, stretch, var
+from ..ir.index import Div, Index, Mod, Range, Value, Var, stretch, var
 from ..ir.kernel import cost
-from ..ir.loop import SERIAL, For, Stmt
+from ..ir.loop import SERIAL, For, If, Stmt
 from ..ir.op import Op
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
@@ -159,3 +159,8 @@ def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
         inner = [For(axis, axis.extent, kind, inner)]
     (out,) = inner
     return out
+
+
+def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:
+    """The body in the last of several parts, which is where what is left over stands; as one statement, with its own scratch."""
+    return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)

@@ -15,8 +15,8 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.graph import Node, node
-from ...ir.index import Index, Range, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...ir.index import Index, Var, row_major, unravel, var
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.op import Op
 from .. import schedule
 from ..evaluate import load
@@ -215,4 +215,4 @@ class _Block:
     def _in_last(self, body: list[Stmt]) -> Stmt:
         """The body in the last task of a line."""
         last = self.shape[-1] - 1
-        return If((Range(self.part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+        return schedule.in_last(self.part, last, body)

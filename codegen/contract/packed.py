@@ -15,12 +15,12 @@ from __future__ import annotations
 from math import prod
 
 from ...ir.graph import Node, const, node
-from ...ir.index import Index, Range, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, If, Loops, Reduce, Stmt, Store
+from ...ir.index import Index, Var, row_major, unravel, var
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Loops, Reduce, Stmt, Store
 from ...ir.op import Op
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
-from ..schedule import extent
+from ..schedule import extent, in_last
 from ..target import Target
 from .problem import Problem, groups_extent, spread_groups
 from .sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, candidates, choose
@@ -46,11 +46,6 @@ def _in_sizes(p: Problem, s: Sizes, tuning: Tuning) -> Lowered:
         f"k in blocks of {s.k_extent}, {task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
-
-
-def _in_part(part: Index, last: int, body: list[Stmt]) -> Stmt:
-    """The body in the last of several parts, which is where what is left over stands."""
-    return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
 
 
 class _Task:
@@ -177,7 +172,7 @@ class _Task:
         if length % w:
             rest = Var("k", length % w)
             fill: Stmt = For(rest, rest.extent, SERIAL, self._fill_lines([*front, var(rest) + kept]))
-            squares.append(_in_part(self.k_part, parts - 1, [fill]))
+            squares.append(in_last(self.k_part, parts - 1, [fill]))
         return self._k_loops(outer, squares)
 
     def _cut(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
@@ -192,7 +187,7 @@ class _Task:
         out = [self._cut(at, parts, self.line_part, total // w, self._square(front, first_k, var(at) * w, w))]
         if total % w:
             first = Index(const=total // w * w - (parts - 1) * s.line)
-            out.append(_in_part(self.line_part, parts - 1, self._square(front, first_k, first, total % w)))
+            out.append(in_last(self.line_part, parts - 1, self._square(front, first_k, first, total % w)))
         if s.line < s.block:
             k = Var("k", w)
             out.append(For(k, w, SERIAL, self._pad(self._k_position([*front, first_k + var(k)]) * s.block)))
@@ -259,7 +254,7 @@ class _Task:
         return (self.tiles - (self.shape[-3] - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _in_last_part(self, body: list[Stmt]) -> Stmt:
-        return _in_part(self.row_part, self.shape[-3] - 1, body)
+        return in_last(self.row_part, self.shape[-3] - 1, body)
 
     def _strip(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
         """The tiles of some rows; after the last block of k their outputs, while the sums are in the level-1 cache."""
@@ -269,7 +264,7 @@ class _Task:
             row, rows, SERIAL, self._write_row(self.first_tile * self.s.tile_rows + first_row + var(row), sums + var(row))
         )
         if self.k_parts > 1:
-            write = _in_part(var(self.part), self.k_parts - 1, [write])
+            write = in_last(var(self.part), self.k_parts - 1, [write])
         return [*self._tiles(first_row, in_panel, sums, rows), write]
 
     def _tiles(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int) -> list[Stmt]:

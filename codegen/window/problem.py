@@ -8,11 +8,11 @@ from functools import cached_property
 from math import prod
 
 from ...ir.graph import Node
-from ...ir.index import Index, Range, Var, unravel, var
-from ...ir.loop import SERIAL, For, If, Stmt, Store
+from ...ir.index import Index, Var, unravel, var
+from ...ir.loop import SERIAL, For, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ..contract.problem import Problem, contiguous, is_plain
-from ..schedule import CHUNK_WORK
+from ..schedule import CHUNK_WORK, in_last
 from ..target import Target
 from .source import Footprint, Source
 
@@ -207,7 +207,7 @@ def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Ind
         out.append(For(tile, per_block, SERIAL, body(var(tile) * size, size), base=base, total=end))
     if rest:
         inner = body(Index(const=(whole - last * per_block) * size), rest)
-        out.append(If((Range(part, last, last + 1),), inner) if last else For(Var("once", 1), 1, SERIAL, inner))
+        out.append(in_last(part, last, inner))
     return out
 
 
