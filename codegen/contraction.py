@@ -2,6 +2,7 @@
 
 packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
 dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
+stream    for task: lanes of a matrix that few rows meet, sums in L1     outer    few steps of k, straight to the output
 windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue, pools included
 phases    one after the other, where residues of the axes make several problems of a contraction
 """
