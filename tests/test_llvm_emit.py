@@ -180,6 +180,15 @@ def test_stretched_loads_of_masked_lanes_read_nothing_else(target):
     check_kernel(kernel([x, y], lanes(i, Store(y, var(i), value))), [data, normal(40)], [data, want], target)
 
 
+def test_a_quotient_with_a_gathered_part_is_gathered(target):
+    x, idx, y, i = argument("x"), argument("idx", i64), argument("y"), Var("i", 32)
+    at = Index({Value(load(idx, i), 5): 2}) + var(i)
+    loops = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, at // 2))))
+    data, part = normal(40), integers(32, low=0, high=5)
+    want = data[(2 * part + np.arange(32)) // 2]
+    check_kernel(loops, [data, part, np.zeros(32, np.float32)], [None, None, want], target)
+
+
 def test_gather_through_an_index_buffer(target):
     x, idx, y, i, c = argument("x"), argument("idx", i64), argument("y"), Var("i", 21), Var("c", 10)
     by_lane = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, Index({Value(load(idx, i), 50): 1})))))

@@ -68,8 +68,10 @@ class Lanes:
     def stretch(self, index: Index) -> int | None:
         """How many neighbouring lanes see each element, if a vector sees consecutive elements so often: x[lane // 2]."""
         by = stretch(index, self.var)
-        steady = all(self.stride(Index({t: 1})) == 0 for t, _ in index.terms if not isinstance(t, Div))
-        return by if by > 1 and steady and self.w % by == 0 else None
+        match [t for t, _ in index.terms if self.stride(Index({t: 1})) != 0]:
+            case [Div(inner, _)] if by > 1 and self.w % by == 0 and self.stride(inner) == 1:
+                return by
+        return None
 
     def _term_stride(self, term: object) -> int | None:
         match term:
