@@ -31,6 +31,7 @@ class Options:
     device: str = "cpu"
     num_threads: int = field(default_factory=_default_threads)
     cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
+    cache_limit: int = 1 << 30  # bytes kept on disk, about
     dump: Path | None = None  # folder for every artefact of every program
     debug: bool = False  # print the kernels of every program that is built
     target: str = "host"  # one of TARGETS; "host" is the CPU that runs this
@@ -59,6 +60,13 @@ def _count(low: int, high: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def _size(text: str) -> int:
+    found = re.fullmatch(r"(\d{1,15})([KMGT]?)", text.upper())
+    if not found:
+        raise ValueError("a number of bytes like 500000, 200K, 64M or 2G")
+    return int(found[1]) << (10 * "KMGT".find(found[2]) + 10 if found[2] else 0)
+
+
 def _device(text: str) -> str:
     if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
         raise ValueError("cpu, cuda or cuda:<number>")
@@ -79,6 +87,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "device": _device,
     "num_threads": _count(1, MAX_THREADS),
     "cache_dir": _cache_dir,
+    "cache_limit": _size,
     "dump": Path,
     "debug": _bool,
     "target": _target,

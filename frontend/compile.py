@@ -165,7 +165,7 @@ def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
     """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
     phases = [len(call.loops.phases) for call in compiled.program.calls]
     kernels = list(zip(compiled.kernel_keys, phases, strict=True))
-    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of))
+    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of), "program")
 
 
 def load_program(key: str, structure: Structure) -> Executable | None:

@@ -57,6 +57,6 @@ def kernel(key: str, loops: Loops, target: Target) -> list[int]:
         if found is None:
             data = compile_text(emit(replace(loops, name=symbol(key)), target), target, fast=loops.tiny)
             data = flat.flattened(data, _phases(key, len(loops.phases)))
-            cache.default().put(key, data)
+            cache.default().put(key, data, "kernel")
             _load(key, data, len(loops.phases))
         return _libraries[key]

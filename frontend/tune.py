@@ -41,7 +41,7 @@ def fastest(candidates: Sequence[Lowered], target: Target) -> Lowered:
         stored = cache.default().get(key)
         if stored is None or len(stored) != 1 or stored[0] >= len(candidates):
             stored = bytes([_measure(candidates, target)])
-            cache.default().put(key, stored)
+            cache.default().put(key, stored, "tuning")
         _winners[key] = stored[0]
     won = candidates[_winners[key]]
     return replace(won, schedule=f"{won.schedule}; the fastest of {len(candidates)} that were timed")

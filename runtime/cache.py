@@ -1,8 +1,8 @@
 """In: keys and bytes. Out: the same bytes at a later time, in this or another process, or nothing; never an error.
 
-Creating a file costs more than compiling a tiny kernel, so entries share files, called packs. A process appends to one pack,
-which it holds a lock on; it reads them all. An entry is a header and the data. What does not verify is not there: a torn or
-damaged stretch of a pack is skipped by searching for the next header.
+Creating a file costs more than compiling a tiny kernel, so entries share files, called packs (`pack.py`). A process appends to
+one pack, which it holds a lock on; it reads them all. Any process may drop any pack at any time, by unlinking it: whoever
+reads it still can, whoever appends to it finds out and goes on in another.
 """
 
 from __future__ import annotations
@@ -11,135 +11,108 @@ import contextlib
 import functools
 import hashlib
 import os
-import struct
+import re
 import threading
 import time
-import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
+from typing import Any
 
 from llvmlite import __version__ as llvmlite_version
 
 from .. import options
+from .pack import HEADER, Entry, Pack, header
 
 try:
     import fcntl
 except ImportError:  # a system without file locks: nothing is kept on disk
     fcntl = None  # type: ignore[assignment]
 
-MAGIC = b"weftpk01"
-HEADER = struct.Struct("<8s16sQ16sI4x")  # magic, name, bytes of data, digest of name and data, checksum of these
-CHECKED = HEADER.size - 8
-DEFAULT_LIMIT = 1 << 30  # bytes
 PACKS = 8  # that many full packs reach the limit; the one unused for longest is dropped whole
-BLOCK = 1 << 20  # bytes of a pack that are scanned at once
+PACK_NAME = re.compile(r"weft-\d{4,}\.pack")  # no other file of the folder is ever touched
 RESCAN_SECONDS = 1.0  # how often a miss looks for what other processes have added
 
 
-def _header(name: bytes, data: bytes) -> bytes:
-    digest = hashlib.blake2b(data, digest_size=16, key=name).digest()
-    head = HEADER.pack(MAGIC, name, len(data), digest, 0)
-    return head[:CHECKED] + struct.pack("<I4x", zlib.crc32(head[:CHECKED]))
+@dataclass
+class Summary:
+    """What a folder holds. Of `kinds`: (entries, bytes) by kind, a name counts once. `used`: when each pack was, ascending."""
+
+    kinds: dict[str, tuple[int, int]] = field(default_factory=dict)
+    total: int = 0  # bytes of the packs, with what is damaged or stands there twice
+    used: list[float] = field(default_factory=list)
 
 
-@dataclass(eq=False)
-class Pack:
-    """A file of entries, open for reading; `scanned` bytes of it are in the index."""
+@dataclass
+class Cleared:
+    """What clearing a folder did."""
 
-    path: str
-    file: int
-    scanned: int = 0
-    used: bool = False  # by this process: its time stamp says so
-
-    def new_entries(self) -> Iterator[tuple[bytes, int, int]]:
-        """(name, offset, bytes of data) of each entry behind those scanned before."""
-        size = os.fstat(self.file).st_size
-        at = self.scanned = self.scanned if self.scanned <= size else 0
-        while at + HEADER.size <= size:
-            start, block = at, os.pread(self.file, BLOCK, at)
-            if len(block) < HEADER.size:  # cut off meanwhile
-                return
-            while at - start <= len(block) - HEADER.size:
-                found = _parsed(block, at - start)
-                if found is None:
-                    at = start + _next_magic(block, at - start)
-                    continue
-                name, length = found
-                if at + HEADER.size + length > size:  # it is being written
-                    return
-                yield name, at, length
-                at = self.scanned = at + HEADER.size + length
-
-
-def _parsed(block: bytes, at: int) -> tuple[bytes, int] | None:
-    """(name, bytes of data) of the header at this place, if there is one."""
-    magic, name, length, _, checksum = HEADER.unpack_from(block, at)
-    whole = magic == MAGIC and checksum == zlib.crc32(block[at : at + CHECKED])
-    return (name, length) if whole else None
-
-
-def _next_magic(block: bytes, at: int) -> int:
-    """Where the next header may begin."""
-    found = block.find(MAGIC, at + 1)
-    return found if found >= 0 else max(at + 1, len(block) - len(MAGIC) + 1)
+    files: int = 0
+    total: int = 0  # bytes
+    failures: list[OSError] = field(default_factory=list)
 
 
 class DiskCache:
     """Bytes by key in `folder`, at most about `limit` bytes, what was least recently used dropped first.
 
-    Without a folder or on a system without file locks it keeps nothing.
+    No pack is longer than an eighth of the limit, and a process makes room for a pack before it takes one: so P processes that
+    write at once leave at most 7/8 + P/8 of the limit behind. Without a folder or file locks it keeps nothing.
     """
 
-    def __init__(self, folder: Path | None, limit: int = DEFAULT_LIMIT) -> None:
+    def __init__(self, folder: Path | None, limit: int = options.Options.cache_limit) -> None:
         self.folder = folder if fcntl else None
         self.limit = limit
-        self._entries: dict[bytes, tuple[Pack, int, int]] = {}  # by name: pack, offset, bytes of data
+        self.most = limit // PACKS  # bytes of a pack
+        self._entries: dict[bytes, tuple[Pack, Entry]] = {}  # by name
         self._packs: dict[int, Pack] = {}  # by the number of the file
         self._scanned = float("-inf")  # when the folder was last looked at
+        self._own: tuple[Pack, int] | None = None  # the pack that this process appends to, and the file it is locked by
         self._reset()
 
     def _reset(self) -> None:
         """At the start and in a forked child, which must leave its parent's pack alone."""
         self._process = os.getpid()
         self._lock = threading.RLock()
-        self._own: tuple[Pack, int] | None = None  # the pack that this process appends to, and the file it is locked by
+        own, self._own = self._own, None
+        if own:
+            os.close(own[1])  # the parent keeps its lock
+
+    def _mine(self) -> Any:
+        """The lock of this process."""
+        if self._process != os.getpid():
+            self._reset()
+        return self._lock
 
     def get(self, key: str) -> bytes | None:
         """The data put under `key`, if it is there and whole."""
         if self.folder is None:
             return None
         name = _name(key)
-        try:
+        with self._mine(), contextlib.suppress(OSError, ValueError):
             if name not in self._entries:
                 self._scan()
-            pack, offset, length = self._entries[name]
-            entry = os.pread(pack.file, HEADER.size + length, offset)
-        except (KeyError, OSError, ValueError):
-            return None
-        data = entry[HEADER.size :]
-        if entry[: HEADER.size] != _header(name, data):
-            self._entries.pop(name, None)
-            return None
-        self._use(pack)
-        return data
+            found = self._entries.get(name)
+            if found is not None:
+                data = found[0].data(found[1])
+                if data is not None:
+                    self._use(found[0])
+                    return data
+                del self._entries[name]
+        return None
 
-    def put(self, key: str, data: bytes) -> None:
-        """Keeps the data if the disk lets it."""
-        if self.folder is None:
+    def put(self, key: str, data: bytes, kind: str = "") -> None:
+        """Keeps the data if the disk lets it; `kind`, of at most 8 letters, says what it is."""
+        size = HEADER.size + len(data)
+        if self.folder is None or size > self.most:
             return
-        if self._process != os.getpid():
-            self._reset()
         name = _name(key)
-        with self._lock, contextlib.suppress(OSError, ValueError):
-            pack, file = self._own or self._take_pack()
-            offset = os.lseek(file, 0, os.SEEK_END)
-            if offset != pack.scanned or offset >= self.limit // PACKS:  # somebody has cut it, or it is full
-                pack, file = self._next_pack(file)
-                offset = os.lseek(file, 0, os.SEEK_END)
-            self._append(file, offset, _header(name, data) + data)
-            pack.scanned = os.lseek(file, 0, os.SEEK_CUR)
-            self._entries[name] = pack, offset, len(data)
+        with self._mine(), contextlib.suppress(OSError, ValueError):
+            pack, file = self._own or self._take_pack(size)
+            if pack.scanned + size > self.most or pack.scanned != os.fstat(file).st_size or pack.is_dropped():
+                pack, file = self._next_pack(file, size)  # it is full, somebody has cut it, or it was dropped
+            self._append(file, pack.scanned, header(name, kind.encode(), data) + data)
+            self._entries[name] = pack, (name, kind.encode(), pack.scanned, len(data))
+            pack.scanned += size
 
     @staticmethod
     def _append(file: int, offset: int, entry: bytes) -> None:
@@ -154,61 +127,78 @@ class DiskCache:
     # ------------------------------------------------------------ packs
 
     def _scan(self) -> None:
-        """Adds to the index what is new in the folder."""
-        with self._lock:
-            if self._scanned + RESCAN_SECONDS > time.monotonic():
-                return
-            for path in self._paths():
-                with contextlib.suppress(OSError, ValueError):
-                    self._index(self._opened(path))
-            self._scanned = time.monotonic()
+        """Adds to the index what is new in the folder, and lets go of packs that are no longer there."""
+        if self._scanned + RESCAN_SECONDS > time.monotonic():
+            return
+        self._forget_dropped()
+        for path in self._paths():
+            with contextlib.suppress(OSError, ValueError):
+                self._index(self._opened(path))
+        self._scanned = time.monotonic()
+
+    def _forget_dropped(self) -> None:
+        """Closes packs that are no longer in the folder: while they are open they fill the disk."""
+        dropped = [number for number, pack in self._packs.items() if pack.is_dropped()]
+        gone = [self._packs.pop(number) for number in dropped]
+        if gone:
+            self._entries = {name: found for name, found in self._entries.items() if found[0] not in gone}
+        for pack in gone:
+            pack.close()
 
     def _paths(self) -> list[str]:
         assert self.folder is not None
         with contextlib.suppress(OSError):
-            return sorted(entry.path for entry in os.scandir(self.folder) if entry.name.endswith(".pack"))
+            return sorted(entry.path for entry in os.scandir(self.folder) if PACK_NAME.fullmatch(entry.name))
         return []
 
     def _opened(self, path: str) -> Pack:
         number = os.stat(path).st_ino  # another process may have dropped a pack and made one of the same name
         if number not in self._packs:
-            self._packs[number] = Pack(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            number = os.fstat(file).st_ino
+            self._packs[number] = Pack(path, file)
         return self._packs[number]
 
     def _index(self, pack: Pack) -> None:
-        for name, offset, length in pack.new_entries():
-            self._entries[name] = pack, offset, length
+        for entry in pack.new_entries():
+            self._entries[entry[0]] = pack, entry
 
-    def _take_pack(self) -> tuple[Pack, int]:
-        """Locks a pack that no other process appends to, an old one or a new one; what it ends in torn is cut off."""
+    def _take_pack(self, room: int) -> tuple[Pack, int]:
+        """A pack with room that no other process appends to, an old one or a new one, and the file it is locked by."""
         assert self.folder is not None
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         self._trim()
-        number = 0
-        while True:
-            path = os.path.join(self.folder, f"{number:04}.pack")
-            file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-            if os.fstat(file).st_size < self.limit // PACKS and _locked(file):
-                break
-            os.close(file)
-            number += 1
-        pack = self._opened(path)
-        self._index(pack)
-        os.ftruncate(file, pack.scanned)
-        self._own = pack, file
+        paths = (os.path.join(self.folder, f"weft-{number:04}.pack") for number in count())
+        self._own = next(claimed for path in paths if (claimed := self._claim(path, room)) is not None)
         return self._own
 
-    def _next_pack(self, full: int) -> tuple[Pack, int]:
+    def _claim(self, path: str, room: int) -> tuple[Pack, int] | None:
+        """Locks this pack and cuts off what it ends in torn; None where it is full or another process appends to it."""
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            if os.fstat(file).st_size + room <= self.most and _lock(file):
+                pack = self._opened(path)
+                if os.path.sameopenfile(pack.file, file):  # else it was dropped and made anew meanwhile
+                    self._index(pack)
+                    os.ftruncate(file, pack.scanned)
+                    return pack, file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)
+        return None
+
+    def _next_pack(self, full: int, room: int) -> tuple[Pack, int]:
         self._own = None
         os.close(full)
-        return self._take_pack()
+        return self._take_pack(room)
 
     def _use(self, pack: Pack) -> None:
         """Marks a pack as recently used, once a process."""
         if not pack.used:
             pack.used = True
             with contextlib.suppress(OSError):
-                os.utime(pack.path)
+                os.utime(pack.file)
 
     def _trim(self) -> None:
         """Drops packs, those unused for longest first, until there is room for another."""
@@ -219,45 +209,90 @@ class DiskCache:
                 found.append((status.st_mtime, status.st_size, path))
         total = sum(size for _, size, _ in found)
         for _, size, path in sorted(found):
-            if total <= self.limit - self.limit // PACKS:
+            if total <= self.limit - self.most:
                 break
             with contextlib.suppress(OSError):
-                os.unlink(path)  # what is open stays readable
+                os.unlink(path)
             total -= size
+        self._forget_dropped()
 
     def close(self) -> None:
         """Lets go of all files. What was put stays for others."""
-        with self._lock:
+        with self._mine():
             files = [pack.file for pack in self._packs.values()] + ([self._own[1]] if self._own else [])
             self._entries, self._packs, self._own = {}, {}, None
             self._scanned = float("-inf")
             for file in files:
                 os.close(file)
 
+    # ------------------------------------------------------------ the folder as a whole
+
+    def summary(self) -> Summary:
+        """What the folder holds now."""
+        found = Summary()
+        newest: dict[bytes, Entry] = {}
+        for path in self._paths():
+            with contextlib.suppress(OSError):
+                pack = Pack(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+                with contextlib.closing(pack):
+                    newest |= {entry[0]: entry for entry in pack.new_entries()}
+                    status = os.fstat(pack.file)
+                    found.total += status.st_size
+                    found.used.append(status.st_mtime)
+        for _, kind, _, length in newest.values():
+            name = kind.rstrip(b"\0").decode(errors="replace")
+            entries, size = found.kinds.get(name, (0, 0))
+            found.kinds[name] = entries + 1, size + HEADER.size + length
+        found.used.sort()
+        return found
+
+    def clear(self) -> Cleared:
+        """Drops every pack, also those that processes use: they go on in new ones."""
+        done = Cleared()
+        for path in self._paths():
+            try:
+                size = os.stat(path).st_size
+                os.unlink(path)
+            except FileNotFoundError:
+                continue
+            except OSError as failure:
+                done.failures.append(failure)
+            else:
+                done.files, done.total = done.files + 1, done.total + size
+        return done
+
 
 def _name(key: str) -> bytes:
     return hashlib.blake2b(key.encode(), digest_size=16).digest()
 
 
-def _locked(file: int) -> bool:
+def _lock(file: int) -> bool:
+    """Whether no other process holds it. Raises OSError where files cannot be locked."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         return False
     return True
 
 
 def default() -> DiskCache:
     """The cache in the folder that the options name."""
-    return _in_folder(options.current().cache_dir)
+    o = options.current()
+    return _in_folder(o.cache_dir, o.cache_limit)
 
 
 @functools.cache
-def _in_folder(folder: Path | None) -> DiskCache:
-    if folder is None:
-        return DiskCache(None)
+def _in_folder(folder: Path | None, limit: int) -> DiskCache:
+    return DiskCache(folder and _absolute(folder), limit)
+
+
+def _absolute(folder: Path) -> Path | None:
+    """The folder, wherever the process goes; None where there is no home or no current folder to begin from."""
     expanded = os.path.expanduser(folder)
-    return DiskCache(None if expanded.startswith("~") else Path(expanded))  # no home folder: keep nothing
+    try:
+        return None if expanded.startswith("~") else Path(os.path.abspath(expanded))
+    except OSError:
+        return None
 
 
 @functools.cache

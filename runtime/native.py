@@ -93,5 +93,5 @@ def portable_code(text: str) -> bytes:
     data = store.get(key)
     if data is None:
         data = compile_portable(text)
-        store.put(key, data)
+        store.put(key, data, "runtime")
     return data

@@ -255,6 +255,7 @@ def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_environment_variables_are_checked_by_name() -> None:
     for variable, value, allowed in (
         ("WEFT_NUM_THREADS", "many", "an integer from 1 to 256"),
+        ("WEFT_CACHE_LIMIT", "-1", "a number of bytes like 500000, 200K, 64M or 2G"),
         ("WEFT_DEVICE", "tpu", "cpu, cuda or cuda:<number>"),
         ("WEFT_DEBUG", "perhaps", "one of 1, true, yes, on, 0, false, no, off"),
     ):

@@ -15,7 +15,7 @@ import weft as wf
 from weft import options
 from weft.frontend import compile, kernels, realize
 from weft.runtime import cache
-from weft.runtime.cache import HEADER, Pack
+from weft.runtime.pack import HEADER, Pack
 
 Start = Callable[[], None]
 
@@ -125,7 +125,7 @@ def test_damaged_or_missing_entries_are_made_again(new_process: Start, builds: l
     cache.default().close()
     (path,) = tmp_path.iterdir()
     whole = path.read_bytes()
-    for _, offset, _ in [*Pack(str(path), os.open(path, os.O_RDONLY)).new_entries()]:
+    for _, _, offset, _ in [*Pack(str(path), os.open(path, os.O_RDONLY)).new_entries()]:
         path.write_bytes(whole[: offset + HEADER.size] + b"?" + whole[offset + HEADER.size + 1 :])
         new_process()
         np.testing.assert_array_equal(softmax(), want)

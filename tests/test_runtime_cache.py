@@ -1,15 +1,20 @@
 """The disk cache: what it returns is what was put, or nothing; and it never raises."""
 
+import errno
+import fcntl
 import multiprocessing
 import os
+import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
 from weft import options
 from weft.runtime import cache
-from weft.runtime.cache import HEADER, DiskCache
+from weft.runtime.cache import DiskCache
+from weft.runtime.pack import HEADER
 
 DATA = bytes(range(256)) * 40
 
@@ -73,14 +78,14 @@ def damaged(whole: bytes, entry: int, damage: str) -> bytes:
     """A pack of equal entries after an accident to one of them."""
     size = HEADER.size + len(DATA)
     at = entry * size
-    flip = {"magic": 3, "name": 10, "length": 26, "digest": 40, "checksum": 50, "data": 500}.get(damage)
+    flip = {"magic": 3, "name": 10, "length": 26, "digest": 40, "kind": 50, "checksum": 57, "data": 500}.get(damage)
     if flip is not None:
         return whole[: at + flip] + bytes([whole[at + flip] ^ 1]) + whole[at + flip + 1 :]
     return {"half": whole[: at + size // 2], "header": whole[: at + 20], "garbage": whole[:at] + DATA + whole[at:]}[damage]
 
 
 @pytest.mark.parametrize("entry", [0, 1, 2])
-@pytest.mark.parametrize("damage", ["magic", "name", "length", "digest", "checksum", "data", "half", "header", "garbage"])
+@pytest.mark.parametrize("damage", ["magic", "name", "length", "digest", "kind", "checksum", "data", "half", "header", "garbage"])
 def test_a_damaged_entry_is_not_there_and_harms_no_other(make, tmp_path, damage, entry):
     store = make()
     for i in range(3):
@@ -150,6 +155,135 @@ def test_full_disk_leaves_nothing_behind(make, tmp_path, monkeypatch):
     assert store.get("k") == DATA and make().get("whole") == DATA
 
 
+# ---------------------------------------------------------------- packs that are dropped, locked, or not the cache's own
+
+
+def test_a_pack_that_is_dropped_takes_nothing_more(make, tmp_path):
+    store, other = make(), make()
+    store.put("0", DATA)
+    assert other.clear().files == 1 and packs(tmp_path) == []
+    assert store.get("0") == DATA  # what is open stays readable
+    store.put("1", DATA)
+    assert make().get("1") == DATA and store.get("1") == DATA
+
+
+def test_a_folder_that_is_removed_is_made_again(make, tmp_path):
+    folder = tmp_path / "cache"
+    store = make(folder)
+    store.put("0", DATA)
+    shutil.rmtree(folder)
+    store.put("1", DATA)
+    assert make(folder).get("1") == DATA
+    shutil.rmtree(folder)
+    folder.write_text("a file now")
+    store.put("2", DATA)
+    assert store.get("3") is None and folder.read_text() == "a file now"
+
+
+def test_dropped_packs_are_closed(make, tmp_path, monkeypatch):
+    monkeypatch.setattr(cache, "RESCAN_SECONDS", 0.0)
+    store, writer = make(), make()
+    for i in range(20):
+        writer.put(str(i), DATA)
+        assert store.get(str(i)) == DATA
+        writer.clear()
+    assert len(store._packs) <= 1 and len(writer._packs) <= 1
+
+
+def test_other_files_of_the_folder_are_left_alone(make, tmp_path):
+    limit = 200_000
+    others = [tmp_path / name for name in ("0000.pack", "mine.pack", "pack-1f.pack", "weft.pack", "notes.txt", "weft-a.pack")]
+    for path in others:
+        path.write_bytes(DATA * 10)
+    store = make(limit=limit)
+    for i in range(60):
+        store.put(str(i), DATA)
+    store.clear()
+    assert sorted(tmp_path.iterdir()) == sorted(others) and all(path.read_bytes() == DATA * 10 for path in others)
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+def test_a_disk_that_knows_no_locks_keeps_nothing(make, tmp_path, monkeypatch, number):
+    def refused(*_):
+        raise OSError(number, "no locks")
+
+    monkeypatch.setattr(fcntl, "flock", refused)
+    store = make()
+    store.put("0", DATA)
+    assert store.get("0") is None and len(packs(tmp_path)) <= 1
+
+
+@pytest.mark.parametrize("limit", [0, 7, 1000, 8 * (HEADER.size + len(DATA)) - 1])
+def test_what_does_not_fit_into_a_pack_is_not_kept(make, tmp_path, limit):
+    store = make(limit=limit)
+    store.put("0", DATA)
+    assert store.get("0") is None and packs(tmp_path) == []
+
+
+def test_no_pack_is_longer_than_an_eighth_of_the_limit(make, tmp_path):
+    limit = 8 * (2 * HEADER.size + 30_000)
+    store = make(limit=limit)
+    for i in range(100):
+        store.put(str(i), bytes(10_000 + i * 100))
+        assert max(path.stat().st_size for path in packs(tmp_path)) <= limit // 8 and size_of(tmp_path) <= limit
+
+
+def test_a_folder_that_cannot_be_written_is_still_read(make, tmp_path, monkeypatch):
+    make().put("0", DATA)
+    real = os.open
+
+    def read_only(path, flags, *mode):
+        if flags & (os.O_RDWR | os.O_CREAT):
+            raise OSError(errno.EROFS, "read-only file system")
+        return real(path, flags, *mode)
+
+    monkeypatch.setattr(os, "open", read_only)
+    monkeypatch.setattr(os, "utime", lambda *_: read_only("", os.O_RDWR))
+    store = make()
+    store.put("1", DATA)
+    assert store.get("0") == DATA and store.get("1") is None
+
+
+def test_a_relative_folder_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with options.override(cache_dir=Path("here/cache")):
+        assert cache.default().folder == tmp_path / "here" / "cache"
+        monkeypatch.chdir("/")
+        assert cache.default().folder == tmp_path / "here" / "cache"
+    cache._in_folder.cache_clear()
+
+
+def test_without_a_current_folder_a_relative_one_keeps_nothing(tmp_path, monkeypatch):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    with options.override(cache_dir=Path("here")):
+        assert cache.default().folder is None
+    cache._in_folder.cache_clear()
+
+
+def test_a_child_forked_while_another_thread_reads_does_not_wait_for_it(make):
+    store = make()
+    store.put("0", DATA)
+    held, done = threading.Event(), threading.Event()
+
+    def hold():
+        with store._mine():
+            held.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    child = multiprocessing.get_context("fork").Process(target=lambda: os._exit(0 if store.get("0") == DATA else 3))
+    child.start()
+    child.join(10)
+    done.set()
+    thread.join()
+    child.kill()
+    assert child.exitcode == 0
+
+
 def test_a_forked_child_has_a_pack_of_its_own(make, tmp_path):
     store = make()
     store.put("parent", DATA)
@@ -186,7 +320,7 @@ store.put("torn", b"x" * 1000)
 
 def _hammer(folder: Path, number: int) -> None:
     cache.RESCAN_SECONDS = 0.0
-    store = DiskCache(folder, limit=60_000)
+    store = DiskCache(folder, limit=100_000)
     for i in range(200):
         key = str((i * 7 + number) % 11)
         store.put(key, key.encode() * 5000)
