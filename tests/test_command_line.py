@@ -1,0 +1,142 @@
+"""`python -m weft`: what it prints, what it removes, and its exit status."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import weft as wf
+from weft.runtime.cache import DiskCache
+
+
+def weft(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)} | environment
+    return subprocess.run([sys.executable, "-m", "weft", *arguments], env=env, capture_output=True, text=True, check=False)
+
+
+def filled(folder: Path) -> dict[str, str]:
+    """The environment of a cache that a process has used."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "WEFT_CACHE_DIR": str(folder)}
+    program = "import weft as wf; print((wf.arange(5) * 2.5).sum().item())"
+    subprocess.run([sys.executable, "-c", program], env=env, check=True, capture_output=True)
+    return {"WEFT_CACHE_DIR": str(folder)}
+
+
+def size_of(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.iterdir())
+
+
+def test_alone_it_prints_its_help() -> None:
+    alone, asked = weft(), weft("--help")
+    assert alone.returncode == asked.returncode == 0 and alone.stdout == asked.stdout and "cache --stats" in alone.stdout
+
+
+def test_version() -> None:
+    assert weft("--version").stdout == f"weft {wf.__version__}\n"
+
+
+def test_the_help_of_a_command_teaches() -> None:
+    text = weft("cache", "--help").stdout
+    assert all(word in text for word in ("--stats", "--clear", "WEFT_CACHE_DIR", "WEFT_CACHE_LIMIT", "exit status"))
+
+
+@pytest.mark.parametrize("wrong", [("cache",), ("cache", "--stats", "--clear"), ("nonsense",), ("--nonsense",)])
+def test_wrong_usage_has_status_2(wrong: tuple[str, ...]) -> None:
+    done = weft(*wrong)
+    assert done.returncode == 2 and "usage: python -m weft" in done.stderr and done.stdout == ""
+
+
+def test_stats_of_a_cache(tmp_path: Path) -> None:
+    where = filled(tmp_path)
+    done = weft("cache", "--stats", WEFT_CACHE_LIMIT="64M", **where)
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = dict(line.split(None, 1) for line in done.stdout.splitlines())
+    assert lines["folder"] == str(tmp_path)
+    assert re.fullmatch(r"[\d.]+ KiB in 1 file, limit 64.0 MiB", lines["size"])
+    for kind in ("kernel", "program", "runtime"):
+        assert re.fullmatch(r"\d+ (entry|entries), [\d.]+ (bytes|KiB)", lines[kind])
+    day = time.strftime("%Y-%m-")
+    assert lines["last"].startswith(f"used   {day}") and lines["oldest"].startswith(f"use  {day}")
+
+
+def test_stats_change_nothing(tmp_path: Path) -> None:
+    where = filled(tmp_path)
+    (path,) = tmp_path.iterdir()
+    os.utime(path, (1000, 1000))
+    whole = path.read_bytes()
+    assert "1970-01-01" in weft("cache", "--stats", **where).stdout
+    assert path.read_bytes() == whole and path.stat().st_mtime == 1000
+
+
+def test_a_name_that_is_kept_twice_counts_once(tmp_path: Path) -> None:
+    for data in (b"a" * 100, b"b" * 50):
+        store = DiskCache(tmp_path)
+        store.put("k", data, "tuning")
+        store.close()
+    assert "tuning      1 entry, 114 bytes" in weft("cache", "--stats", WEFT_CACHE_DIR=str(tmp_path)).stdout
+
+
+def test_clear_removes_the_files_of_the_cache_and_no_others(tmp_path: Path) -> None:
+    where = filled(tmp_path)
+    freed = size_of(tmp_path)
+    (tmp_path / "0000.pack").write_text("mine")
+    (tmp_path / "deeper").mkdir()
+    done = weft("cache", "--clear", **where)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"freed {freed / 1024:.1f} KiB in 1 file of {tmp_path}\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0000.pack", "deeper"]
+    assert weft("cache", "--clear", **where).stdout == f"freed 0 bytes in 0 files of {tmp_path}\n"
+
+
+def test_a_process_goes_on_after_its_cache_was_cleared(tmp_path: Path) -> None:
+    store = DiskCache(tmp_path)
+    store.put("0", b"zero")
+    weft("cache", "--clear", WEFT_CACHE_DIR=str(tmp_path))
+    assert store.get("0") == b"zero"
+    store.put("1", b"one")
+    store.close()
+    again = DiskCache(tmp_path)
+    assert again.get("1") == b"one" and again.get("0") is None
+    again.close()
+
+
+@pytest.mark.parametrize("command", ["--stats", "--clear"])
+def test_without_a_cache_it_says_so(tmp_path: Path, command: str) -> None:
+    missing = weft("cache", command, WEFT_CACHE_DIR=str(tmp_path / "none yet"))
+    assert missing.returncode == 0 and f"there is no cache yet: {tmp_path / 'none yet'} does not exist" in missing.stdout
+    off = weft("cache", command, WEFT_CACHE_DIR="none")
+    assert off.returncode == 0 and "nothing is kept on disk: WEFT_CACHE_DIR is none" in off.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["--stats", "--clear"])
+def test_a_folder_that_cannot_be_read_has_status_1(tmp_path: Path, command: str) -> None:
+    (tmp_path / "file").write_text("mine")
+    done = weft("cache", command, WEFT_CACHE_DIR=str(tmp_path / "file"))
+    assert done.returncode == 1 and done.stderr.startswith("weft: ") and str(tmp_path / "file") in done.stderr
+
+
+def test_a_file_that_cannot_be_removed_has_status_1(tmp_path: Path) -> None:
+    where = filled(tmp_path)
+    (tmp_path / "weft-9999.pack").mkdir()
+    done = weft("cache", "--clear", **where)
+    assert done.returncode == 1 and "in 1 file" in done.stdout and "weft-9999.pack" in done.stderr
+
+
+def test_a_wrong_option_has_status_2() -> None:
+    done = weft("cache", "--stats", WEFT_CACHE_LIMIT="plenty")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "weft: WEFT_CACHE_LIMIT='plenty': allowed is a number of bytes like 500000, 200K, 64M or 2G\n"
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0), ("500000", 500_000), ("200k", 200 << 10), ("2G", 2 << 30)])
+def test_the_limit_is_read_from_the_environment(text: str, value: int) -> None:
+    program = "from weft.runtime import cache; print(cache.default().limit)"
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "WEFT_CACHE_LIMIT": text}
+    done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+    assert int(done.stdout) == value
