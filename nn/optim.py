@@ -54,6 +54,7 @@ class Optimizer:
             if not isinstance(p, Tensor) or not p.requires_grad:
                 raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {shown(p)}")
         self.steps = [0] * len(self.params)
+        self._latest: tuple[int, Mapping[str, Rate]] | None = None  # a step and what `hyperparameters` gave for it
         self.state = [{name: _zeros_like(p) for name in self.state_names} for p in self.params]
 
     def zero_grad(self) -> None:
@@ -65,6 +66,7 @@ class Optimizer:
         """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it."""
         updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
         places = [i for i, _, _ in updated]
+        self._latest = None
         guard(partial(self._pattern, places))
         known: dict[tuple[int, DType], Hyperparameters] = {}
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
@@ -81,9 +83,15 @@ class Optimizer:
 
     def _pattern(self, places: Sequence[int]) -> Any:
         """What decides the graph of a step: who has made as many steps as whom, which hyperparameters there are."""
-        counts = [self.steps[i] for i in places]
-        same = len(set(counts)) <= 1 or [*map(counts.index, counts)]
-        return same, [name if isinstance(x, float) else (name, id(x)) for name, x in self.hyperparameters(1).items()]
+        counts = self._counts(places)
+        same = counts.count(counts[0]) == len(counts) if counts else True
+        step = counts[0] + 1 if counts else 1
+        found = self.hyperparameters(step)
+        self._latest = step, found  # a jitted function asks this first, then for the values
+        return same or [*map(counts.index, counts)], [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
+
+    def _counts(self, places: Sequence[int]) -> list[int]:
+        return self.steps if len(places) == len(self.steps) else [self.steps[i] for i in places]
 
     def _live(self, place: int, dtype: DType) -> Hyperparameters:
         """The hyperparameters of this parameter's next step, in a jitted function those of each call."""
@@ -91,7 +99,10 @@ class Optimizer:
         names = [name for name, x in found.items() if not isinstance(x, Tensor)]
 
         def values() -> list[float]:
-            now = self.hyperparameters(self.steps[place] + 1)
+            step = self.steps[place] + 1
+            known, now = self._latest or (0, {})
+            if known != step:
+                now = self.hyperparameters(step)
             return [now[name] for name in names]  # type: ignore[misc]
 
         tensors = {name: x.to(dtype=dtype) for name, x in found.items() if isinstance(x, Tensor)}
@@ -99,6 +110,10 @@ class Optimizer:
         return Hyperparameters(tensors | {name: wrap(n) for name, n in zip(names, nodes, strict=True)})
 
     def _count(self, places: Sequence[int]) -> None:
+        counts = self._counts(places)
+        if counts is self.steps and counts.count(counts[0]) == len(counts):
+            counts[:] = [counts[0] + 1] * len(counts)
+            return
         for i in places:
             self.steps[i] += 1
 
