@@ -1,4 +1,5 @@
-"""Graph -> Graph before units are formed: empty sources become constants, long reductions partial sums; deep views are stored.
+"""Graph -> Graph before units are formed: empty sources become constants, long reductions partial sums; deep views and what
+windows read of gathered rows are stored.
 
     before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
 
@@ -14,7 +15,7 @@ from . import dtype as dt
 from .fuse import MIN_PARALLEL
 from .graph import Node, expand, full, node, rebuild, reduce, reshape, toposort
 from .index import Var, var
-from .kernel import resolve
+from .kernel import is_widening, resolve
 from .op import VIEWS, Op
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
@@ -30,12 +31,33 @@ MAX_RESHAPES = 6  # between computed values
 def prepare(roots: Iterable[Node]) -> list[Node]:
     """The same values, in a form whose every kernel has work and enough parallelism."""
     roots = list(roots)
+    order = toposort(roots)
+    gathered = {g for n in order for g in _windowed_gathers(n)}
     done: dict[Node, Node] = {}
     depth: dict[Node, int] = {}  # reshapes since the last computed value
-    for n in toposort(roots):
+    for n in order:
         new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
         done[n], depth[n] = _kept_if_deep(_split(_without_empty(new)), max((depth[s] for s in n.src), default=0))
+        if n in gathered:
+            done[n] = node(Op.KEEP, (done[n],))
     return [done[r] for r in roots]
+
+
+def _windowed_gathers(n: Node) -> list[Node]:
+    """Gathers whose elements a sum of products reads through windows, once a window: a convolution over embeddings."""
+    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+        return []
+    factors = [_through_views(f) for f in n.src[0].src]
+    return [base for base, windows in factors if windows and base.op is Op.GATHER]
+
+
+def _through_views(n: Node) -> tuple[Node, bool]:
+    """(what a value is a view of, whether through windows)."""
+    windows = False
+    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
+        windows |= n.op is Op.SKEW
+        n = n.src[0]
+    return n, windows
 
 
 def _kept_if_deep(n: Node, depth: int) -> tuple[Node, int]:

@@ -87,6 +87,22 @@ def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
     assert len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1))) == 3
 
 
+def embedded_conv() -> list[Node]:
+    """A convolution over rows of a table, with both gradients."""
+    table, ids, w = leaf(40, 6), leaf(8, 12, dtype=dt.int64), leaf(20, 6, 1, 3)
+    rows = node(Op.GATHER, (table, ids), (0,))
+    x = node(Op.PERMUTE, (graph.reshape(rows, (8, 12, 1, 6)),), (0, 3, 2, 1))
+    y = g.conv2d(x, w, 1, 0, 1, 1)
+    return [y, *(d for d in vjp([y], [leaf(*y.shape)], [table, w]) if d is not None)]
+
+
+def test_windows_over_gathered_rows_read_a_copy_of_them() -> None:
+    outputs = embedded_conv()
+    program = check_close(outputs, normal_inputs(outputs, extent=40), min_chunks=1)
+    assert len(window_texts(program)) == 3
+    assert len([k for k in program.lowered.kernels if k.kernel and k.kernel.kind == "map"]) == 1
+
+
 def test_products_without_windows_are_left_to_other_schedules() -> None:
     assert not window_texts(compiled([g.matmul(leaf(40, 50), leaf(50, 60))]))
     assert not window_texts(compiled(conv((2, 16, 12, 12), (16, 16, 1, 1))))
