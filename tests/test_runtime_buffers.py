@@ -1,6 +1,7 @@
 """The caching allocator and the Buffers on it."""
 
 import gc
+import mmap
 import threading
 import time
 
@@ -9,7 +10,7 @@ import pytest
 from weft import options
 from weft.errors import DeviceError, OptionError, WeftError
 from weft.runtime import device
-from weft.runtime.buffer import ALIGNMENT, Allocator, Buffer, memory, size_class
+from weft.runtime.buffer import ALIGNMENT, LARGE_PAGE, Allocator, Buffer, memory, size_class
 
 
 def test_size_classes_waste_at_most_an_eighth():
@@ -27,6 +28,14 @@ def test_buffers_are_aligned_and_writable(nbytes):
     array = buffer.as_numpy(np.uint8, (nbytes,), (1,), writeable=True)
     array[...] = 7
     assert (array == 7).all()
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_HUGEPAGE"), reason="the system has no large pages")
+@pytest.mark.parametrize("nbytes", [LARGE_PAGE, LARGE_PAGE + 1, 5_000_001])
+def test_large_buffers_begin_at_a_large_page(nbytes):
+    address = Buffer.allocate(nbytes).address
+    assert address % LARGE_PAGE == 0
+    assert Buffer.allocate(LARGE_PAGE // 2).address % ALIGNMENT == 0
 
 
 def test_freed_memory_is_reused_last_freed_first():
