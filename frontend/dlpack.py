@@ -131,6 +131,7 @@ def _foreign(array: Array, dtype: DType) -> Storage:
 
 def _exported(stored: Storage) -> Storage:
     stored.buffer.exported = True
+    stored.has_changed()
     return stored
 
 

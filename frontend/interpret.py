@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,8 +30,9 @@ class Interpreted:
     def __init__(self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> None:
         self.outputs, self.leaves, self.values, self.donations = outputs, leaves, values, donations
 
-    def caller(self) -> Callable[[Sequence[int], Sequence[int]], None]:
-        return self.run
+    def prepared(self) -> tuple[MutableSequence[int], Callable[[], None]]:
+        words, first = [0] * (len(self.leaves) + len(self.outputs) + 1), len(self.leaves)
+        return words, lambda: self.run(words[:first], words[first:-1])
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed."""

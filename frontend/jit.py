@@ -18,8 +18,8 @@ from ..ir.graph import Node, rebuild, toposort
 from . import movement, realize, retrace, state
 from .arguments import as_function, as_int, as_sequence, shown
 from .capture import is_constant
-from .plain import Plain
 from .recorded import record
+from .repeat import DIFFERS, Repeat
 from .signature import Arguments, layout_of, mapped
 from .step import Step
 from .tensor import Tensor, wrap
@@ -27,6 +27,8 @@ from .trace import Trace
 
 MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
 ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
+
+acquire, release = realize.lock.acquire, realize.lock.release  # half the time of `with`
 
 Key = tuple[Any, ...]
 Steps = dict[Key, list[Step]]
@@ -40,18 +42,22 @@ class Jitted:
         self._function = function
         self._statics = statics
         self._steps: Steps = {}
-        self._plain: Plain | None = None  # of the step that ran last
+        self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
         self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._plain is not None and not kwargs and not state.traces:
-            found = self._plain(args)
-            if found is not None:
+        if self._repeat is not None and not kwargs and not state.traces:
+            acquire()
+            try:
+                found = self._repeat(args)
+            finally:
+                release()
+            if found is not DIFFERS:
                 return found
         result, step = _call(self._function, self._statics, self._steps, args, kwargs)
         if step is not None:
-            self._plain = step.plain
+            self._repeat = step.repeat if step.takes_tensors else None
         return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -133,9 +139,10 @@ def _call(
                 realize.realize(*tensors)
                 given = [realize.value(t) for t in tensors]
             for step in steps.get(key, ()):
-                captured = step.fits(tensors, given)
-                if captured is not None:
-                    return step.run(tensors, given, captured, arguments.numbers), step
+                if step.repeat is not None and (found := step.repeat(tensors, arguments.numbers)) is not DIFFERS:
+                    return found, step
+                if step.fits(tensors, given):
+                    return step.run(tensors, given, arguments.numbers), step
         retrace.explain(_name(function), steps, key, tensors, given, args, kwargs)
         _add(steps, key, _traced(function, statics, arguments, args, kwargs))
     raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
@@ -234,11 +241,10 @@ def _run(step: Step, *inputs: Any) -> Any:
     with realize.lock:
         tensors = [_laid_out(t, layout[2]) for t, layout in zip(arguments.tensors, step.layouts, strict=True)]
         given = [realize.value(t) for t in tensors]
-        captured = step.fits(tensors, given)
-        if captured is None:
+        if not step.fits(tensors, given):
             names = [f"inputs[{i}]" for i in range(len(given))]
             raise errors.ShapeError(f"compile: {retrace.misfit(step, tensors, given, names)}")
-        return step.run(tensors, given, captured, ())
+        return step.run(tensors, given, ())
 
 
 def _laid_out(t: Tensor, strides: Any) -> Tensor:

@@ -29,9 +29,8 @@ def explain(name: str, steps: Any, key: Any, tensors: Sequence[Any], given: Sequ
 
 def misfit(step: Step, tensors: Sequence[Any], given: Sequence[Storage], names: Sequence[str]) -> str:
     """The first thing in which a call differs from those that the step is for."""
-    for t, s, layout, name in zip(tensors, given, step.layouts, names, strict=True):
-        now = (s.dtype, s.shape, s.strides, t._requires_grad)
-        for what, old, new in zip(WHAT, layout, now, strict=True):
+    for t, s, layout, tracked, name in zip(tensors, given, step.layouts, step.tracked, names, strict=True):
+        for what, old, new in zip(WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True):
             if old != new:
                 return f"{name} has {what} {getattr(new, 'name', new)}, not {getattr(old, 'name', old)}"
     return step.change() or "its other Tensors have another layout"

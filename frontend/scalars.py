@@ -33,6 +33,8 @@ class Scalars:
 
     def fill(self, numbers: Sequence[float]) -> None:
         """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
+        if not self._dtypes:
+            return
         values: list[float] = []
         for recipe in self._recipes:
             values += recipe()

@@ -24,7 +24,7 @@ from .tracking import Tracked
 
 TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
 CONTAINER, RECORD, STATIC = "container", "record", "static"
-Layout = tuple[Any, ...]  # dtype, shape, strides, does it require a gradient
+Layout = tuple[tuple[Any, ...], bool]  # (dtype, shape, strides), does it require a gradient
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
 
@@ -172,7 +172,7 @@ def _of_foreign(x: Any) -> Tensor:
 
 def layout_of(t: Tensor, stored: Storage) -> Layout:
     """What of a Tensor is part of the signature."""
-    return (stored.dtype, stored.shape, stored.strides, t._requires_grad)
+    return stored.layout, t._requires_grad
 
 
 def names_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

@@ -49,6 +49,16 @@ mode = _Mode()
 # ---------------------------------------------------------------- functions that are traced
 
 
+class _Changes:
+    """How often something has changed on which steps rely without looking: who trains, who requires a gradient."""
+
+    __slots__ = ("count",)
+
+    def __init__(self) -> None:
+        self.count = 0
+
+
+changes = _Changes()
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released
 traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 
@@ -129,6 +139,7 @@ def become_leaf(tensor: Any) -> None:
     else:
         tensor.node = storage.leaf(stored)
         stored.shared |= old() is not None
+        stored.has_changed()
     own(tensor)
 
 
@@ -180,7 +191,8 @@ def move(tensor: Any, n: Node, requires_grad: bool) -> None:
     with lock:
         stand_for(tensor, n)
         if not is_outer(tensor):
-            tensor._requires_grad, tensor._note = requires_grad, None
+            was, tensor._requires_grad, tensor._note = tensor._requires_grad, requires_grad, None
+            changes.count += was != requires_grad
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 

@@ -1,50 +1,35 @@
 """A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out: results, by one native call.
 
-What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its memory, written in place, where
-reference counts tell that nobody else can see it: then nothing in Python changes at all.
+What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its Leaf where reference counts
+tell that nobody else can see it: then it is written in place, or exchanges its memory, and nothing else in Python changes.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
-from operator import add, itemgetter
-from sys import getrefcount
 from typing import Any
 
+from ..ir.index import row_major_strides
 from . import realize, state, storage
-from .plain import is_plain, plain
 from .recorded import Recorded, Result, View
+from .repeat import Known, is_repeatable, references, repeater
 from .scalars import Scalars
-from .signature import Layout, mapped
+from .signature import TENSOR, Layout, mapped
 from .storage import Storage
 from .tensor import Tensor, of_storage
-from .trace import Trace, Training, require_no_grad
-
-
-def picker(places: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """A function that gives the items at these places."""
-    if len(places) == 1:
-        only = places[0]
-        return lambda items: (items[only],)
-    return itemgetter(*places) if places else lambda items: ()
-
-
-def references(tensors: Sequence[Tensor], memory: Sequence[Storage]) -> list[int]:
-    """How often each Tensor's Leaf and memory are referred to, together."""
-    return [getrefcount(t._node) + getrefcount(s) for t, s in zip(tensors, memory, strict=True)]
+from .trace import Trace, require_no_grad
 
 
 @cache
 def alone() -> int:
-    """What `references` gives for a Tensor that nobody else sees; measured in the way of Step.run, for it depends on Python."""
+    """What `references` gives for a Tensor that nobody else sees; measured, for it depends on Python."""
     from .creation import tensor
 
     sole = tensor(0.0)
-    captured = [sole._stored()]
-    memory = [*captured]
-    return references((sole,), picker([0])(memory))[0]
+    sole._stored()
+    return references((sole,))[0]
 
 
 class Step:
@@ -53,148 +38,144 @@ class Step:
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = realize.find(recorded.key, recorded.capture)
         self.lines = realize.lines_of(self.program, recorded.capture)
-        self.call = self.program.executable.caller()  # under realize.lock, so one at a time
-        self.name, self.key, self.layouts = recorded.name, recorded.key, layouts
-        self._captured: list[Tensor] = recorded.tensors[len(layouts) :]
-        self._layouts = [(s.dtype, s.strides) for s in map(realize.value, self._captured)]
-        self._tracked = [t._requires_grad for t in self._captured]
+        self.words, self.execute = self.program.executable.prepared()  # under realize.lock, so for one at a time
+        self.name, self.key = recorded.name, recorded.key
+        self.layouts, self.tracked = [layout for layout, _ in layouts], [tracked for _, tracked in layouts]
+        given = recorded.tensors[: len(layouts)]
+        self.is_aliased = len({*map(id, given)}) < len(given)
+        self.takes_tensors = not self.is_aliased and all(part is TENSOR for part in structure)  # and nothing else
+        self.captured: list[Tensor] = recorded.tensors[len(layouts) :]
+        self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
+        self._tracked = [t._requires_grad for t in self.captured]
+        self.grad_enabled = state.mode.grad_enabled
         self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
-        self._asked = Training.changes
-        self._guards, self._afterwards = trace.guards, trace.afterwards
-        self._asks = bool(self._modules or self._guards)
-        self._without = recorded.without
-        self._scalars = Scalars(trace, recorded.numbers)
-        self._has_scalars = bool(recorded.numbers or trace.live)
+        self.known = Known()
+        self.guards, self.afterwards = trace.guards, trace.afterwards
+        self.without = recorded.without
+        self.scalars = Scalars(trace, recorded.numbers)
         self._plan_inputs(recorded)
         self._plan_outputs(recorded)
-        self._results, self._result, self._gradients = recorded.results, recorded.result, recorded.gradients
-        only = self._results[0] if self._result == 0 else Result()
-        has_state = self._has_scalars or self._asks or bool(self._afterwards or self._fixed)
-        self.plain = plain(self) if is_plain(recorded, structure, layouts, has_state) else None
-        self._only = only if only.output is not None and not self._gradients else None
+        self.results, self.result, self.gradients = recorded.results, recorded.result, recorded.gradients
+        self.repeat = repeater(self, alone()) if is_repeatable(self) else None
 
     # ------------------------------------------------------------ plans
 
     def _plan_inputs(self, recorded: Recorded) -> None:
-        """An input is at the address of a Tensor and an offset, or at one that stays: `_fixed`."""
-        constants = realize.constants_of(self.program, recorded.capture)
-        self._kept = [s for s in [*recorded.capture.inputs, *constants] if not s.is_absent]  # lives as long as this
+        """`inputs`: (which word, which Tensor, the offset of its part in bytes). Other inputs stay where they are."""
+        capture = recorded.capture
+        constants = realize.constants_of(self.program, capture)
+        self._kept = [s for s in [*capture.inputs, *constants] if not s.is_absent]  # lives as long as this
         for kept in self._kept:
             kept.mark_shared()
+        self.inputs = [(word, t, offset) for word, (t, _, offset) in enumerate(recorded.inputs) if t is not None]
         stays: list[tuple[int | None, int | None, int]] = [(None, None, s.address) for s in constants]
-        sources = [*recorded.inputs, *stays]
-        where = [address if slot is None else self._scalars.address + 8 * slot for _, slot, address in sources]
-        first = len(recorded.tensors)
-        self._fixed = [at for at, (tensor, _, _) in zip(where, sources, strict=True) if tensor is None]
-        later = iter(range(first, first + len(self._fixed)))
-        self.inputs = picker([next(later) if tensor is None else tensor for tensor, _, _ in sources])
-        offsets = [0 if tensor is None else offset for tensor, _, offset in sources]
-        self._offsets = offsets if any(offsets) else None
+        for word, (tensor, slot, address) in enumerate([*recorded.inputs, *stays]):
+            if tensor is None:
+                self.words[word] = address if slot is None else self.scalars.address + 8 * slot
+        self.first_output = len(recorded.inputs) + len(constants)
 
     def _plan_outputs(self, recorded: Recorded) -> None:
         """An output has the memory of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
         allowed = self.program.executable.donations
-        donors = {o: t for o, t in recorded.donations if o in allowed}
-        self._donors = picker(list(donors.values()))
-        self._alone = [alone()] * len(donors)
-        self.new = [storage.allocator(*layout) for o, layout in enumerate(recorded.outputs) if o not in donors]
-        order = [*donors, *(o for o in range(len(recorded.outputs)) if o not in donors)]
-        self._order = None if order == sorted(order) else picker([order.index(o) for o in range(len(order))])
-        self._updates = recorded.updates
-        self._others = [(t, o) for t, o in recorded.updates if o not in donors]  # that get new memory at every call
-        self._moves = recorded.moves
+        self.donors = {o: t for o, t in recorded.donations if o in allowed}
+        self.makers = [storage.allocator(*layout) for layout in recorded.outputs]
+        self.new_layouts = [(dtype, shape, row_major_strides(shape)) for dtype, shape in recorded.outputs]
+        self.updates, self.moves = recorded.updates, recorded.moves
 
     # ------------------------------------------------------------ does it fit
 
-    def fits(self, tensors: Sequence[Tensor], given: Sequence[Storage]) -> list[Storage] | None:
-        """The memory of what the function reads from outside, or None where this is not the step for these arguments."""
-        for t, s, layout in zip(tensors, given, self.layouts, strict=True):
-            if (s.dtype, s.shape, s.strides, t._requires_grad) != layout:
-                return None
-        if self._asks and self.change():
-            return None
-        if not self._captured:
-            return []
-        captured: list[Any] = [t._storage for t in self._captured]
-        if None in captured:
-            captured = [realize.value(t) for t in self._captured]
-        same = [(s.dtype, s.strides) for s in captured] == self._layouts
-        same = same and [t._requires_grad for t in self._captured] == self._tracked
-        return captured if same else None
+    def fits(self, tensors: Sequence[Tensor], given: Sequence[Storage]) -> bool:
+        """Is this the step for these arguments, and for what the function reads from outside as that is now."""
+        if [s.layout for s in given] != self.layouts or [t._requires_grad for t in tensors] != self.tracked:
+            return False
+        if self.change() is not None:
+            return False
+        changes = state.changes.count
+        same = [realize.value(t).layout for t in self.captured] == self.captured_layouts
+        same = same and [t._requires_grad for t in self.captured] == self._tracked
+        if same:
+            self.known.changes = changes
+        return same
 
     def change(self) -> str | None:
         """What Python has changed since the trace, or None."""
-        if self._modules and self._asked != (asked := Training.changes):
+        if self.known.changes != state.changes.count:
             for ref, training in self._modules:
                 module = ref()
                 if module is not None and module.training is not training:
                     return f"{type(module).__name__}.training is {module.training}"
-            self._asked = asked
-        for what, value in self._guards:
+        for what, value in self.guards:
             if (now := what()) != value:
                 return f"{now} is new, it was {value}"
         return None
 
     # ------------------------------------------------------------ the call
 
-    def run(self, tensors: Sequence[Tensor], given: list[Storage], captured: list[Storage], numbers: Sequence[float]) -> Any:
-        """The function's result. Whoever calls holds realize.lock."""
-        handles = [*tensors, *self._captured]
-        for number in self._without:
+    def run(self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]) -> Any:
+        """The function's result, whatever has changed since the last call. Whoever calls holds realize.lock."""
+        handles = [*tensors, *self.captured]
+        for number in self.without:
             require_no_grad(self.name, handles[number])
-        if self._has_scalars:
-            self._scalars.fill(numbers)
-        memory = [*given, *captured]
-        inputs = self.inputs([*[s.address for s in memory], *self._fixed])
-        if self._offsets is not None:
-            inputs = tuple(map(add, inputs, self._offsets))
-        outputs, in_place = self._outputs(handles, memory)
+        self.scalars.fill(numbers)
+        self.known.tokens = []
+        free = {t: self._is_free(handles[t], held=t < len(given)) for t, _ in self.updates}
+        memory = [*given, *map(realize.value, self.captured)]
+        for word, t, offset in self.inputs:
+            self.words[word] = memory[t].address + offset
+        outputs: list[Storage] = []
+        for o, make in enumerate(self.makers):
+            donor = self.donors.get(o)
+            outputs.append(memory[donor] if donor is not None and free[donor] else make())
+            self.words[self.first_output + o] = outputs[o].address
         realize.statistics["runs"] += 1
         try:
-            self.call(inputs, [s.address for s in outputs])
+            self.execute()
         except BaseException as failure:
             raise realize.explained(failure, self.program, self.lines) from None
-        for t, o in self._others if in_place else self._updates:
+        realize.statistics["donated"] += sum(free[t] for t in self.donors.values())
+        for t, o in self.updates:
             if outputs[o] is not memory[t]:
                 state.replace(handles[t], outputs[o])
-        return self._finished(handles, memory, outputs)
+        result = self._finished(handles, memory, outputs)
+        if self.repeat is not None and self.captured:
+            self._remember()
+        return result
 
-    def _outputs(self, handles: Sequence[Tensor], memory: Sequence[Storage]) -> tuple[Sequence[Storage], bool]:
-        """Memory for the outputs; whether all that may be are written in place."""
-        in_place = True
-        donors: Any = self._donors(memory)
-        if donors:
-            is_free = self._free(self._donors(handles), donors)
-            if not all(is_free):
-                in_place = False
-                donors = [s if free else storage.allocate(s.dtype, s.shape) for s, free in zip(donors, is_free, strict=True)]
-            realize.statistics["donated"] += sum(is_free)
-        outputs = [*donors, *[make() for make in self.new]]
-        return (outputs if self._order is None else self._order(outputs)), in_place
+    def _is_free(self, t: Tensor, held: bool) -> bool:
+        """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose memory is in a list."""
+        if not hasattr(t, "_node"):
+            state.give_leaf(t)
+        s = t._storage
+        assert s is not None
+        pinned = s.shared or s.node is not None or s.buffer.exported or s.buffer.foreign
+        del s
+        return not pinned and references((t,))[0] == alone() + held
 
-    def _free(self, donors: Sequence[Tensor], memory: Sequence[Storage]) -> list[bool]:
-        """May the memory of each Tensor be overwritten."""
-        try:
-            counts = references(donors, memory)
-        except AttributeError:  # one has no Leaf yet
-            counts = references([t for t in donors if t.node], memory)
-        pinned = [s.shared or s.node is not None or s.buffer.exported or s.buffer.foreign for s in memory]
-        return [n == least and not p for n, least, p in zip(counts, self._alone, pinned, strict=True)]
+    def _remember(self) -> None:
+        """Notes where the memory of what is captured is now, for calls like this one. What was assigned to is free by now."""
+        memory = [realize.value(t) for t in self.captured]
+        if [s.layout for s in memory] != self.captured_layouts:
+            return
+        first = len(self.layouts)
+        for word, t, offset in self.inputs:
+            if t >= first:
+                self.words[word] = memory[t - first].address + offset
+        for o, t in self.donors.items():
+            self.words[self.first_output + o] = memory[t - first].address
+        for s in memory:
+            s.token = s.token or object()
+        self.known.tokens = [s.token for s in memory]
 
     def _finished(self, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:
         """After the run: Tensors that become views, gradients, what Python does, and the result."""
-        for t, view in self._moves:
+        for t, view in self.moves:
             state.replace(handles[t], _shown(view, memory))
-        if self._only is not None:
-            assert self._only.output is not None
-            values = [of_storage(outputs[self._only.output], self._only.note)]
-        else:
-            values = [_value(r, handles, memory, outputs) for r in self._results]
-        for t, place in self._gradients:
+        values = [_value(r, handles, memory, outputs) for r in self.results]
+        for t, place in self.gradients:
             handles[t]._grad = None if place is None else values[place]
-        for action in self._afterwards:
+        for action in self.afterwards:
             action()
-        return values[0] if self._result == 0 else mapped(self._result, values.__getitem__)
+        return values[0] if self.result == 0 else mapped(self.result, values.__getitem__)
 
 
 def _value(r: Result, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:

@@ -32,15 +32,19 @@ _serials = count()
 class Storage:
     """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in elements)."""
 
-    __slots__ = ("__weakref__", "address", "base", "buffer", "dtype", "node", "offset", "shape", "shared", "strides")
+    __slots__ = (
+        *("__weakref__", "address", "base", "buffer", "dtype", "layout", "node", "offset", "shape", "shared", "strides", "token"),
+    )
 
     def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
         self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
         self.strides = row_major_strides(shape) if strides is None else strides
+        self.layout = (dtype, shape, self.strides)
         self.address = buffer.address + offset * dtype.itemsize if offset else buffer.address
         self.base: Storage | None = None  # whose memory this is, for a view
         self.shared = False  # a Tensor holds another view of the same memory: never written in place
         self.node: Node | None = None  # the computed Node whose value this is
+        self.token: object = None  # what steps remember this memory by, until anything above changes
 
     @property
     def is_contiguous(self) -> bool:
@@ -60,11 +64,19 @@ class Storage:
     def mark_shared(self) -> None:
         """A Tensor keeps this view: neither it nor its base may be written in place."""
         self.shared = True
+        self.has_changed()
         if self.base is not None:
             self.base.shared = True
 
+    def has_changed(self) -> None:
+        """What steps remember of this memory, or of that of its base, does not hold any more."""
+        self.token = None
+        if self.base is not None:
+            self.base.token = None
+
     def numpy(self) -> np.ndarray[Any, Any]:
         """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks."""
+        self.has_changed()
         return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
 
     def peek(self) -> np.ndarray[Any, Any]:
@@ -118,7 +130,7 @@ def lookup(n: Node) -> Storage | None:
 
 def remember(n: Node, storage: Storage) -> None:
     """The Node's value is in `storage`, as long as somebody holds it."""
-    storage.node = n
+    storage.node, storage.token = n, None
     weak.remember(cached, id(n), storage)
 
 
@@ -147,16 +159,24 @@ def allocate(dtype: DType, shape: Shape) -> Storage:
 
 
 def allocator(dtype: DType, shape: Shape) -> Callable[[], Storage]:
-    """allocate(dtype, shape), for many times."""
+    """allocate(dtype, shape), for many times: without the calls of two constructors, which would take half of the time."""
     nbytes, strides, take = max(prod(shape) * dtype.itemsize, 1), row_major_strides(shape), memory.take_class
-    size = size_class(nbytes)
+    size, layout, new = size_class(nbytes), (dtype, shape, strides), object.__new__
 
     def make() -> Storage:
         try:
             block = take(size)
         except errors.MemoryError:
             return allocate(dtype, shape)  # which says of what
-        return Storage(Buffer(block[1], nbytes, block), dtype, shape, strides)
+        b: Buffer = new(Buffer)
+        b.address, b.nbytes, b._memory = block[1], nbytes, block
+        b.foreign = b.exported = False
+        s: Storage = new(Storage)
+        s.buffer, s.address, s.offset, s.layout = b, block[1], 0, layout
+        s.dtype, s.shape, s.strides = layout
+        s.base = s.node = s.token = None
+        s.shared = False
+        return s
 
     return make
 

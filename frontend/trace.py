@@ -254,12 +254,6 @@ def live_source(source: Any, recipe: Callable[[], Sequence[float]], dtype: DType
     return now if found is None else found.live_source(source, recipe, dtype)  # type: ignore[no-any-return]
 
 
-class Training:
-    """How often some Module was told whether it trains: unless that has changed, no step looks again."""
-
-    changes = 0
-
-
 def asked_training(module: Any, value: bool) -> bool:
     """The value, which is part of the signature of a jitted function that asks for it."""
     found = state.trace() if state.traces else None

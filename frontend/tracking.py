@@ -53,7 +53,9 @@ class Tracked(Value):
             if not self.is_leaf:
                 raise errors.GradientError("requires_grad can only be turned off on a leaf; use detach()")
             self.node.arg.owner = None
-        self._requires_grad = requires_grad
+        if requires_grad != self._requires_grad:
+            self._requires_grad = requires_grad
+            state.changes.count += 1
         return self
 
     @property

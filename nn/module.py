@@ -9,7 +9,7 @@ from .. import errors
 from ..frontend import ops, state
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor, destination
-from ..frontend.trace import Training, asked_training
+from ..frontend.trace import asked_training
 from ..ir import dtype as dt
 
 
@@ -33,7 +33,7 @@ class Module:
     @training.setter
     def training(self, mode: bool) -> None:
         vars(self)["training"] = mode
-        Training.changes += 1
+        state.changes.count += 1
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")

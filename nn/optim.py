@@ -88,7 +88,8 @@ class Optimizer:
         step = counts[0] + 1 if counts else 1
         found = self.hyperparameters(step)
         self._latest = step, found  # a jitted function asks this first, then for the values
-        return same or [*map(counts.index, counts)], [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
+        names = [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
+        return same or [*map(counts.index, counts)], names
 
     def _counts(self, places: Sequence[int]) -> list[int]:
         return self.steps if len(places) == len(self.steps) else [self.steps[i] for i in places]

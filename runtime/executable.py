@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
+from typing import Any
 
 from ..errors import WeftError
 from ..ir.program import CheckSite
-from .buffer import Block, memory
+from .buffer import Block, memory, size_class
 from .image import FIRST, STATUS, Image
 from .threads import pool
 
@@ -76,19 +77,32 @@ class Executable:
         finally:
             memory.give(block)
 
-    def caller(self) -> Callable[[Sequence[int], Sequence[int]], None]:
-        """`run`, faster where there is no arena and one thread; for one caller at a time."""
-        if self._parallel or self.arena_bytes:
-            return self.run
-        frame, pack, run, table, fail = _Frame(self._pointers), self._pack, self._run, self._table_address, self._fail
-        args, address = frame.args, frame.address
+    def prepared(self) -> tuple[MutableSequence[int], Callable[[], None]]:
+        """The addresses of inputs and outputs, to be filled in and kept from run to run, and what runs the program on them.
 
-        def call(inputs: Sequence[int], outputs: Sequence[int]) -> None:
-            pack(args, 8 * FIRST, *inputs, *outputs, 0)
+        For one caller at a time.
+        """
+        frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
+        words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
+        address, ensure, arena = frame.address, pool.ensure, size_class(self.arena_bytes) if self.arena_bytes else 0
+
+        def serial() -> None:
             if run(table, address):
                 fail(*frame.status())
 
-        return call
+        def full() -> None:
+            ensure()
+            if not arena:
+                serial()
+                return
+            block = memory.take_class(arena)  # shared with other programs: kept only while this one runs
+            words[-1] = block[1]
+            try:
+                serial()
+            finally:
+                memory.give(block)
+
+        return words, full if self._parallel or arena else serial
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)

@@ -464,6 +464,88 @@ def test_an_update_is_in_place_unless_somebody_sees_the_old_value() -> None:
         assert address(w) == place
 
 
+KEEPERS: list[Callable[[wf.Tensor], Any]] = [
+    lambda w: w.numpy(),
+    np.from_dlpack,
+    lambda w: w.detach(),
+    lambda w: w.clone(),
+    lambda w: w[1:],
+    lambda w: w[1:].realize(),
+    lambda w: w.reshape(1, 4).realize(),
+    lambda w: (w * 1).realize(),
+    lambda w: wf.jit(lambda: w[:1])(),
+    lambda w: wf.jit(lambda: w)(),
+]
+
+
+@pytest.mark.parametrize("keep", KEEPERS)
+def test_an_update_that_cannot_be_in_place_leaves_old_values_alone(keep: Callable[[wf.Tensor], Any]) -> None:
+    w = wf.tensor([1.0, 2.0, 3.0, 4.0]).realize()
+    update = wf.jit(lambda: (w.assign(w.flip(0) * 2), w.sum())[1])
+    read = wf.jit(lambda x: x + w)
+    zero = wf.zeros(4)
+    value = np.array([1.0, 2.0, 3.0, 4.0])
+    for _ in range(3):
+        for turns in range(3):
+            for _ in range(turns):
+                value = value[::-1] * 2
+                assert update().item() == value.sum()
+                assert read(zero).tolist() == value.tolist() == w.tolist()
+        kept = keep(w)
+        wanted = np.array(kept.tolist() if kept is not w else [])
+        for _ in range(3):
+            value = value[::-1] * 2
+            update()
+            assert read(zero).tolist() == value.tolist()
+            assert kept is w or np.array_equal(np.array(kept.tolist()), wanted), "an old value has changed"
+        del kept
+
+
+def test_updates_that_cannot_be_in_place_hold_memory_flat() -> None:
+    w = wf.tensor(np.ones(1000, np.float32)).realize()
+    update = wf.jit(lambda: (w.assign(w.flip(0) + 1), None)[1])
+    from weft.runtime.buffer import memory
+
+    for _ in range(3):
+        update()
+    node, before = id(w.node), memory.allocated_bytes
+    for _ in range(5):
+        update()
+    assert id(w.node) == node and memory.allocated_bytes == before and w.tolist() == [9.0] * 1000
+
+
+def test_what_is_captured_may_change_between_equal_calls() -> None:
+    w, x = wf.tensor([1.0, 2.0]), wf.tensor([1.0, 1.0])
+    f = Counted(lambda x: x + w)
+
+    def value() -> Any:
+        return [f(x).tolist(), f(x).tolist()][1]
+
+    assert value() == [2.0, 3.0]
+    add = wf.jit(lambda: (w.assign(w + 1), None)[1])
+    add()
+    add()
+    assert value() == [4.0, 5.0]
+    w.assign(wf.tensor([0.0, 1.0]))
+    assert value() == [1.0, 2.0]
+    w *= 3
+    wf.realize()
+    assert value() == [1.0, 4.0]
+    kept = w.detach()
+    add()
+    assert value() == [2.0, 5.0] and kept.tolist() == [0.0, 3.0] and f.traces == 1
+
+
+def test_an_argument_that_is_also_captured_and_assigned_to() -> None:
+    w = wf.tensor([1.0, 2.0]).realize()
+    f = wf.jit(lambda x: (w.assign(w + x), x * 1)[1])
+    one = wf.tensor([1.0, 1.0]).realize()
+    for k in range(3):
+        assert f(one).tolist() == [1.0, 1.0] and w.tolist() == [2.0 + k, 3.0 + k]
+    old = w.tolist()
+    assert f(w).tolist() == old and w.tolist() == [2 * v for v in old]
+
+
 def test_a_value_read_before_the_assignment_is_the_old_one() -> None:
     w = wf.tensor([1.0]).realize()
 
