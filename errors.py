@@ -1,4 +1,4 @@
-"""Every error that Weft raises on purpose: each is a WeftError and also the builtin that a NumPy user would catch."""
+"""What Weft raises on purpose: each a WeftError and also the builtin that a NumPy user would catch; and its warnings."""
 
 from __future__ import annotations
 
@@ -73,3 +73,7 @@ class OptionError(WeftError, ValueError):
 
 class CompileError(WeftError, RuntimeError):
     """Machine code could not be made or loaded: a fault of Weft or of its installation, never of the expression."""
+
+
+class GrowthWarning(RuntimeWarning):
+    """A graph that grows with every iteration and is never computed."""

@@ -20,7 +20,7 @@ from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
-from . import parts, state, storage
+from . import growth, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
 from .storage import Storage
@@ -304,6 +304,8 @@ def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dic
 
 def _run(job: Job, program: Program) -> None:
     statistics["runs"] += 1
+    if not statistics["runs"] % growth.PERIOD:
+        growth.after_programs()
     tensors, inputs, donations = job.tensors, job.capture.inputs, job.donations
     inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]

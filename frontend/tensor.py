@@ -12,7 +12,7 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node
+from ..ir.graph import Node, interned
 from ..ir.op import Op
 from . import activations as act
 from . import (
@@ -20,6 +20,7 @@ from . import (
     contract,
     cumulative,
     gathering,
+    growth,
     indexing,
     movement,
     nonzero,
@@ -37,6 +38,7 @@ from . import transcendental as tr
 from .arguments import as_sequence, shown
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
+from .growth import Seen
 from .tracking import Tracked
 from .values import check_device
 
@@ -55,6 +57,8 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
         state.born(t)
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)
+    if len(interned) > Seen.limit:
+        growth.look()
     return t
 
 

@@ -91,8 +91,11 @@ def keep(t: Tensor, n: Node, stored: Storage) -> None:
 
 
 def _watch_history(t: Tensor) -> None:
-    """History that leads to replaced parameters is dropped, now or when they are replaced."""
+    """History that leads to replaced parameters is dropped, now or when they are replaced; so is one that leads nowhere."""
     leaves = reached(t.node)[0]
+    if not leaves and not state.retaining:
+        state.cut_history(t, "a backward() without retain_graph=True has used what it was computed from")
+        return
     for leaf in leaves:
         owner = stale_owner(leaf)
         if owner is not None:

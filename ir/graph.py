@@ -56,7 +56,7 @@ class _Entry(weakref.ref[Node]):
     key: Any
 
 
-_interned: dict[Any, _Entry] = {}
+interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
 _state = threading.local()
 _intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
 _ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
@@ -98,7 +98,7 @@ class provenance:
 
 
 def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
-    entry = _interned.get(key)
+    entry = interned.get(key)
     found = None if entry is None else entry()
     if found is not None:
         return found
@@ -109,24 +109,24 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType | No
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, user_site()
     entry = _Entry(n, _forget)
     entry.key = key
-    found = n if _interned.setdefault(key, entry) is entry else _interned_twice(key, entry)
+    found = n if interned.setdefault(key, entry) is entry else _intern_again(key, entry)
     return n if found is None else found
 
 
-def _interned_twice(key: Any, entry: _Entry) -> Node | None:
+def _intern_again(key: Any, entry: _Entry) -> Node | None:
     """Another thread was faster, or the Node that had this key has just died."""
     with _intern_lock:
-        other = _interned.setdefault(key, entry)
+        other = interned.setdefault(key, entry)
         found = other()
         if found is None:
-            _interned[key] = entry
+            interned[key] = entry
         return found
 
 
 def _forget(entry: _Entry) -> None:
     with _intern_lock:
-        if _interned.get(entry.key) is entry:
-            del _interned[entry.key]
+        if interned.get(entry.key) is entry:
+            del interned[entry.key]
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:

@@ -330,9 +330,9 @@ def test_many_steps_without_reading_keep_memory_flat_and_use_one_program() -> No
             loss = train_step(p, x)
             if i == 10:
                 gc.collect()
-                start, nodes = memory.allocated_bytes, len(graph._interned)
+                start, nodes = memory.allocated_bytes, len(graph.interned)
     gc.collect()
-    assert memory.allocated_bytes <= start + 4096 and len(graph._interned) <= nodes + 10
+    assert memory.allocated_bytes <= start + 4096 and len(graph.interned) <= nodes + 10
     assert c.built == 0 and c.runs == 1000 and 0 < loss.item() < 1000
 
 
