@@ -20,17 +20,8 @@ from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
 from .math.expand import expand_loops
 from .row_classes import lower_rows
+from .settings import Settings
 from .target import Target
-
-
-@dataclass
-class Settings:
-    """What lowering may depend on besides the kernel: never the number of threads."""
-
-    target: Target
-    min_chunks: int = 1
-    serial_work: int = schedule.SERIAL_WORK
-    tune: bool = False  # candidates are timed
 
 
 @dataclass

@@ -17,7 +17,6 @@ MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 NEAR = 4  # elements from lane to lane that still share cache lines
-SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
 LANE_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory

@@ -44,11 +44,21 @@ class Target:
 @cache
 def host() -> Target:
     """The CPU this process runs on."""
+    return of(*detected())
+
+
+def detected() -> tuple[str, str, list[str]]:
+    """What LLVM says of this CPU: its name, its features as text, those that it has."""
     import llvmlite.binding as llvm
 
     features = llvm.get_host_cpu_features()
-    flags = {name for name, on in features.items() if on}
-    return _with_caches(_target(_known_cpu(llvm.get_host_cpu_name(), flags), features.flatten(), flags))
+    return llvm.get_host_cpu_name(), features.flatten(), sorted(name for name, on in features.items() if on)
+
+
+def of(name: str, features: str, flags: Iterable[str]) -> Target:
+    """The Target for a CPU that LLVM describes so."""
+    having = set(flags)
+    return _with_caches(_target(_known_cpu(name, having), features, having))
 
 
 @cache

@@ -5,7 +5,6 @@ Read `build` first: its body is the pipeline.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -13,9 +12,8 @@ from .. import options
 from ..codegen.checks import Checks, clamp_late, find_checks
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
-from ..codegen.lowering import LoweredKernel, LoweredProgram, Settings, lower_all
-from ..codegen.schedule import SERIAL_WORK
-from ..codegen.target import Target, host, named
+from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
+from ..codegen.target import Target
 from ..ir.fuse import Fused, fuse
 from ..ir.graph import Node, node, provenance, verify
 from ..ir.half import widen
@@ -30,11 +28,10 @@ from ..ir.scatter import rows_as_masks
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
-from ..runtime import cache, device
 from ..runtime.executable import Executable
-from ..runtime.image import image_of, pack, unpack
-from .kernels import kernel, kernel_key, known_kernel
-from .structure import Structure
+from ..runtime.image import image_of
+from .kernels import kernel, kernel_key
+from .programs import current_settings
 from .tune import fastest
 
 
@@ -73,20 +70,6 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
-def executable(structure: Structure) -> Executable:
-    """The program of a graph: as an earlier process left it on disk, or built and left there."""
-    settings = current_settings()
-    if options.current().verify:
-        return build(*structure.unfolded()).executable
-    key = program_key(structure, settings)
-    found = load_program(key, structure)
-    if found is None:
-        compiled = build(*structure.unfolded())
-        found = compiled.executable
-        store_program(key, compiled, structure)
-    return found
-
-
 def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Value], donations: Mapping[int, int]) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
     settings = current_settings()
@@ -108,14 +91,6 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     executable = link(program, keys, settings.target)
 
     return Compiled(graph, simplified, fused, lowered, program, executable, keys, settings.target)
-
-
-def current_settings() -> Settings:
-    """Target and thresholds from the options. Raises DeviceError for a device that this build lacks."""
-    o = options.current()
-    device.get(o.device)
-    target = host() if o.target == "host" else named(o.target)
-    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold, o.tune)
 
 
 def distinct(roots: list[Node]) -> list[Node]:
@@ -145,39 +120,5 @@ def check_artefacts(
 
 def link(program: Program, keys: Sequence[str], target: Target) -> Executable:
     """The executable of a program, every kernel's code found or made."""
-    addresses = [a for key, call in zip(keys, program.calls, strict=True) for a in kernel(key, call.loops, target)]
-    return Executable(image_of(program), addresses)
-
-
-# ---------------------------------------------------------------- programs on disk
-
-
-def program_key(structure: Structure, settings: Settings) -> str:
-    """What a program depends on: its graph, the settings, and the sources of every stage."""
-    material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
-    return hashlib.sha256(material.encode()).hexdigest()
-
-
-STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/structure.py")
-
-
-def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
-    """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
-    phases = [len(call.loops.phases) for call in compiled.program.calls]
-    kernels = list(zip(compiled.kernel_keys, phases, strict=True))
-    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of), "program")
-
-
-def load_program(key: str, structure: Structure) -> Executable | None:
-    """The program that an earlier process left, if its kernels are there, too."""
-    data = cache.default().get(key)
-    if data is None:
-        return None
-    image, kernels = unpack(data, structure.site_at)
-    addresses: list[int] = []
-    for name, phases in kernels:
-        found = known_kernel(name, phases)
-        if found is None:
-            return None
-        addresses += found
-    return Executable(image, addresses)
+    codes = [kernel(key, call.loops, target) for key, call in zip(keys, program.calls, strict=True)]
+    return Executable(image_of(program), codes)

@@ -20,7 +20,7 @@ from .structure import Structure
 
 
 def executable(structure: Structure) -> Interpreted:
-    """The same interface as compile.executable."""
+    """The same interface as programs.executable."""
     return Interpreted(*structure.unfolded())
 
 

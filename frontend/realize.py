@@ -287,9 +287,9 @@ def maker() -> Any:
         from . import interpret
 
         return interpret.executable
-    from . import compile
+    from . import programs
 
-    return compile.executable
+    return programs.executable
 
 
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:

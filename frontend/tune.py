@@ -71,9 +71,10 @@ class _Run:
     def __init__(self, lowered: Lowered, target: Target) -> None:
         loops = expand_loops(lowered.loops, target.has_float16)
         values = dict(zip(loops.params, lowered.params, strict=True))
+        self._code = kernel(kernel_key(loops, target), loops, target)
         self._phases = [
             (ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address), _count(phase.extent, values))
-            for phase, address in zip(loops.phases, kernel(kernel_key(loops, target), loops, target), strict=True)
+            for phase, address in zip(loops.phases, self._code.addresses, strict=True)
         ]
         self._blocks: list[Block] = []
         reaches = _reaches(lowered)

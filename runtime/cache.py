@@ -299,12 +299,32 @@ def _absolute(folder: Path) -> Path | None:
 def source_fingerprint(*parts: str) -> str:
     """A digest of llvmlite's version and of the sources of some files and folders of the package.
 
-    Without parts: of the code generator's, so that it changes whenever the same Loops may give other code.
+    Without parts: of the code generator's, so that it changes whenever the same Loops may give other code. The sources are
+    read once for each state of their files: what the system says of the files is the key of their digest on disk.
     """
+    files = [found for part in parts or ("codegen",) for found in _sources(os.path.join(_PACKAGE, part))]
+    stats = [(s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino, s.st_dev) for s in map(os.stat, files)]
+    key = hashlib.sha256(repr(("sources", llvmlite_version, files, stats)).encode()).hexdigest()
+    stored = default().get(key)
+    if stored is None:
+        stored = _digest(files).encode()
+        default().put(key, stored, "runtime")
+    return stored.decode()
+
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def _sources(path: str) -> list[str]:
+    """The Python files in a folder and those below, or the one file."""
+    if not os.path.isdir(path):
+        return [path]
+    walked = ((folder, name) for folder, _, names in os.walk(path) for name in names if name.endswith(".py"))
+    return sorted(os.path.join(folder, name) for folder, name in walked)
+
+
+def _digest(files: list[str]) -> str:
     digest = hashlib.sha256(llvmlite_version.encode())
-    package = Path(__file__).parent.parent
-    for part in parts or ("codegen",):
-        whole = package / part
-        for path in sorted(whole.rglob("*.py")) if whole.is_dir() else [whole]:
-            digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in files:
+        digest.update(os.path.relpath(path, _PACKAGE).encode() + b"\0" + Path(path).read_bytes() + b"\0")
     return digest.hexdigest()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from . import native
+from .code import portable
 
 CPU = (1, 0)  # (kDLCPU, the only one)
 HOST_MEMORY = (1, 3)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
@@ -148,7 +148,7 @@ class _Functions:
 @functools.cache
 def _functions() -> _Functions:
     names = [f"weft_dlpack_{what}_{k}" for what in ("delete", "capsule", "use") for k in range(len(LAYOUTS))]
-    code = native.load_object(native.portable_code(CODE), names)  # never released: capsules outlive whatever made them
+    code = portable(CODE, names)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)
     use = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)
     addresses = [code[n] for n in names]

@@ -1,4 +1,4 @@
-"""In: the Image of a program and the addresses of its phases. Out: one native call that runs it on raw memory addresses."""
+"""In: the Image of a program and the code of its phases. Out: one native call that runs it on raw memory addresses."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import WeftError
 from ..ir.program import CheckSite
 from .buffer import Block, memory, size_class
+from .code import Code
 from .image import FIRST, STATUS, Image
 from .threads import pool
 
@@ -42,19 +43,16 @@ class _Frame:
 
 
 class Executable:
-    """A program ready to run, from any number of threads at once. `addresses` are those of its phases, in order.
+    """A program ready to run, from any number of threads at once. `codes` have its phases, in order; it keeps them."""
 
-    `code` is kept as long as this object: whatever owns the memory at those addresses.
-    """
-
-    def __init__(self, image: Image, addresses: Sequence[int], code: object = None) -> None:
+    def __init__(self, image: Image, codes: Sequence[Code]) -> None:
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
-        self._code = code
+        self._codes = codes
         self._parallel = image.parallel
         self._pointers = image.inputs + image.outputs + 1
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
-        for place, address in zip(image.code, addresses, strict=True):
+        for place, address in zip(image.code, (a for code in codes for a in code.addresses), strict=True):
             self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
         self._frames: list[_Frame] = []

@@ -3,8 +3,9 @@
     before      sections .text and .rodata, relocations between them, a symbol table: an engine links it in 0.3 ms
     after       the sections one after the other, relative distances filled in: a copy into executable memory links it
 
-Functions of the C library are called through stubs at the end of the block, jumps whose targets are filled in when it is
-loaded. An object with anything else stays as it is, for native.load_object. Numbers are those of the System V ABI, AMD64.
+Functions of the C library are called through stubs behind the sections, jumps whose targets are filled in when it is loaded.
+What is written to lies behind these, on pages of its own. An object with anything else stays as it is, for
+native.load_object. Numbers are those of the System V ABI, AMD64.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ import os
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..errors import CompileError
 from . import native
 
-MAGIC = b"weftflat"
+MAGIC = b"weftflt2"
 _RELATIVE = {2, 4}  # R_X86_64_PC32, R_X86_64_PLT32: 32 bits of symbol + addend - place
 _STUB = b"\xff\x25\x00\x00\x00\x00" + bytes(8)  # jmp *(%rip), and the address it reads
-_IN_MEMORY, _PROGBITS, _RELA, _EXECUTABLE_X86_64 = 2, 1, 4, b"\x7fELF\x02\x01"
+_WRITTEN, _IN_MEMORY = 1, 2  # flags of a section
+_PROGBITS, _RELA, _ZEROS, _UNWIND = 1, 4, 8, 0x70000001  # kinds of sections
+_OBJECT_X86_64 = b"\x7fELF\x02\x01"
 _SECTION, _SYMBOL, _RELOCATION = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
 
 
@@ -61,27 +65,42 @@ def flattened(data: bytes, names: Sequence[str]) -> bytes:
 
 
 def _flattened(data: bytes, names: Sequence[str]) -> bytes:
-    if not data.startswith(_EXECUTABLE_X86_64) or data[18:20] != b"\x3e\0":
+    if not data.startswith(_OBJECT_X86_64) or data[18:20] != b"\x3e\0":
         raise _Unsupported
     table, count = struct.unpack_from("<Q", data, 0x28)[0], struct.unpack_from("<H", data, 0x3C)[0]
     sections = [_SECTION.unpack_from(data, table + i * _SECTION.size) for i in range(count)]
-    layout = _Layout()
-    for i, (_, kind, flags, _, offset, size, _, _, align, _) in enumerate(sections):
-        if flags & _IN_MEMORY:
-            if kind != _PROGBITS:
-                raise _Unsupported
-            layout.start[i] = layout.add(data[offset : offset + size], max(align, 1))
     symbols = next((s for s in sections if s[1] == 2), None)  # SHT_SYMTAB
     if symbols is None:
         raise _Unsupported
     found = _symbols(data, symbols, sections[symbols[6]])
+    layout = _Layout()
+    _place(layout, data, sections, written=False)
+    for name, section, _ in found:
+        if name and not section:
+            layout.stub(name)
+    fixed = len(layout.block)
+    if any(flags & _WRITTEN and flags & _IN_MEMORY for _, _, flags, *_ in sections):
+        layout.add(b"", mmap.PAGESIZE)
+    _place(layout, data, sections, written=True)
     for _, kind, _, _, offset, size, _, target, _, _ in sections:
         if kind == _RELA and target in layout.start:
             for at in range(offset, offset + size, _RELOCATION.size):
                 _relocate(layout, layout.start[target], found, *_RELOCATION.unpack_from(data, at))
     places = {name: layout.start[section] + value for name, section, value in found if section in layout.start}
-    head = json.dumps([[places[name] for name in names], {name: at + 6 for name, at in layout.stubs.items()}]).encode()
+    stubs = {name: at + 6 for name, at in layout.stubs.items()}
+    head = json.dumps([[places[name] for name in names], stubs, fixed]).encode()
     return MAGIC + struct.pack("<I", len(head)) + head + layout.block
+
+
+def _place(layout: _Layout, data: bytes, sections: list[tuple[int, ...]], written: bool) -> None:
+    """Adds the sections that are written to, or the others. Tables for unwinding are left out: nothing here is unwound."""
+    for i, (_, kind, flags, _, offset, size, _, _, align, _) in enumerate(sections):
+        if not flags & _IN_MEMORY or kind == _UNWIND or bool(flags & _WRITTEN) != written:
+            continue
+        if kind not in (_PROGBITS, _ZEROS):
+            raise _Unsupported
+        content = bytes(size) if kind == _ZEROS else data[offset : offset + size]
+        layout.start[i] = layout.add(content, max(align, 1))
 
 
 def _symbols(data: bytes, table: tuple[int, ...], strings: tuple[int, ...]) -> list[tuple[str, int, int]]:
@@ -106,6 +125,7 @@ def _relocate(layout: _Layout, start: int, symbols: list[tuple[str, int, int]], 
 # ---------------------------------------------------------------- executable memory
 
 _REGION = 1 << 20  # bytes that are mapped at once
+_CODE, _DATA = mmap.PROT_READ | mmap.PROT_EXEC, mmap.PROT_READ | mmap.PROT_WRITE
 
 
 @functools.cache
@@ -114,48 +134,94 @@ def _c() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
-class _Memory:
-    """Pages that are written once and then executable, never both at a time."""
+class Memory:
+    """Pages for blocks, which are written, then executable, never both at a time; and for their data, if any."""
 
     def __init__(self) -> None:
-        self.regions: list[mmap.mmap] = []
-        self.address, self.used, self.size = 0, 0, 0
+        self._regions: dict[int, mmap.mmap] = {}  # by address
+        self._free: dict[int, int] = {}  # the size of each free stretch by its address
+        self._given: list[tuple[int, int]] = []  # (address, size) of what is free, but not among `_free` yet
 
-    def place(self, block: bytes | bytearray) -> int:
-        """The address of a copy of the block, which starts a page."""
+    @property
+    def used(self) -> int:
+        """Bytes of the pages that blocks lie in."""
         with native.lock:
-            size = -(-len(block) // mmap.PAGESIZE) * mmap.PAGESIZE
-            if self.used + size > self.size:
-                self._map(max(_REGION, size))
-            address = self.address + self.used
-            self.regions[-1][self.used : self.used + len(block)] = block
-            if _c().mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), mmap.PROT_READ | mmap.PROT_EXEC):
-                raise CompileError(f"memory cannot be made executable: {os.strerror(ctypes.get_errno())}")
-            self.used += size
+            self._take_back()
+            return sum(map(len, self._regions.values())) - sum(self._free.values())
+
+    def place(self, block: bytes | bytearray, fixed: int) -> int:
+        """The address of a copy of the block, which starts a page. What lies behind `fixed` bytes stays writable."""
+        with native.lock:
+            self._take_back()
+            size = _whole_pages(len(block))
+            address = min((at for at, free in self._free.items() if free >= size), default=0) or self._map(max(_REGION, size))
+            left = self._free.pop(address) - size
+            if left:
+                self._free[address + size] = left
+            self._protect(address, size, _DATA)
+            ctypes.memmove(address, bytes(block), len(block))
+            self._protect(address, _whole_pages(fixed), _CODE)
             return address
 
-    def _map(self, size: int) -> None:
-        region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ | mmap.PROT_WRITE)
-        self.regions.append(region)
-        self.address, self.used, self.size = ctypes.addressof(ctypes.c_char.from_buffer(region)), 0, size
+    def give(self, address: int, size: int) -> None:
+        """Gives back the pages of a block, which nothing may run in from here on. May interrupt `place`, as a finalizer does."""
+        self._given.append((address, size))
+
+    def _take_back(self) -> None:
+        while self._given:
+            address, size = self._given.pop()
+            base, region = next((a, r) for a, r in self._regions.items() if a <= address < a + len(r))
+            region.madvise(mmap.MADV_DONTNEED, address - base, size)
+            before = next((a for a, free in self._free.items() if a + free == address and a >= base), None)
+            if before is not None:
+                address, size = before, size + self._free.pop(before)
+            if address + size < base + len(region):
+                size += self._free.pop(address + size, 0)
+            self._free[address] = size
+
+    def _map(self, size: int) -> int:
+        region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=_DATA)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(region))
+        self._regions[address], self._free[address] = region, size
+        return address
+
+    @staticmethod
+    def _protect(address: int, size: int, access: int) -> None:
+        if _c().mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), access):
+            raise CompileError(f"the access to memory for code cannot be set: {os.strerror(ctypes.get_errno())}")
 
 
-_memory = _Memory()
+def _whole_pages(size: int) -> int:
+    return -(-size // mmap.PAGESIZE) * mmap.PAGESIZE
+
+
+memory = Memory()
+
+
+class Block(NamedTuple):
+    """A block in memory: the addresses of its functions, where it is, bytes of its pages."""
+
+    addresses: list[int]
+    address: int
+    size: int
+
+    def free(self) -> None:
+        memory.give(self.address, self.size)
 
 
 def is_flat(data: bytes) -> bool:
     return data.startswith(MAGIC)
 
 
-def load(data: bytes) -> list[int]:
-    """The addresses of the functions that `flattened` was asked for. The code stays until the process ends."""
+def load(data: bytes) -> Block:
+    """The functions that `flattened` was asked for, in memory until the block is freed."""
     start = len(MAGIC) + 4 + struct.unpack_from("<I", data, len(MAGIC))[0]
-    places, stubs = json.loads(data[len(MAGIC) + 4 : start])
+    places, stubs, fixed = json.loads(data[len(MAGIC) + 4 : start])
     block = bytearray(data[start:])
     for name, at in stubs.items():
         struct.pack_into("<Q", block, at, _address_of(name))
-    address = _memory.place(block)
-    return [address + place for place in places]
+    address = memory.place(block, fixed)
+    return Block([address + place for place in places], address, _whole_pages(len(block)))
 
 
 def _address_of(name: str) -> int:

@@ -1,21 +1,19 @@
-"""In: object code. Out: the addresses of its functions. The one engine of the process lives here and never dies."""
+"""In: object code. Out: the addresses of its functions. The one engine of the process lives here and never dies.
+
+LLVM is loaded at first use: a process whose code is all on disk never needs it.
+"""
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
-import platform
 import threading
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-import llvmlite.binding as llvm
-from llvmlite import __version__ as llvmlite_version
-
+from ..codegen.llvm.build import binding, runs_anywhere
 from ..errors import CompileError
-from . import cache
 
 lock = threading.RLock()  # llvmlite is used by one thread at a time; held over a fork, so that a child finds it free
 if hasattr(os, "register_at_fork"):
@@ -46,14 +44,8 @@ class Library(dict[str, int]):
 
 
 @functools.cache
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-@functools.cache
 def _engine() -> Any:
-    _initialize()
+    llvm = binding()
     target = llvm.Target.from_default_triple()
     return llvm.create_lljit_compiler(target.create_target_machine(jit=True, codemodel="jitdefault"))
 
@@ -61,7 +53,7 @@ def _engine() -> Any:
 def load_object(data: bytes, names: Iterable[str]) -> Library:
     """Links object code into the process and looks up the functions `names`."""
     with lock:
-        builder = llvm.JITLibraryBuilder().add_object_img(data).add_current_process()
+        builder = binding().JITLibraryBuilder().add_object_img(data).add_current_process()
         wanted = list(names)
         for name in wanted:
             builder.export_symbol(name)
@@ -75,23 +67,10 @@ def load_object(data: bytes, names: Iterable[str]) -> Library:
 def compile_portable(text: str) -> bytes:
     """Object code of LLVM IR for any processor of this machine's architecture: for the runtime's own few functions."""
     with lock:
-        _initialize()
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True, codemodel="jitdefault")
+        llvm = binding()
+        near = {"reloc": "pic", "codemodel": "small"} if runs_anywhere() else {"codemodel": "jitdefault"}
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=2, jit=True, **near)
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
-        tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-        builder = llvm.create_pass_builder(machine, tuning)
-        builder.getModulePassManager().run(module, builder)
         return bytes(machine.emit_object(module))
-
-
-def portable_code(text: str) -> bytes:
-    """Object code of LLVM IR for any processor of this architecture, from the disk cache if it is there."""
-    key = hashlib.sha256(f"{llvmlite_version} {platform.machine()}\n{text}".encode()).hexdigest()
-    store = cache.default()
-    data = store.get(key)
-    if data is None:
-        data = compile_portable(text)
-        store.put(key, data, "runtime")
-    return data

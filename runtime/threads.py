@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import options
-from . import driver_ir, native, pool_ir
+from . import driver_ir, pool_ir
+from .code import portable
 
 NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations")
 # Raised by the code that runs, not sent from outside: a thread that blocks them could not report its own crash.
@@ -35,7 +36,7 @@ class Runtime:
 def _load() -> Runtime:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine())
-    code = native.load_object(native.portable_code(text), NAMES)  # never released: workers run in it until the process ends
+    code = portable(text, NAMES)
     return Runtime(
         run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
         parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, word)(code["weft_parallel_for"]),

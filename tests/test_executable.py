@@ -12,6 +12,7 @@ from weft.ir.loop import GRID, Buf, For, Loops, Param
 from weft.ir.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime import native
 from weft.runtime.buffer import memory
+from weft.runtime.code import Code
 from weft.runtime.executable import CheckFailed, Executable
 from weft.runtime.image import chunk_count, image_of
 
@@ -159,7 +160,7 @@ def program(calls, inputs, outputs, arena_bytes=0):
 
 def executable(made, phases):
     """`phases[c][p]`: the address of phase p of call c."""
-    return Executable(image_of(made), [address for call in phases for address in call])
+    return Executable(image_of(made), [Code(call, 0, lambda: None) for call in phases])
 
 
 def addresses(*arrays):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from weft.ir import dtype as dt
 from weft.ir.graph import Node, node
 from weft.ir.op import Op
 from weft.runtime import flat, native
+from weft.runtime.code import known
 
 pytestmark = pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
 OPTIONS = {"tiny": {"serial_threshold": None, "min_chunks": 1}, "wide": {}}
@@ -48,7 +50,7 @@ def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monk
             return made
 
         monkeypatch.setattr(kernels.flat, "flattened", kept)
-        monkeypatch.setattr(kernels, "_libraries", {})
+        known.clear()
         results.append(execute(compiled(outputs, **OPTIONS[options]), outputs, env))
         kinds.append(set(loaded))
         monkeypatch.undo()
@@ -57,8 +59,28 @@ def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monk
         np.testing.assert_array_equal(copied.view(np.uint8), linked.view(np.uint8))
 
 
-def test_an_object_with_data_of_its_own_is_left_as_it_is() -> None:
-    text = "@count = global i64 0\ndefine i64 @f() {\n  %old = atomicrmw add ptr @count, i64 1 monotonic\n  ret i64 %old\n}\n"
+COUNTERS = """
+@low = internal global i64 5
+@high = internal global [2000 x i64] zeroinitializer, align 64
+define i64 @f() {
+  %old = atomicrmw add ptr @low, i64 1 monotonic
+  %place = getelementptr i64, ptr @high, i64 1999
+  %far = atomicrmw add ptr %place, i64 %old monotonic
+  %sum = add i64 %old, %far
+  ret i64 %sum
+}
+"""
+
+
+def test_data_of_its_own_is_copied_with_the_code_and_can_be_written() -> None:
+    data = flat.flattened(native.compile_portable(COUNTERS), ["f"])
+    assert flat.is_flat(data)
+    first, second = (ctypes.CFUNCTYPE(ctypes.c_int64)(flat.load(data).addresses[0]) for _ in range(2))
+    assert [first(), first(), first(), second()] == [5, 11, 18, 5]
+
+
+def test_an_object_that_needs_a_linker_is_left_as_it_is() -> None:
+    text = "@f.p = global ptr @f\ndefine i64 @f() {\n  ret i64 0\n}\n"  # an address that is filled in when it is loaded
     data = native.compile_portable(text)
     assert flat.flattened(data, ["f"]) is data and not flat.is_flat(data)
     assert flat.flattened(b"not an object", ["f"]) == b"not an object"

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
+from weft.codegen.llvm.build import runs_anywhere
 from weft.frontend import compile, kernels, realize
 from weft.runtime import cache
+from weft.runtime.code import known
 from weft.runtime.pack import HEADER, Pack
 
 Start = Callable[[], None]
@@ -26,7 +28,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sta
 
     def start() -> None:
         monkeypatch.setattr(realize, "_programs", {})
-        monkeypatch.setattr(kernels, "_libraries", {})
+        known.clear()
         cache.default().close()
 
     with options.override(cache_dir=tmp_path):
@@ -176,3 +178,20 @@ def test_graphs_share_programs_and_kernels_where_they_can(new_process: Start, bu
         x = wf.tensor(np.full(shape, 3.0, "float32"))
         (x.tanh() + x).numpy()
     assert builds.count("build") == len(shapes)
+
+
+@pytest.mark.skipif(not runs_anywhere(), reason="elsewhere LLVM's engine links what is on disk")
+def test_a_later_process_loads_neither_compiler_nor_llvm(tmp_path: Path) -> None:
+    program = (
+        "import sys, weft as wf; print((wf.arange(100000) * 2).sum().item())\n"
+        "print([m for m in ('llvmlite.binding', 'weft.frontend.compile', 'weft.codegen.lower') if m in sys.modules])"
+    )
+    environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "WEFT_NUM_THREADS": "2"}
+
+    def run() -> list[str]:
+        done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    first, second = run(), run()
+    assert first[0] == second[0] == "9999900000"
+    assert first[1] != "[]" and second[1] == "[]"

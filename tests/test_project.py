@@ -28,6 +28,7 @@ LAYERS = {
 SHARED = {"errors", "options"}  # every layer may use them
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},
+    "frontend/programs.py": {"codegen", "runtime"},  # programs on disk
     "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
     "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
     "frontend/storage.py": {"runtime"},  # memory

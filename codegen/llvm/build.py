@@ -15,7 +15,7 @@ _PASSES = ("sroa", "simplify_cfg", "dead_code_elimination")
 
 
 @cache
-def _llvm() -> Any:
+def binding() -> Any:
     """llvmlite's binding, with the native target set up once."""
     import llvmlite.binding as llvm
 
@@ -27,7 +27,7 @@ def _llvm() -> Any:
 
 def target_machine(target: Target, level: int = 2) -> Any:
     """A fresh target machine (an engine that takes one owns it)."""
-    triple = _llvm().Target.from_default_triple()
+    triple = binding().Target.from_default_triple()
     near = {"reloc": "pic", "codemodel": "small"} if runs_anywhere() else {}
     return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True, **near)
 
@@ -49,7 +49,7 @@ def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, 
 
     `fast`: compiled four times as fast, to code that keeps every value in memory.
     """
-    llvm = _llvm()
+    llvm = binding()
     machine, triple, layout = _shared_machine(target, 0 if fast else 2)
     module = llvm.parse_assembly(text)
     module.triple, module.data_layout = triple, layout

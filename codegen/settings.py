@@ -1,0 +1,17 @@
+"""What lowering may depend on besides the kernel: never the number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .target import Target
+
+SERIAL_WORK = 12_000  # cheap operations below which waking threads costs more than it gains (measured break-even: 10k elements)
+
+
+@dataclass
+class Settings:
+    target: Target
+    min_chunks: int = 1
+    serial_work: int = SERIAL_WORK
+    tune: bool = False  # candidates are timed

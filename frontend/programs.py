@@ -1,0 +1,79 @@
+"""Programs on disk. In: a Structure. Out: its Executable, as an earlier process left it, or built and left to later ones.
+
+What it takes to find a program is all that this file imports: the compiler and LLVM are loaded when there is something to build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from .. import options
+from ..codegen.settings import SERIAL_WORK, Settings
+from ..codegen.target import named
+from ..runtime import cache, device, processor
+from ..runtime.code import known, phase_names
+from ..runtime.executable import Executable
+from ..runtime.image import image_of, pack, unpack
+from .structure import Structure
+
+if TYPE_CHECKING:
+    from .compile import Compiled
+
+STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/programs.py", "frontend/structure.py")
+
+
+def executable(structure: Structure) -> Executable:
+    """The program of a graph: as an earlier process left it on disk, or built and left there."""
+    settings = current_settings()
+    if options.current().verify:
+        return _built(structure).executable
+    key = program_key(structure, settings)
+    found = load_program(key, structure)
+    if found is None:
+        compiled = _built(structure)
+        found = compiled.executable
+        store_program(key, compiled, structure)
+    return found
+
+
+def _built(structure: Structure) -> Compiled:
+    from . import compile
+
+    return compile.build(*structure.unfolded())
+
+
+def current_settings() -> Settings:
+    """Target and thresholds from the options. Raises DeviceError for a device that this build lacks."""
+    o = options.current()
+    device.get(o.device)
+    target = processor.host() if o.target == "host" else named(o.target)
+    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold, o.tune)
+
+
+def program_key(structure: Structure, settings: Settings) -> str:
+    """What a program depends on: its graph, the settings, and the sources of every stage."""
+    material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
+    return hashlib.sha256(material.encode()).hexdigest()
+
+
+def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
+    """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
+    phases = [len(call.loops.phases) for call in compiled.program.calls]
+    kernels = list(zip(compiled.kernel_keys, phases, strict=True))
+    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of), "program")
+
+
+def load_program(key: str, structure: Structure) -> Executable | None:
+    """The program that an earlier process left, if its kernels are there, too."""
+    data = cache.default().get(key)
+    if data is None:
+        return None
+    image, kernels = unpack(data, structure.site_at)
+    codes = []
+    for name, phases in kernels:
+        code = known.find(name, phase_names(name, phases))
+        if code is None:
+            return None
+        codes.append(code)
+    return Executable(image, codes)

@@ -1,0 +1,67 @@
+"""Machine code is in memory as long as a program needs it, and no longer; what runs is never freed."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import options
+from weft.codegen.llvm.build import runs_anywhere
+from weft.frontend import realize
+from weft.runtime import code, flat, native
+from weft.runtime.code import Known, known
+
+PAGE = 4096
+
+
+def constant(value: int) -> bytes:
+    """Code that returns a number."""
+    return flat.flattened(native.compile_portable(f"define i64 @f() {{\n  ret i64 {value}\n}}\n"), ["f"])
+
+
+def result(found: code.Code) -> int:
+    return int(ctypes.CFUNCTYPE(ctypes.c_int64)(found.addresses[0])())
+
+
+@pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
+def test_memory_of_code_that_nothing_refers_to_is_used_again() -> None:
+    before = flat.memory.used
+    first, second, third = (code.load(constant(n), ["f"]) for n in (1, 2, 3))
+    assert flat.memory.used == before + 3 * PAGE
+    places = {first.addresses[0], second.addresses[0]}
+    del first, second
+    assert flat.memory.used == before + PAGE and result(third) == 3
+    again = [code.load(constant(n), ["f"]) for n in (4, 5)]
+    assert {a.addresses[0] for a in again} == places and [result(a) for a in again] == [4, 5]
+    del again, third
+    assert flat.memory.used == before
+
+
+def test_of_code_that_is_not_in_use_so_many_bytes_are_kept() -> None:
+    data = [constant(n) for n in range(4)]
+    with options.override(cache_dir=None):
+        store = Known(limit=code.load(data[0], ["f"]).size * 2)
+        held = store.add("0", data[0], ["f"])
+        for n in (1, 2, 3):
+            store.add(str(n), data[n], ["f"])
+        assert [store.find(str(n), ["f"]) is not None for n in (3, 2, 1, 0)] == [True, True, False, True]
+        assert store.find("0", ["f"]) is held and result(held) == 0
+
+
+@pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
+def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(realize, "MAX_PROGRAMS", 4)
+    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(known, "limit", 8 * PAGE)
+    used = []
+    for n in range(24):
+        x = wf.arange(n + 3)
+        for power in range(n):
+            x = x * (power + 2) + x  # a text of its own for each length
+        assert x.numpy()[1] == np.prod([p + 3 for p in range(n)], dtype=np.int64)
+        gc.collect()
+        used.append(flat.memory.used)
+    assert max(used[12:]) - used[11] < 8 * PAGE, used
