@@ -45,6 +45,10 @@ class Node:
     def size(self) -> int:
         return prod(self.shape)
 
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
     def __repr__(self) -> str:
         return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
 

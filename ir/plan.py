@@ -1,18 +1,19 @@
-"""Lowered kernels -> Program: an order, in-place outputs, buffers in one arena. In: Steps. Out: ir/program.py's Program."""
+"""Lowered kernels -> Program: an order, in-place results, buffers in one arena. In: Steps. Out: ir/program.py's Program."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
+from .arena import Block, place
 from .graph import Node
-from .index import Index, row_major_strides
-from .loop import Buf, For, If, Loops, Stmt, Store
-from .loop_walk import postorder, roots, statements
+from .in_place import Accesses
+from .index import row_major_strides
+from .loop import Buf, Loops
 from .op import Op
-from .program import Call, CheckSite, Program, Ref, Value
-
-ALIGN = 64
+from .program import Call, CheckSite, Lifetime, Program, Ref, Value
+from .run_order import RunningOrder, Waits, least_peak
 
 
 @dataclass(eq=False)
@@ -32,6 +33,15 @@ class Step:
         """The buffers behind those of reads and writes: memory of this call alone."""
         return self.loops.buffers[len(self.reads) + len(self.writes) :]
 
+    def in_place(self, source: Node, out: Node) -> bool:
+        """May what it writes take the memory of what it reads?"""
+        buffers = self.loops.buffers
+        return self._accesses.in_place(buffers[self.reads.index(source)], buffers[len(self.reads) + self.writes.index(out)])
+
+    @cached_property
+    def _accesses(self) -> Accesses:
+        return Accesses(self.loops)
+
 
 @dataclass
 class Planner:
@@ -42,166 +52,160 @@ class Planner:
     outputs: Sequence[Node]
     donations: dict[int, int]
     checks: tuple[CheckSite, ...] = ()
-    after: dict[Step, set[Step]] = field(default_factory=dict)
 
 
 def plan(steps: list[Step], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
-    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is an output too is read where it is
-    p.after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
-    checks = [s for s in steps if s.is_check]
-    for s in steps:
-        if not s.is_check:
-            p.after[s] |= {c for c in checks if not (c.early is False and _reaches(p.after, c, s))}
-    donations = _donations(steps, p)
-    order = _order(steps, p.after)
-    refs, arena_bytes = _place(order, p)
-    calls = [Call(s.loops, tuple(refs[a] for a in _arguments(s)), s.params, s.parallel, s.is_check) for s in order]
+    outside = {*p.inputs, *p.outputs}
+    order = RunningOrder(steps, _waits(steps))
+    donations = _donations(steps, order, p)
+    sequence = least_peak(order.sequence, order.after, lambda n: 0 if n in outside else n.nbytes)
+    memory = _Memory(sequence, p, donations)
+    calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
     outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
-    return Program(calls, tuple(p.values), outputs, arena_bytes, donations, p.checks)
+    return Program(calls, tuple(p.values), outputs, memory.arena_bytes, donations, p.checks, memory.lifetimes())
 
 
-Argument = tuple[Node, bool] | Buf  # (Node, is written), or memory of one call
+# ---------------------------------------------------------------- what runs after what
 
 
-def _arguments(s: Step) -> list[Argument]:
-    return [*((n, False) for n in s.reads), *((n, True) for n in s.writes), *s.scratch]
+def _waits(steps: list[Step]) -> Waits[Step]:
+    """A step runs after those that write what it reads, and after every check that does not need the step itself."""
+    writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is an output too is read where it is
+    after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
+    needed: set[Step] = set()  # by the checks so far
+    previous: Step | None = None
+    for check in [s for s in steps if s.is_check]:
+        new = _needed(check, after, needed)
+        _let_wait(new, previous, after)
+        needed |= new
+        previous = check
+    _let_wait((s for s in steps if s not in needed), previous, after)
+    return after
 
 
-def _reaches(after: dict[Step, set[Step]], start: Step, goal: Step) -> bool:
-    """Does start (transitively) wait for goal?"""
-    seen, stack = {start}, [start]
+def _needed(check: Step, after: Waits[Step], known: set[Step]) -> set[Step]:
+    """The check and what it waits for, but what is known."""
+    found, stack = {check}, [check]
     while stack:
-        s = stack.pop()
-        if s is goal:
-            return True
-        stack += [t for t in after[s] if t not in seen]
-        seen |= after[s]
-    return False
+        new = [s for s in after[stack.pop()] if s not in found and s not in known]
+        found.update(new)
+        stack += new
+    return found
 
 
-def _donations(steps: list[Step], p: Planner) -> dict[int, int]:
-    """The wished donations that are safe, with write-after-read edges added for them."""
+def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> None:
+    if check is not None:
+        for s in steps:
+            after[s].add(check)
+
+
+def _donations(steps: list[Step], order: RunningOrder[Step], p: Planner) -> dict[int, int]:
+    """The wished donations that are safe; who reads the old value then runs before."""
     if any(s.is_check and not s.early for s in steps):
         return {}  # a failing late check must leave every input as it was
     writer = {n: s for s in steps for n in s.writes}
+    readers: dict[Node, list[Step]] = {}
+    for s in steps:
+        for n in s.reads:
+            readers.setdefault(n, []).append(s)
     allowed: dict[int, int] = {}
+    given: set[int] = set()
     for o, i in sorted(p.donations.items()):
         out, source = p.outputs[o], p.inputs[i]
-        if out not in writer or source.shape != out.shape or source.dtype is not out.dtype:
+        if out not in writer or i in given or source.shape != out.shape or source.dtype is not out.dtype:
             continue
-        if p.values[i].strides != row_major_strides(source.shape) or i in allowed.values():
+        if p.values[i].strides != row_major_strides(source.shape):
             continue
         step = writer[out]
-        readers = [s for s in steps if source in s.reads and s is not step]
-        if source in step.reads and not _in_place(step, source, out):
+        if source in step.reads and not step.in_place(source, out):
             continue
-        if any(_reaches(p.after, r, step) for r in readers):
-            continue
-        p.after[step] |= set(readers)
-        allowed[o] = i
+        if order.let_wait(step, [s for s in readers.get(source, ()) if s is not step]):
+            allowed[o] = i
+            given.add(i)
     return allowed
 
 
-def _in_place(step: Step, source: Node, out: Node) -> bool:
-    """Is every element of the source read only where, and not after, the same element of the output is written?
+# ---------------------------------------------------------------- where values are
 
-    That is once, so it holds if all are read at the one index at which all are written, or in each body at its own.
+
+class _Memory:
+    """A Ref for every argument of the steps, in the order in which they run.
+
+    An intermediate gets a Block of the arena for its lifetime, or the Block of one that its kernel reads for the last time; so
+    may an output, and then all that was in this Block lies in the output's memory.
     """
-    read, written = step.loops.buffers[step.reads.index(source)], step.loops.buffers[len(step.reads) + step.writes.index(out)]
-    everything: list[Stmt] = [s for phase in step.loops.phases for s in statements([phase])]
-    bodies: list[Sequence[Stmt]] = [list(step.loops.phases), *(s.body for s in everything if isinstance(s, For | If))]
-    return _loads_where_stored(everything, read, written) is True or _body_by_body(bodies, read, written)
 
+    def __init__(self, order: list[Step], p: Planner, donations: dict[int, int]) -> None:
+        self._order, self._p, self._donations = order, p, donations
+        self._outputs = {n: i for i, n in enumerate(p.outputs)}
+        self._last = {n: t for t, s in enumerate(order) for n in s.reads}
+        self._blocks: dict[Node | Buf, Block] = {}
+        self._instead: dict[Node, Node] = {}  # what is written -> what it overwrites
+        self._gone: set[Node] = set()  # what is overwritten
+        self._inside: dict[Block, int] = {}  # the output in whose memory a Block lies
+        for t, s in enumerate(order):
+            self._write(t, s)
+        inside = self._inside
+        self.arena_bytes = place(list(dict.fromkeys(b for b in self._blocks.values() if b not in inside)))
 
-def _body_by_body(bodies: Iterable[Sequence[Stmt]], read: Buf, written: Buf) -> bool:
-    found = [_loads_where_stored(body, read, written) for body in bodies]
-    return False not in found and True in found
-
-
-def _loads_where_stored(body: Iterable[Stmt], read: Buf, written: Buf) -> bool | None:
-    """Are all loads at the index at which these statements store, and none behind the store; None if there are no loads."""
-    stored: Index | None = None
-    loaded: set[Index] = set()
-    for s in body:
-        here = {n.arg[1] for n in postorder(roots(s)) if n.op is Op.LOAD and n.arg[0] is read}
-        if stored is not None and here:
-            return False
-        loaded |= here
-        if isinstance(s, Store) and s.buf is written:
-            if stored not in (None, s.index):
-                return False
-            stored = s.index
-    return None if not loaded else loaded == {stored}
-
-
-def _order(steps: list[Step], after: dict[Step, set[Step]]) -> list[Step]:
-    """A topological order that keeps the given one where it may."""
-    done: dict[Step, None] = {}
-    for first in steps:
-        stack = [first]
-        while stack:
-            s = stack[-1]
-            missing = [t for t in steps if t in after[s] and t not in done] if s not in done else []
-            if missing:
-                stack.append(missing[0])
-            else:
-                done.setdefault(stack.pop(), None)
-    return list(done)
-
-
-def _place(order: list[Step], p: Planner) -> tuple[dict[Argument, Ref], int]:
-    """A Ref for every argument; intermediates share the arena when their lifetimes do not meet."""
-    refs: dict[Argument, Ref] = {(n, False): Ref("input", i) for i, n in enumerate(p.inputs)}
-    outputs = {n: Ref("output", i) for i, n in enumerate(p.outputs)}
-    last = {n: t for t, s in enumerate(order) for n in s.reads}
-    free = _FreeList()
-    ends: dict[int, list[tuple[int, int]]] = {}
-    for t, s in enumerate(order):
+    def _write(self, t: int, s: Step) -> None:
         for n in s.writes:
-            if n in outputs:
-                ref = outputs[n]
+            output = self._outputs.get(n)
+            block = None if output in self._donations else self._overwritten(t, s, n)
+            if output is not None:
+                if block is not None:
+                    self._inside[block] = output
+            elif block is None:
+                self._blocks[n] = Block(n.nbytes, t, self._last.get(n, t))
             else:
-                offset, size = free.take_for(n.size * n.dtype.itemsize)
-                ref = Ref("arena", offset)
-                ends.setdefault(last.get(n, t), []).append((offset, size))
-            refs[n, True] = ref
-            refs.setdefault((n, False), ref)
+                block.last = self._last.get(n, t)
+                self._blocks[n] = block
         for buf in s.scratch:
-            offset, size = free.take_for(buf.size * buf.dtype.itemsize)
-            refs[buf] = Ref("arena", offset)
-            ends.setdefault(t, []).append((offset, size))
-        for offset, size in ends.pop(t, []):
-            free.give(offset, size)
-    return refs, free.top
+            self._blocks[buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
+    def _overwritten(self, t: int, s: Step, n: Node) -> Block | None:
+        """The Block of a value that nobody needs once this step has written n over it: the oldest, as of a sum that grows."""
+        held = [(self._blocks[m], m) for m in s.reads if m in self._blocks and m not in self._gone and self._last[m] == t]
+        for block, source in sorted(held, key=lambda found: found[0].first):
+            if block.nbytes == n.nbytes and s.in_place(source, n):
+                self._instead[n] = source
+                self._gone.add(source)
+                return block
+        return None
 
-class _FreeList:
-    """First fit over the free gaps of a growing arena."""
+    def refs(self, s: Step) -> tuple[Ref, ...]:
+        """Where the arguments of a step are."""
+        return *map(self._read, s.reads), *map(self._written, s.writes), *map(self._held, s.scratch)
 
-    def __init__(self) -> None:
-        self.top = 0
-        self.gaps: list[tuple[int, int]] = []  # (offset, size), ascending, never adjacent
+    @cached_property
+    def _inputs(self) -> dict[Node, Ref]:
+        return {n: Ref("input", i) for i, n in enumerate(self._p.inputs)}
 
-    def take_for(self, nbytes: int) -> tuple[int, int]:
-        """(offset, size) of aligned memory for so many bytes."""
-        size = -(-nbytes // ALIGN) * ALIGN
-        return self.take(size), size
+    def _read(self, n: Node) -> Ref:
+        return self._inputs.get(n) or self._written(n)
 
-    def take(self, size: int) -> int:
-        for at, (offset, room) in enumerate(self.gaps):
-            if room >= size:
-                self.gaps[at : at + 1] = [(offset + size, room - size)] if room > size else []
-                return offset
-        offset = self.top
-        self.top += size
-        return offset
+    def _written(self, n: Node) -> Ref:
+        return Ref("output", self._outputs[n]) if n in self._outputs else self._held(n)
 
-    def give(self, offset: int, size: int) -> None:
-        gaps = sorted([*self.gaps, (offset, size)])
-        self.gaps = []
-        for o, s in gaps:
-            if self.gaps and sum(self.gaps[-1]) == o:
-                self.gaps[-1] = (self.gaps[-1][0], self.gaps[-1][1] + s)
-            else:
-                self.gaps.append((o, s))
+    def _held(self, what: Node | Buf) -> Ref:
+        block = self._blocks[what]
+        output = self._inside.get(block)
+        return Ref("arena", block.offset) if output is None else Ref("output", output)
+
+    def lifetimes(self) -> tuple[Lifetime, ...]:
+        """What every buffer holds, and when: the inputs, then what the steps write and use."""
+        places: dict[Node, int] = {}
+        out = [self._input(i, n) for i, n in enumerate(self._p.inputs)]
+        for t, s in enumerate(self._order):
+            for n, ref in zip(s.writes, map(self._written, s.writes), strict=True):
+                last = len(self._order) - 1 if ref.space == "output" and n in self._outputs else self._last.get(n, t)
+                taken = self._instead.get(n)
+                instead = self._donations.get(self._outputs.get(n, -1)) if taken is None else places[taken]
+                places[n] = len(out)
+                out.append(Lifetime(n.op.value, n.dtype, n.shape, ref, t, last, instead, n.site))
+            out += [Lifetime(b.name, b.dtype, (b.size,), self._held(b), t, t) for b in s.scratch]
+        return tuple(out)
+
+    def _input(self, i: int, n: Node) -> Lifetime:
+        return Lifetime("input", n.dtype, n.shape, Ref("input", i), 0, self._last.get(n, 0))

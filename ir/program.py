@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from .dtype import DType
 from .graph import Shape, Site
@@ -51,9 +52,31 @@ class CheckSite:
     shift: int = 0
 
 
+@dataclass(frozen=True)
+class Lifetime:
+    """What a buffer holds from step `first` to step `last`, both included: the result of op `what` of the user's line `site`, or
+    scratch memory of that name. `instead_of`: the Lifetime whose memory this one takes over, by its place in the table."""
+
+    what: str
+    dtype: DType
+    shape: Shape
+    ref: Ref
+    first: int
+    last: int
+    instead_of: int | None = None
+    site: Site | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+
 @dataclass
 class Program:
-    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout agree)."""
+    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout agree).
+
+    `lifetimes`: the inputs, then what the calls write and use, in their order.
+    """
 
     calls: list[Call]
     inputs: tuple[Value, ...]
@@ -61,3 +84,4 @@ class Program:
     arena_bytes: int
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
+    lifetimes: tuple[Lifetime, ...] = ()

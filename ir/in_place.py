@@ -1,0 +1,72 @@
+"""May a result take the memory of an operand? In: the Loops of a kernel. Out: the answer for one buffer read and one written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from .index import Index
+from .loop import GLOBAL, Buf, For, If, Loops, Stmt, Store
+from .loop_walk import operands, roots, statements
+from .op import Op
+
+Access = tuple[dict[Buf, set[Index]], Buf | None, Index | None]  # what a statement loads; the buffer and index of its store
+
+
+class Accesses:
+    """Which elements of its arguments a kernel loads and stores, statement by statement."""
+
+    def __init__(self, loops: Loops) -> None:
+        every: list[Stmt] = list(statements(loops.phases))
+        access = {id(s): _access(s) for s in every}
+        bodies: list[Sequence[Stmt]] = [loops.phases, *(s.body for s in every if isinstance(s, For | If))]
+        self._everything = [access[id(s)] for s in every]
+        self._bodies = [[access[id(s)] for s in body] for body in bodies]
+
+    def in_place(self, read: Buf, written: Buf) -> bool:
+        """Is every element of `read` loaded only where, and not after, the same element of `written` is stored?
+
+        That is once, so it holds if all are loaded at the one index at which all are stored, or in each body at its own.
+        """
+        if read.dtype.itemsize != written.dtype.itemsize:
+            return False
+        if _loads_where_stored(self._everything, read, written) is True:
+            return True
+        found = [_loads_where_stored(body, read, written) for body in self._bodies]
+        return False not in found and True in found
+
+
+def _access(s: Stmt) -> Access:
+    stored = (s.buf, s.index) if isinstance(s, Store) else (None, None)
+    return _loads(s), *stored
+
+
+def _loads(s: Stmt) -> dict[Buf, set[Index]]:
+    """The indices at which a statement itself loads each argument."""
+    found: dict[Buf, set[Index]] = {}
+    stack = roots(s)
+    seen = set(stack)
+    while stack:
+        n = stack.pop()
+        if n.op is Op.LOAD and n.arg[0].space == GLOBAL:
+            found.setdefault(n.arg[0], set()).add(n.arg[1])
+        new = [o for o in operands(n) if o not in seen]
+        seen.update(new)
+        stack += new
+    return found
+
+
+def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:
+    """Are all loads at the index at which these statements store, and none behind the store; None if there are no loads."""
+    stored: Index | None = None
+    loaded: set[Index] = set()
+    for loads, buf, index in body:
+        here = loads.get(read)
+        if here:
+            if stored is not None:
+                return False
+            loaded |= here
+        if buf is written:
+            if stored not in (None, index):
+                return False
+            stored = index
+    return None if not loaded else loaded == {stored}
