@@ -23,6 +23,8 @@ from .row_classes import lower_rows
 from .settings import Settings
 from .target import Target
 
+PASSING_KINDS = ("map", "rows")  # of kernels that write each element once, in order
+
 
 @dataclass
 class LoweredKernel:
@@ -114,10 +116,28 @@ def lower_all(
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         lowered = lower_kernel(kernel, strides, settings, fastest)
         parallel = tuple(w >= settings.serial_work for w in lowered.work)
+        lowered = _passing(lowered, kernel, passing_outputs(kernel, fused, replaced, settings.target))
         loops = expand_loops(lowered.loops, settings.target.has_float16)
         step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
         out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
+
+
+def _passing(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
+    buffers = lowered.loops.buffers[len(kernel.inputs) :]  # behind those of the outputs, scratch memory may follow
+    found = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
+    return replace(lowered, loops=replace(lowered.loops, passing=found)) if found else lowered
+
+
+def passing_outputs(kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node], target: Target) -> set[Node]:
+    """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
+
+    A store to a line that is not in a cache reads it first. It need not, but then the line is not there for whoever reads next.
+    """
+    if kernel.kind not in PASSING_KINDS:
+        return set()
+    large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > target.l3 and n not in replaced}
+    return large - {n for k in fused.kernels for n in k.inputs} if large else large
 
 
 def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:

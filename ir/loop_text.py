@@ -49,7 +49,8 @@ def literal(value: float | int | bool, dtype: DType) -> str:
 def show(loops: Loops) -> str:
     """The text of a kernel; it determines the code, and is hashed as its identity."""
     p = _Printer()
-    arguments = [f"{p.name(b)}: {b.dtype.name}" for b in loops.buffers] + [p.name(q) for q in loops.params]
+    passing = {b: " past the caches" for b in loops.passing}
+    arguments = [f"{p.name(b)}: {b.dtype.name}{passing.get(b, '')}" for b in loops.buffers] + [p.name(q) for q in loops.params]
     p.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
     for i, phase in enumerate(loops.phases):
         p.line(0, f"phase {i}")

@@ -43,6 +43,7 @@ class Function:
     partials: dict[Buf, list[Partials]] = field(default_factory=dict)
     unsettled: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
     contents: dict[Node, frozenset[Buf]] = field(default_factory=dict)
+    passing: frozenset[Buf] = frozenset()  # buffers that are written past the caches
 
     def buffers_of(self, root: Node) -> frozenset[Buf]:
         """Every buffer whose contents a Node depends on."""
@@ -255,6 +256,8 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
     w = a.fn.writer
     if a.buf.space == REG:
         write_slot(a, ptr, value)
+    elif live is None and a.buf in a.fn.passing and _is_whole(a):
+        w.store_past_caches(value, ptr, a.lanes * a.align)
     elif live is None:
         w.store(value, ptr, a.align)
     elif _is_first_lane(live):
@@ -262,6 +265,13 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
     else:
         name = f"llvm.masked.store.{suffix(a.elem, a.lanes)}.p0"
         call_void(w, name, value, ptr, integer(a.align, 32), w.splat(live, a.lanes))
+
+
+def _is_whole(a: Access) -> bool:
+    """Does a vector along the lanes begin at a multiple of its size, if the buffer does? The lane variable always does."""
+    assert a.fn.scope.lanes is not None
+    others = [c for t, c in a.index.terms if t is not a.fn.scope.lanes.var]
+    return all(c % a.lanes == 0 for c in [*others, a.index.const])
 
 
 def _is_first_lane(live: Val) -> bool:

@@ -28,7 +28,7 @@ from .writer import Val, Writer, integer, iota, vector_literal
 SITE_SHIFT = 40  # a Check's key is site << 40 | position
 
 
-_UNLIKELY = '!0 = !{!"branch_weights", i32 1, i32 4000}\n'
+_METADATA = '!0 = !{!"branch_weights", i32 1, i32 4000}\n!1 = !{i32 1}\n'  # unlikely; nontemporal
 
 
 def phase_name(loops: Loops, phase: int) -> str:
@@ -40,7 +40,7 @@ def emit(loops: Loops, target: Target) -> str:
     declared: set[str] = set()
     with provenance(("", 0)):  # Nodes made by unrolling have no line of the user's
         phases = [_phase(loops, i, target, declared) for i in range(len(loops.phases))]
-    return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _UNLIKELY])
+    return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _METADATA])
 
 
 def _attributes(target: Target) -> str:
@@ -335,7 +335,7 @@ class Emitter:
 
 def _phase(loops: Loops, number: int, target: Target, declared: set[str]) -> str:
     phase, writer = loops.phases[number], Writer(declared)
-    fn = Function(writer, target, Scope(writer), plan_phase(phase, target))
+    fn = Function(writer, target, Scope(writer), plan_phase(phase, target), passing=frozenset(loops.passing))
     emitter = Emitter(fn)
     _bind_arguments(emitter, loops, phase)
     chunk: Var = phase.var

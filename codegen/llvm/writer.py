@@ -123,6 +123,7 @@ class Writer:
         self.declared = declared
         self.names = 0
         self.barrier = 0  # the least level at which anything may be written now
+        self.passes = False  # whether something is stored past the caches
 
     # ------------------------------------------------------------ where text goes
 
@@ -292,6 +293,11 @@ class Writer:
     def store(self, value: Val, ptr: Val, align: int) -> None:
         self.line(f"store {value}, {ptr}, align {align}")
 
+    def store_past_caches(self, value: Val, ptr: Val, align: int) -> None:
+        """The same without reading what is there, of a whole vector aligned as such."""
+        self.passes = True
+        self.line(f"store {value}, {ptr}, align {align}, !nontemporal !1")
+
     # ------------------------------------------------------------ control flow
 
     @contextmanager
@@ -336,7 +342,9 @@ class Writer:
         return spot
 
     def function(self, name: str, params: str) -> str:
-        """The text of the finished function."""
+        """The text of the finished function. A fence makes other threads see what was stored past the caches."""
+        if self.passes:
+            self.line("fence seq_cst")
         self.line("ret void")
         body: list[Any] = [*self.allocas, *self.regions[0].spot.flat()]
         return "\n".join([f"define void @{name}({params}) #0 {{", "start:", *body, "}"])
