@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 import weft as wf
 from weft import options
-from weft.frontend import compile, kernels, realize  # noqa: F401  all that a worker needs, before it is forked
+from weft.frontend import compile, realize  # noqa: F401  all that a worker needs, before it is forked
 from weft.runtime import cache, threads  # noqa: F401
+from weft.runtime.code import known
 
 WORKERS = 8
 LIMIT = 60_000
@@ -77,14 +78,14 @@ def check(seed: int) -> bool:
 def forget() -> None:
     """As in a new process: the next program comes from the disk or is built."""
     realize._programs.clear()
-    kernels._libraries.clear()
+    known.clear()
 
 
 class Counting:
     """A cache that counts into shared memory."""
 
     def __init__(self, real: Any, counters: Any, at: int) -> None:
-        self._put, self._get = real.put, real.get
+        self._put, self._get, self.folder = real.put, real.get, real.folder
         self._counters, self._at = counters, at
         self.counts = list(COUNTERS.unpack_from(counters, at))
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft import options
 from weft.codegen.target import host
-from weft.frontend import compile as compile_module
+from weft.runtime import processor
 
 Array = np.ndarray[Any, Any]
 FORMS = ("nn", "nt", "tn", "tt")
@@ -231,7 +231,7 @@ def test_matrices_beyond_the_caches(form: str, m: int, n: int, k: int, dtype: st
     a, left = operand(m, k, (), form[0], "plain", dtype, rng)
     b, right = operand(k, n, (), form[1], "plain", dtype, rng)
     with options.override(target="host"):
-        monkeypatch.setattr(compile_module, "host", lambda: replace(host(), l2=1 << 10, l3=1 << 10))
+        monkeypatch.setattr(processor, "host", lambda: replace(host(), l2=1 << 10, l3=1 << 10))
         if dtype == "float32":
             (kernel,) = wf.explain(a @ b).kernels
             assert "asked for ahead" in kernel.schedule
