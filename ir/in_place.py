@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from .graph import Node
 from .index import Index
 from .loop import GLOBAL, Buf, For, If, Loops, Stmt, Store
-from .loop_walk import operands, roots, statements
+from .loop_walk import operands, roots, statements, usual_operands
 from .op import Op
 
 Access = tuple[dict[Buf, set[Index]], Buf | None, Index | None]  # what a statement loads; the buffer and index of its store
+Needs = Callable[[Node], tuple[Node, ...]]
 
 
 class Accesses:
@@ -17,10 +19,10 @@ class Accesses:
 
     def __init__(self, loops: Loops) -> None:
         every: list[Stmt] = list(statements(loops.phases))
-        access = {id(s): _access(s) for s in every}
+        loads = {id(s): _loads(s, operands) for s in every}
         bodies: list[Sequence[Stmt]] = [loops.phases, *(s.body for s in every if isinstance(s, For | If))]
-        self._everything = [access[id(s)] for s in every]
-        self._bodies = [[access[id(s)] for s in body] for body in bodies]
+        self._everything = [_access(s, loads[id(s)]) for s in every]
+        self._bodies = [_in_one_body(body, loads) for body in bodies]
 
     def in_place(self, read: Buf, written: Buf) -> bool:
         """Is every element of `read` loaded only where, and not after, the same element of `written` is stored?
@@ -35,24 +37,36 @@ class Accesses:
         return False not in found and True in found
 
 
-def _access(s: Stmt) -> Access:
-    stored = (s.buf, s.index) if isinstance(s, Store) else (None, None)
-    return _loads(s), *stored
+def _in_one_body(body: Sequence[Stmt], loads: Mapping[int, set[Node]]) -> list[Access]:
+    """A Node that an earlier statement of the same body has evaluated is not evaluated again: it is loaded once."""
+    found: list[Access] = []
+    known: set[Node] = set()
+    several = sum(isinstance(s, Store) for s in body) > 1
+    for s in body:
+        found.append(_access(s, loads[id(s)] - known))
+        if several:
+            known |= {n for n in _loads(s, usual_operands) if not operands(n)}
+    return found
 
 
-def _loads(s: Stmt) -> dict[Buf, set[Index]]:
-    """The indices at which a statement itself loads each argument."""
+def _access(s: Stmt, loads: set[Node]) -> Access:
+    """What a statement loads of each argument, and where it stores."""
     found: dict[Buf, set[Index]] = {}
+    for n in loads:
+        found.setdefault(n.arg[0], set()).add(n.arg[1])
+    stored = (s.buf, s.index) if isinstance(s, Store) else (None, None)
+    return found, *stored
+
+
+def _loads(s: Stmt, needs: Needs) -> set[Node]:
+    """The LOADs of arguments that a statement itself needs."""
     stack = roots(s)
     seen = set(stack)
     while stack:
-        n = stack.pop()
-        if n.op is Op.LOAD and n.arg[0].space == GLOBAL:
-            found.setdefault(n.arg[0], set()).add(n.arg[1])
-        new = [o for o in operands(n) if o not in seen]
+        new = [o for o in needs(stack.pop()) if o not in seen]
         seen.update(new)
         stack += new
-    return found
+    return {n for n in seen if n.op is Op.LOAD and n.arg[0].space == GLOBAL}
 
 
 def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:

@@ -9,7 +9,8 @@
     Prefetch(buf, index)              a hint: the element will soon be read; it may lie outside of buf
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
-an element (0 where the mask does not hold). Every index is a flat element offset. A WHERE whose arg is "rare"
+an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
+it, and again only behind a statement that changes, under its name, a buffer that it reads. A WHERE whose arg is "rare"
 evaluates its second operand only when its condition holds in some lane.
 """
 

@@ -106,13 +106,15 @@ def interpreted(loops, arrays, params=()):
     return copies, run(loops, [c.reshape(-1) for c in copies], params)
 
 
-def compiled(loops, arrays, target, params=(), keep=None):
-    """Copies of the arrays after the machine code ran, and the status block."""
+def compiled(loops, arrays, target, params=(), keep=None, in_place=()):
+    """Copies of the arrays after the machine code ran, and the status block. `in_place`: pairs of arguments with one memory."""
     target = named(target)
     code = compile_text(emit(loops, target), target, keep)
     names = [phase_name(loops, i) for i in range(len(loops.phases))]
     library = load_object(code, names)
     copies, status = [a.copy() for a in arrays], np.array([CLEAR, 0], np.uint64)
+    for o, i in in_place:
+        copies[o] = copies[i]
     context = np.array([c.ctypes.data for c in copies] + list(params) + [status.ctypes.data], np.uint64)
     for name, phase in zip(names, loops.phases, strict=True):
         call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library[name])
