@@ -107,6 +107,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--lr", type=float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third")
     parser.add_argument("--seed", type=int, default=0, help="seed of the weights and of the shuffling (default: 0)")
     parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
+    parser.add_argument("--explain", action="store_true", help="at the end, print the kernels of a training step")
     parser.add_argument("--limit", type=_positive, help="use only so many training and test images")
     return parser.parse_args(argv)
 
@@ -141,6 +142,8 @@ def main(argv: Sequence[str] | None = None) -> float:
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
         print(f"epoch {epoch + 1}/{epochs}: loss {loss:.4f}, test accuracy {100 * result:.2f} %, {speed}", flush=True)
     print(f"test accuracy: {100 * result:.2f} %")
+    if args.explain:
+        print(wf.explain(train_step))
     return result
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from .. import errors
 from . import realize
 from .arguments import shown
+from .jit import Jitted
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -15,10 +16,14 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-def explain(x: Tensor | list[Tensor] | tuple[Tensor, ...]) -> Report:
+Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Jitted
+
+
+def explain(x: Subject) -> Report:
     """The kernels that computing x would run, and why neighbours stayed apart. Nothing is computed.
 
-    `x` is a Tensor or several; what is in memory already needs no kernel. `print(report)` shows for each kernel its
+    `x` is a Tensor or several, what is in memory already needs no kernel; or a function made by `wf.jit`: then it is what the
+    last call ran. Raises ArgumentError for a function that has not been called. `print(report)` shows for each kernel its
     operations, outer axes, bytes, weighed operations, schedule, source lines and the reasons at its boundaries;
     `report.kernels` is the list of them.
     """
@@ -28,8 +33,8 @@ def explain(x: Tensor | list[Tensor] | tuple[Tensor, ...]) -> Report:
     return Report() if compiled is None else report(compiled)
 
 
-def dump(x: Tensor | list[Tensor] | tuple[Tensor, ...], folder: str | Path) -> Path:
-    """Writes every artefact of computing x below `folder` and returns the folder. Nothing is computed.
+def dump(x: Subject, folder: str | Path) -> Path:
+    """Writes every artefact of computing x, as in `explain`, below `folder` and returns the folder. Nothing is computed.
 
     graph.txt, simplified.txt, kernels.txt (as `explain` prints), program.txt, and for each kernel in kernels/ its
     .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s (assembly). The folder is made if need be.
@@ -48,8 +53,12 @@ def dump(x: Tensor | list[Tensor] | tuple[Tensor, ...], folder: str | Path) -> P
     return folder
 
 
-def _compiled(x: Tensor | list[Tensor] | tuple[Tensor, ...]) -> Compiled | None:
+def _compiled(x: Subject) -> Compiled | None:
     from . import compile
 
+    if isinstance(x, Jitted):
+        if x.last is None:
+            raise errors.ArgumentError(f"explain: {shown(x)} has not been called, so there is no program yet")
+        return compile.build(*x.last.program.structure.unfolded())
     outputs, leaves, values, donations = realize.graph_of(x)
     return compile.build(outputs, leaves, values, donations) if outputs else None

@@ -43,6 +43,7 @@ class Jitted:
         self._statics = statics
         self._steps: Steps = {}
         self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
+        self.last: Step | None = None  # the step that ran last, if there is one
         self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
@@ -58,6 +59,7 @@ class Jitted:
         result, step = _call(self._function, self._statics, self._steps, args, kwargs)
         if step is not None:
             self._repeat = step.repeat if step.takes_tensors else None
+            self.last = step
         return result
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:

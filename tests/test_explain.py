@@ -44,6 +44,17 @@ def test_explain_of_what_is_in_memory_is_empty():
     assert "0 kernels" in str(wf.explain([randn(3), randn(4)]))
 
 
+def test_a_jitted_function_is_explained_by_what_its_last_call_ran(tmp_path):
+    f = wf.jit(lambda x: (x @ x).softmax(axis=-1))
+    with pytest.raises(wf.errors.ArgumentError, match="has not been called"):
+        wf.explain(f)
+    for n in (64, 96, 64):
+        x = randn(n, n)
+        f(x)
+        assert [k.outputs for k in wf.explain(f).kernels] == [k.outputs for k in wf.explain((x @ x).softmax(axis=-1)).kernels]
+    assert (wf.dump(f, tmp_path) / "graph.txt").read_text()
+
+
 def test_dump_writes_every_artefact(tmp_path):
     y = (randn(64, 100) @ randn(100, 50)).relu()
     folder = wf.dump(y, tmp_path / "d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -91,6 +92,25 @@ def test_learns_mnist(lenet: ModuleType) -> None:
     if folder is None or not (folder / "mnist").is_dir():
         pytest.skip("no MNIST: WEFT_DATA_DIR names no folder with it")
     assert lenet.main(["--epochs", "1", "--limit", "12000"]) >= 0.93
+
+
+@pytest.mark.parametrize(("batch", "most"), [(8, 27), (64, 29)])
+def test_a_training_step_takes_few_kernels_and_no_new_memory(lenet: ModuleType, batch: int, most: int) -> None:
+    """A budget: fewer is better. Parameters and both averages of Adam are written in place."""
+    model = lenet.LeNet()
+    optimizer = nn.optim.Adam(model.parameters(), weight_decay=1e-4)
+    images, labels = next(data.batches(stripes(batch, 0), batch))
+    lenet.train_step(model, optimizer, images, labels)
+    report = wf.explain(lenet.train_step)
+    assert len(report.kernels) <= most and report.in_place == 3 * len(optimizer.params)
+
+
+def test_explain_prints_the_kernels_of_a_step(
+    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
+    lenet.main(["--epochs", "1", "--batch-size", "16", "--explain"])
+    assert re.search(r"^\d+ kernels, .* 30 outputs in place$", capsys.readouterr().out, re.M)
 
 
 def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> None:

@@ -104,6 +104,49 @@ def test_a_schedule_over_sliced_minibatches_compiles_at_most_twice() -> None:
         assert statistics["built"] - before <= 2
 
 
+DECAY = {"weight_decay": 0.01}
+EVERY: dict[str, Callable[[list[wf.Tensor]], optim.Optimizer]] = {
+    "sgd": lambda p: optim.SGD(p, 0.1),
+    "sgd, decay": lambda p: optim.SGD(p, 0.1, **DECAY),
+    "momentum": lambda p: optim.SGD(p, 0.1, 0.9),
+    "momentum, decay": lambda p: optim.SGD(p, 0.1, 0.9, **DECAY),
+    "nesterov": lambda p: optim.SGD(p, 0.1, 0.9, nesterov=True),
+    "nesterov, decay": lambda p: optim.SGD(p, 0.1, 0.9, nesterov=True, **DECAY),
+    "adam": optim.Adam,
+    "adam, decay": lambda p: optim.Adam(p, **DECAY),
+    "adam, tensor rate": lambda p: optim.Adam(p, lr=wf.tensor(0.01), **DECAY),
+}
+
+
+CASES = [*((name, wf.float32) for name in EVERY), ("adam, decay", wf.float16), ("nesterov, decay", wf.float64)]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) -> None:
+    model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), wf.nn.Linear(108, 70), wf.nn.Linear(70, 4))
+    model.to(dtype)
+    optimizer = EVERY[name](list(model.parameters()))
+
+    @wf.jit
+    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    everything = [*optimizer.params, *(t for s in optimizer.state for t in s.values())]
+    batch = wf.randn(8, 1, 8, 8).to(dtype).realize(), wf.tensor(np.arange(8) % 4)
+    step(*batch)
+    step(*batch)
+    places = [t._stored().address for t in everything]
+    before = statistics["donated"]
+    loss = step(*batch)
+    assert [t._stored().address for t in everything] == places and np.isfinite(loss.item())
+    assert statistics["donated"] - before == len(everything)
+    assert len(step.last.makers) == len(everything) + 1, "the loss alone gets new memory"
+
+
 def test_the_loss_is_computed_by_the_step() -> None:
     w = wf.nn.Parameter(np.array([1.0, 2.0]))
     optimizer = optim.SGD([w], lr=0.5)
