@@ -18,11 +18,12 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel, work
-from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Prefetch, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
 from .evaluate import Place
+from .read_ahead import prefetches
 from .schedule import Access
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 from .target import Target
@@ -31,6 +32,9 @@ from .tiny import nest
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
 UNROLLED = 32  # steps of short reductions that may stand in a row
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
+HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
+STORE_WORK = 8  # what storing an element adds to that
+LEAST_AHEAD = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
 IDENTITY = {"add": 0, "mul": 1}
 
 
@@ -120,6 +124,7 @@ class RowLowering:
         self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in self.inner.items()}
         self.width = lane_width(self.roots, self.target)
         self.body = schedule.work(nodes)
+        self.itemsize = max((a.itemsize for a in self.accesses if not a.store), default=1)
 
     def _stages(self, frame: Frame) -> list[Stage]:
         return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
@@ -195,12 +200,13 @@ class RowLowering:
         frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
         stages = self._stages(frame)
+        hints = self._next_row([loop for s in stages for loop in s.loops], chunk)
         for buf in _scratch(stages):
             body.append(Alloc(buf))
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
             for loop in s.loops:
-                body.append(self._nest(loop))
+                body.append(self._nest(loop, hints.get(id(loop), [])))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
 
@@ -213,8 +219,20 @@ class RowLowering:
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
-    def _nest(self, loop: RowLoop) -> Stmt:
-        body = _row_statements(loop)
+    def _next_row(self, loops: list[RowLoop], chunk: Chunks) -> dict[int, list[Prefetch]]:
+        """Hints that the next row will be read, by the id of the loop to hold them: the costliest that reads no new memory."""
+        again = [loop for loop in loops[1:] if loop.axes == loops[0].axes]
+        nbytes = prod(v.extent for v in loops[0].axes) * self.itemsize if again else 0
+        costliest = max(again, key=_loop_cost, default=None)
+        if costliest is None or _loop_cost(costliest) < HIDING_WORK or not LEAST_AHEAD <= nbytes <= self.target.l2 // 2:
+            return {}
+        later, lane = {chunk.step: var(chunk.step) + 1}, loops[0].axes[-1]
+        found = dict.fromkeys(h for n in loops[0].roots() for h in prefetches(n, lane))
+        beyond = [h for h in found if h.buf.size * h.buf.dtype.itemsize > self.target.l2 and chunk.step in h.index.vars()]
+        return {id(costliest): [Prefetch(h.buf, h.index.substitute(later), cache=2) for h in beyond]}
+
+    def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> Stmt:
+        body = [*hints, *_row_statements(loop)]
         lane = loop.axes[-1]
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
         stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
@@ -320,6 +338,7 @@ class Chunks:
         # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
         self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
         self.first = var(self.grid) * size
+        self.step = self.row if size > 1 else self.grid  # the variable of the next row
         self.position = self.first + var(self.row) if size > 1 else self.first
         self.total = Param("rows")
         self.params = (Param("chunks"), self.total)
@@ -365,6 +384,16 @@ def in_registers(stages: Iterable[Stage]) -> list[Stmt]:
         body += [schedule.nest(loop.axes, *_row_statements(loop), kind=UNROLL) for loop in s.loops]
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
+
+
+def _loop_cost(loop: RowLoop) -> int:
+    """Operations an element, of the reductions and stores too; what is the same for the whole row is computed before."""
+    varies: set[Node] = set()
+    for n in postorder(loop.roots()):
+        if any(loop.axes[-1] in i.vars() for i in indices(n)) or not varies.isdisjoint(n.src):
+            varies.add(n)
+    stores = sum(w.buf.space == GLOBAL for w in loop.writes)
+    return schedule.work(varies) + len(loop.reductions) + STORE_WORK * stores
 
 
 def _row_statements(loop: RowLoop) -> list[Stmt]:

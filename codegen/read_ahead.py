@@ -1,4 +1,4 @@
-"""Hints that a matrix will be read, for those that lie beyond a cache. In: its value at a later place. Out: Prefetches.
+"""Hints that memory will be read, for what lies beyond a cache. In: a value at a later place. Out: Prefetches.
 
 A schedule that does much with each element it reads leaves the memory idle meanwhile: so few instructions are under way at once
 that the reads of the next elements have not begun.
@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from ..ir.graph import Node
 from ..ir.index import Var
-from ..ir.loop import GLOBAL, Prefetch, Stmt
+from ..ir.loop import GLOBAL, Prefetch
 from ..ir.loop_walk import postorder
 from ..ir.op import Op
-from .contract.problem import Problem, groups_extent
 
 AHEAD = 8 << 10  # bytes from what is read to what is asked for: half as many come late, twice as many push others out of L1
 
@@ -21,12 +20,7 @@ def itemsize_in_memory(value: Node) -> int:
     return max((n.arg[0].dtype.itemsize for n in _loads(value)), default=value.dtype.itemsize)
 
 
-def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
-    """Whether the lane factor does not stay in a cache of so many bytes."""
-    return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
-
-
-def prefetches(value: Node, lane: Var) -> list[Stmt]:
+def prefetches(value: Node, lane: Var) -> list[Prefetch]:
     """Asks for what a value would load, lane by lane."""
     return [Prefetch(n.arg[0], n.arg[1]) for n in _loads(value) if lane in n.arg[1].vars()]
 

@@ -6,7 +6,7 @@
     Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
     If(cond, body)                    cond is a mask of uniform conditions
     Check(index, extent, site, position)   0 <= index < extent, else the status word says so
-    Prefetch(buf, index)              a hint: the element will soon be read; it may lie outside of buf
+    Prefetch(buf, index, cache)       a hint: the element will soon be read; it may lie outside of buf
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
 an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
@@ -108,12 +108,13 @@ class Check:
     position: Index
 
 
-@dataclass
+@dataclass(frozen=True)
 class Prefetch:
-    """Brings buf[index] of every lane near the processor. Changes no value; buf is GLOBAL, the index gathers nothing."""
+    """Brings buf[index] of every lane into a cache. Changes no value; buf is GLOBAL, the index gathers nothing."""
 
     buf: Buf
     index: Index
+    cache: int = 1  # its level
 
 
 Stmt = For | Alloc | Store | Reduce | If | Check | Prefetch

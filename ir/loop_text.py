@@ -166,8 +166,8 @@ class _Printer:
                 self.line(depth, f"{self.name(buf)}[{self.index(index)}] {op}= {self.operand(value_)}{self.mask(mask)}")
             case Check(node, extent, site, position):
                 self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}")
-            case Prefetch(buf, index):
-                self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]")
+            case Prefetch(buf, index, cache):
+                self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{f' into level {cache}' if cache > 1 else ''}")
         if not isinstance(s, For | If):
             self.changed(writes([s]))
 

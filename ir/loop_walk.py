@@ -148,8 +148,8 @@ class Substitution:
                 return replace(s, buf=self.buffers.get(buf, buf))
             case Check(index, _, _, position):
                 return replace(s, index=self.node(index), position=self.index(position))
-            case Prefetch(buf, index):
-                return Prefetch(self.buffers.get(buf, buf), self.index(index))
+            case Prefetch(buf, index, cache):
+                return Prefetch(self.buffers.get(buf, buf), self.index(index), cache)
             case If(cond, body):
                 return If(self.mask(cond), self.body(body))
             case For():

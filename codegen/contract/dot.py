@@ -21,10 +21,10 @@ from ...ir.op import Op
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
-from ..read_ahead import AHEAD, itemsize_in_memory, lies_beyond, prefetches
+from ..read_ahead import AHEAD, itemsize_in_memory, prefetches
 from ..schedule import extent
 from ..target import Target
-from .problem import Groups, Problem, contiguous, groups_extent, is_plain, spread_groups
+from .problem import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6

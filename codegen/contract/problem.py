@@ -24,6 +24,7 @@ from ...ir.pooling import pooled_vars
 from .. import schedule
 from ..evaluate import Evaluator, Place
 from ..lower import lane_width, place_values
+from ..read_ahead import itemsize_in_memory
 from ..residues import Residues, classes
 from ..schedule import extent
 from ..target import Target
@@ -106,6 +107,11 @@ class Problem:
 
 def groups_extent(groups: Groups) -> int:
     return prod(extent(g) for g in groups)
+
+
+def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
+    """Whether the lane factor does not stay in a cache of so many bytes."""
+    return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
 
 
 def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target) -> list[Problem]:

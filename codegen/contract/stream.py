@@ -19,10 +19,10 @@ from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Sto
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
-from ..read_ahead import AHEAD, lies_beyond, prefetches
+from ..read_ahead import AHEAD, prefetches
 from ..schedule import extent
 from ..target import Target
-from .problem import Problem, add_products, contiguous, groups_extent, is_plain, spread_groups
+from .problem import Problem, add_products, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 
 STEPS = {32: (4, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
 

@@ -63,7 +63,7 @@ def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
     count = lanes.w * len(groups) if lanes and stride_of(fn, s.index) == 1 else 1
     for first in range(0, count, LINE // s.buf.dtype.itemsize):
         ptr = pointer(fn.scope, fn.base[s.buf], memory_type(s.buf.dtype), s.index + first, 0)
-        call_void(fn.writer, "llvm.prefetch.p0", ptr, integer(0, 32), integer(3, 32), integer(1, 32))
+        call_void(fn.writer, "llvm.prefetch.p0", ptr, integer(0, 32), integer(4 - s.cache, 32), integer(1, 32))
 
 
 # ---------------------------------------------------------------- stores
