@@ -22,10 +22,11 @@ _serials = count()
 class Var:
     """A loop variable, 0 <= var < extent. Identity is equality."""
 
-    __slots__ = ("extent", "name", "serial")
+    __slots__ = ("extent", "name", "order", "serial")
 
     def __init__(self, name: str, extent: int) -> None:
         self.name, self.extent, self.serial = name, extent, next(_serials)
+        self.order = (0, self.serial, "")  # of terms in an Index: variables as they were made, then the others by text
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -35,12 +36,36 @@ class Var:
         return self.name
 
 
-@dataclass(frozen=True)
-class Div:
+class _Quotient:
+    """What Div and Mod share: immutable, equal by value."""
+
+    __slots__ = ("_hash", "_order", "by", "index")
+    __match_args__ = ("index", "by")
+
+    def __init__(self, index: Index, by: int) -> None:
+        self.index, self.by = index, by
+        self._hash = hash((type(self), index, by))
+        self._order: tuple[int, int, str] | None = None
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return type(other) is type(self) and other.by == self.by and other.index == self.index
+
+    @property
+    def order(self) -> tuple[int, int, str]:
+        if self._order is None:
+            self._order = 1, 0, str(self)
+        return self._order
+
+
+class Div(_Quotient):
     """floor(index / by)."""
 
-    index: Index
-    by: int
+    __slots__ = ()
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -51,16 +76,25 @@ class Div:
         return f"({self.index})//{self.by}"
 
 
-@dataclass(frozen=True)
-class Mod:
+class Mod(_Quotient):
     """index - by * floor(index / by)."""
 
-    index: Index
-    by: int
+    __slots__ = ("_quotient",)
+
+    def __init__(self, index: Index, by: int) -> None:
+        super().__init__(index, by)
+        self._quotient: Index | None = None
 
     @property
     def bounds(self) -> tuple[int, int]:
         return 0, self.by - 1
+
+    @property
+    def quotient(self) -> Index:
+        """floor(index / by), simplified."""
+        if self._quotient is None:
+            self._quotient = self.index // self.by
+        return self._quotient
 
     def __repr__(self) -> str:
         return f"({self.index})%{self.by}"
@@ -77,6 +111,10 @@ class Value:
     def bounds(self) -> tuple[int, int]:
         return 0, max(self.extent - 1, 0)
 
+    @property
+    def order(self) -> tuple[int, int, str]:
+        return 1, 0, str(self)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Value) and other.node is self.node and other.extent == self.extent
 
@@ -91,42 +129,55 @@ Term = Var | Div | Mod | Value
 Linear = dict[Term, int]
 
 
+Terms = tuple[tuple[Term, int], ...]
+
+
 class Index:
     """const + sum(coef * term): immutable, hashable, canonical."""
 
     __slots__ = ("_bounds", "_hash", "const", "terms")
-    terms: tuple[tuple[Term, int], ...]
+    terms: Terms
     const: int
 
     def __init__(self, terms: Linear | None = None, const: int = 0) -> None:
-        kept = [(t, c) for t, c in (terms or {}).items() if c]
-        kept.sort(key=lambda tc: _order(tc[0]))
+        kept = [tc for tc in terms.items() if tc[1]] if terms else []
+        if len(kept) > 1:
+            kept.sort(key=_order)
         self.terms, self.const = tuple(kept), const
-        self._hash = hash((frozenset(kept), const))
+        self._hash: int | None = None
         self._bounds: tuple[int, int] | None = None
 
     def __hash__(self) -> int:
+        if self._hash is None:
+            self._hash = hash((frozenset(self.terms), self.const))
         return self._hash
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Index) or self._hash != other._hash or self.const != other.const:
+        if self is other:
+            return True
+        if not isinstance(other, Index) or self.const != other.const or len(self.terms) != len(other.terms):
             return False
         return self.terms == other.terms or frozenset(self.terms) == frozenset(other.terms)  # terms that print alike
 
     def __add__(self, other: Index | int) -> Index:
         if isinstance(other, int):
-            return Index(dict(self.terms), self.const + other)
-        total = dict(self.terms)
-        for t, c in other.terms:
-            total[t] = total.get(t, 0) + c
-        const = _recombine(total)
-        return Index(total, self.const + other.const + const)
+            return _canonical(self.terms, self.const + other) if other else self
+        a, b = self.terms, other.terms
+        if _recombines(a) or _recombines(b):
+            total = _sum(a, b)
+            const = _recombine(total)
+            return Index(total, self.const + other.const + const)
+        if not b or not a or a[-1][0].order < b[0][0].order:
+            return _canonical(a + b, self.const + other.const)
+        return Index(_sum(a, b), self.const + other.const)
 
     def __sub__(self, other: Index | int) -> Index:
         return self + other * -1
 
     def __mul__(self, by: int) -> Index:
-        return Index({t: c * by for t, c in self.terms}, self.const * by)
+        if by == 1:
+            return self
+        return _canonical(tuple([(t, c * by) for t, c in self.terms]) if by else (), self.const * by)
 
     def __floordiv__(self, by: int) -> Index:
         return self.divmod(by)[0]
@@ -138,17 +189,17 @@ class Index:
         """(self // by, self % by), split exactly wherever the bounds allow it."""
         if by == 1:
             return self, Index()
-        whole = Index({t: c // by for t, c in self.terms if c % by == 0}, self.const // by)
-        rest = Index({t: c for t, c in self.terms if c % by}, self.const % by)
+        whole = _canonical(tuple([(t, c // by) for t, c in self.terms if c % by == 0]), self.const // by)
+        rest = _canonical(tuple([tc for tc in self.terms if tc[1] % by]), self.const % by)
         lo, hi = rest.bounds
         if lo // by == hi // by:
             return whole + lo // by, rest - lo // by * by
         g = by
         for _, largest in sorted(rest.terms, key=lambda tc: -abs(tc[1])):
             g = gcd(g, largest)
-            low = Index({t: c for t, c in rest.terms if c % g}, rest.const % g)
+            low = _canonical(tuple([tc for tc in rest.terms if tc[1] % g]), rest.const % g)
             if g > 1 and low.bounds[0] >= 0 and low.bounds[1] < g:  # (g*e + low) // (g*m) with 0 <= low < g
-                high = Index({t: c // g for t, c in rest.terms if c % g == 0}, rest.const // g)
+                high = _canonical(tuple([(t, c // g) for t, c in rest.terms if c % g == 0]), rest.const // g)
                 q, r = high.divmod(by // g)
                 return whole + q, r * g + low
         match rest.terms:
@@ -225,8 +276,27 @@ class Index:
         return "+".join(parts).replace("+-", "-")
 
 
-def _order(t: Term) -> tuple[int, int, str]:
-    return (0, t.serial, "") if isinstance(t, Var) else (1, 0, str(t))
+def _canonical(terms: Terms, const: int) -> Index:
+    """An Index of terms that are in order, none of them 0."""
+    out = Index.__new__(Index)
+    out.terms, out.const, out._hash, out._bounds = terms, const, None, None
+    return out
+
+
+def _order(tc: tuple[Term, int]) -> tuple[int, int, str]:
+    return tc[0].order
+
+
+def _sum(a: Terms, b: Terms) -> Linear:
+    total = dict(a)
+    for t, c in b:
+        total[t] = total.get(t, 0) + c
+    return total
+
+
+def _recombines(terms: Terms) -> bool:
+    """Whether there is a remainder, which may meet its quotient."""
+    return any([type(t) is Mod for t, _ in terms])
 
 
 def _recombine(total: Linear) -> int:
@@ -235,7 +305,7 @@ def _recombine(total: Linear) -> int:
     while True:
         for t, c in total.items():
             if isinstance(t, Mod) and c:
-                quotient = t.index // t.by
+                quotient = t.quotient
                 if quotient.terms and all(total.get(u) == k * c * t.by for u, k in quotient.terms):
                     break
         else:
