@@ -30,7 +30,7 @@ from ..ir.sums import merge_sums
 from ..ir.units import collect
 from ..runtime.executable import Executable
 from ..runtime.image import image_of
-from .kernels import kernel, kernel_key
+from .kernels import kernel_key, kernels
 from .programs import current_settings
 from .tune import fastest
 
@@ -120,5 +120,5 @@ def check_artefacts(
 
 def link(program: Program, keys: Sequence[str], target: Target) -> Executable:
     """The executable of a program, every kernel's code found or made."""
-    codes = [kernel(key, call.loops, target) for key, call in zip(keys, program.calls, strict=True)]
+    codes = kernels([(key, call.loops) for key, call in zip(keys, program.calls, strict=True)], target)
     return Executable(image_of(program), codes)
