@@ -68,12 +68,18 @@ def _refine(units: Units) -> None:
         for r in u.reads:
             if r.base in units.of and units.of[r.base] is not u:
                 users[units.of[r.base]].append(u)
-    work = list(units.order)
+    work, changed = list(units.order), set(units.order)  # a unit has nothing new to split unless it or a neighbour changed
     while work:
         u = work.pop()
+        if u not in changed:
+            continue
         touched = _refine_reads(u, units)
+        if not touched:
+            changed.discard(u)
         for t in touched:
-            work += [t, *users[t], *(units.of[r.base] for r in t.reads if r.base in units.of and units.of[r.base] is not t)]
+            near = [t, *users[t], *(units.of[r.base] for r in t.reads if r.base in units.of and units.of[r.base] is not t)]
+            work += near
+            changed.update(near)
 
 
 def _refine_reads(u: Unit, units: Units) -> set[Unit]:
