@@ -13,7 +13,7 @@ from ..schedule import extent
 from ..target import Target
 from .problem import Problem, contiguous, groups_extent, is_plain
 
-PANEL = 1 << 17  # elements of a packed panel: half of a 1 MB level-2 cache in f32
+PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
 BLOCK = 1 << 17  # elements of the results of a task
 GROUP = 1 << 16  # elements of rows packed at a time
 MOST_K = 1024  # length of k a panel holds
@@ -25,9 +25,12 @@ TASK_WORK = 1 << 18  # multiply-adds of a task, about 2 us: less would not pay f
 MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
 MIN_DIRECT_ROWS = 24
 PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
+ALIASED = 4096  # bytes: lines a multiple of it apart share a set of the level-1 cache, which has l1 / 4096 ways
+SPARE_WAYS = 2  # of a set that holds a line of each row: for lanes and sums
 LOAD = 0.25  # cycles of a vector of the lane factor, which comes from the level-2 cache
 LATENCY = 4  # cycles of a fused product and sum
 MOST_VECTORS = 4  # of lanes in a tile
+MOST_ROWS = 12
 
 IN_PLACE, BY_ROW, BY_TILE, SQUARES, BY_LINE = (
     "read in place",
@@ -59,7 +62,7 @@ class Sizes:
 
 def candidates(p: Problem, target: Target, row_value: Node, lane_value: Node) -> list[Sizes]:
     """The choice of the cost model and others that add up in the same order: tiles, lanes of a task, packing."""
-    first, *others = tile_shapes(p.m, -(-extent(p.lanes[-1]) // p.width), target)[:CANDIDATE_TILES]
+    first, *others = _tiles(p, target, row_value)[:CANDIDATE_TILES]
     ways = [(first, MOST_TILES), (first, MOST_TILES // 2), (first, 2 * MOST_TILES), *((tile, MOST_TILES) for tile in others)]
     found = [choose(p, target, row_value, lane_value, *way) for way in ways]
     if found[0].lanes == IN_PLACE:
@@ -78,30 +81,49 @@ def choose(
     """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave enough tasks."""
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
     rows, why = row_access(p, row_value)
-    tile_rows, vectors = tile or tile_shapes(p.m, -(-last // p.width), target)[0]
+    tile_rows, vectors = tile or _tiles(p, target, row_value)[0]
     most_k = MOST_K if rows == IN_PLACE else MOST_PACKED_K
     s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, most_k))
-    most = max(1, min(PANEL // s.k_extent // s.tile_lanes, most_tiles)) * s.tile_lanes
     if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
         s.lanes, because = _lane_access(p, s, lane_value)
         s.why = (why, because)
-        _split_line(p, s, most)
+        _split_line(p, s, _most_lanes(p, s, target, most_tiles))
     else:
-        s.lane_rows, s.line = max(1, min(lines, max(1, min(most, 256) // last))), last
+        most = min(_most_lanes(p, s, target, most_tiles), 256)
+        s.lane_rows, s.line = max(1, min(lines, max(1, most // last))), last
         s.block = _round(s.lane_rows * last, p.width)
     tasks = -(-groups_extent(p.batch) * lines * last // (s.lane_rows * s.line))
     _split_rows(p, s, tasks)
     return s
 
 
+def _most_lanes(p: Problem, s: Sizes, target: Target, most_tiles: int) -> int:
+    """Lanes of a block that stay in the level-2 cache for all steps of k."""
+    panel = target.l2 // PANEL[s.lanes == IN_PLACE] // p.anchor.node.dtype.itemsize
+    return max(1, min(panel // s.k_extent // s.tile_lanes, most_tiles)) * s.tile_lanes
+
+
+def _tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, int]]:
+    """The shapes of tiles, the best first; of few rows where those read in place would push each other out of a cache set."""
+    vectors, ways = -(-extent(p.lanes[-1]) // p.width), target.l1 // ALIASED
+    crowded = row_access(p, row_value)[0] == IN_PLACE and _row_pitch(p, row_value) % ALIASED == 0 and ways < MOST_ROWS
+    return tile_shapes(p.m, vectors, target, ways - SPARE_WAYS if crowded else MOST_ROWS)
+
+
+def _row_pitch(p: Problem, value: Node) -> int:
+    """Bytes from row to row."""
+    return abs(value.arg[1].coef(p.rows[-1][-1])) * value.dtype.itemsize
+
+
 def _wanted_tasks(p: Problem) -> int:
     return max(1, min(TASKS, groups_extent(p.batch) * p.m * p.n * p.k // TASK_WORK))
 
 
-def tile_shapes(m: int, vectors: int, target: Target) -> list[tuple[int, int]]:
+def tile_shapes(m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS) -> list[tuple[int, int]]:
     """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so many vectors of lanes."""
     accumulators = 24 if target.registers >= 32 else 12
-    shapes = [(r, v) for v in range(1, min(vectors, MOST_VECTORS) + 1) for r in range(1, min(m, accumulators // v, 12) + 1)]
+    widths = range(1, min(vectors, MOST_VECTORS) + 1)
+    shapes = [(r, v) for v in widths for r in range(1, min(m, accumulators // v, most_rows) + 1)]
     return sorted(shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0]))
 
 
@@ -150,14 +172,9 @@ def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
         return BY_LINE, "computed or masked"
     if last % s.tile_lanes:
         return BY_LINE, f"tiles do not divide {last}"
-    if _aliases(p) and p.m > 2 * s.tile_rows:
+    if last * p.anchor.node.dtype.itemsize % ALIASED == 0 and p.m > 2 * s.tile_rows:
         return BY_LINE, "lines a multiple of 4 KB apart share cache sets"
     return IN_PLACE, "plain"
-
-
-def _aliases(p: Problem) -> bool:
-    """Lines 4 KB apart fall into one cache set: such lanes are packed."""
-    return extent(p.lanes[-1]) * p.anchor.node.dtype.itemsize % 4096 == 0
 
 
 def _split_line(p: Problem, s: Sizes, most: int) -> None:
