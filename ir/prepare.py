@@ -90,7 +90,7 @@ def _split(n: Node) -> Node:
     if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
     wanted = max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * PARTIAL) // PARTIAL // max(1, n.size))))
-    axis, parts = max(((a, _divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -ap[0]))
+    axis, parts = max(((a, nearest_divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -ap[0]))
     if parts < max(2, wanted // 4):
         axis = max(axes, key=lambda a: x.shape[a])
         parts = min(wanted, x.shape[axis])
@@ -140,12 +140,12 @@ def _windows_in_parts(n: Node) -> Node:
     for a in axes:
         made = prod(cuts.values())
         if made * 2 < wanted or terms > made * WINDOW_MOST:
-            cuts[a] = _divisor(x.shape[a], -(-wanted // made))
+            cuts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
     cuts = {a: parts for a, parts in cuts.items() if parts > 1}
     return _cut(n, x, cuts) if cuts else n
 
 
-def _divisor(extent: int, wanted: int) -> int:
+def nearest_divisor(extent: int, wanted: int) -> int:
     """The divisor of extent nearest to (and at most twice) the wanted number."""
     found = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
     return min(found, key=lambda d: abs(d - wanted))

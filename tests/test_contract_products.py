@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -220,10 +221,29 @@ def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype:
         assert_product(got, want, expected_size(wide(left), wide(right)), k, dtype)
 
 
+@pytest.mark.parametrize(("form", "n"), [("nn", 100), ("nt", 64)])
+@pytest.mark.parametrize("ways", [8, 12])
+def test_rows_a_page_apart_leave_room_in_their_cache_set(ways: int, form: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In place, twelve of them push each other out of a set of eight lines."""
+    rng = np.random.default_rng(n)
+    a, left = operand(60, 1024, (), "n", "plain", "float32", rng)
+    b, right = operand(1024, n, (), form[1], "plain", "float32", rng)
+    with options.override(target="host"):
+        monkeypatch.setattr(processor, "host", lambda: replace(host(), l1=ways << 12))
+        (kernel,) = wf.explain(a @ b).kernels
+        found = re.search(r"tiles (\d+)x.*rows read in place", kernel.schedule)
+        assert found and int(found[1]) <= (6 if ways == 8 else 12)
+        got = same_on_threads(lambda: a @ b)
+    assert_product(got, wide(left) @ wide(right), 0.0, 1024, "float32")
+
+
 @pytest.mark.parametrize(
     ("form", "m", "n", "k"),
-    [("nn", 5, 1030, 90), ("nn", 40, 530, 83), ("tt", 700, 4, 91), ("nt", 8, 101, 3001), ("nt", 13, 67, 260), ("nn", 99, 3, 90)],
-)
+    [
+        ("nn", 5, 1030, 90), ("nn", 40, 530, 83), ("tt", 700, 4, 91), ("nt", 8, 101, 3001), ("nt", 13, 67, 260),
+        ("nn", 99, 3, 90), ("nn", 100, 130, 60), ("nt", 77, 90, 61), ("tn", 70, 65, 1030),
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_matrices_beyond_the_caches(form: str, m: int, n: int, k: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are asked for ahead of their use."""

@@ -7,7 +7,7 @@ for task (batch, block of rows, block of lanes):
             pack rows                          where they do not lie well
             for tile of rows:
                 for tile of lanes:             accumulators in registers, k innermost; then sums[i][j]
-                epilogue of the rows           after the last block of k
+                epilogue of the rows           after the last block of k; its memory was asked for meanwhile
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from math import prod
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Loops, Reduce, Stmt, Store
+from ...ir.loop_walk import Substitution
 from ...ir.op import Op
+from ...ir.prepare import nearest_divisor
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
+from ..read_ahead import touched
 from ..schedule import extent, in_last
 from ..target import Target
 from .problem import Problem, groups_extent, spread_groups
@@ -31,19 +34,19 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
     factors = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
     if tuning.fastest is None:
-        return _in_sizes(p, choose(p, target, *factors), tuning)
-    return tuning.fastest([_in_sizes(p, s, tuning) for s in candidates(p, target, *factors)], target)
+        return _in_sizes(p, choose(p, target, *factors), target, tuning)
+    return tuning.fastest([_in_sizes(p, s, target, tuning) for s in candidates(p, target, *factors)], target)
 
 
-def _in_sizes(p: Problem, s: Sizes, tuning: Tuning) -> Lowered:
-    task = _Task(p, s)
+def _in_sizes(p: Problem, s: Sizes, target: Target, tuning: Tuning) -> Lowered:
+    task = _Task(p, s, target)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
     loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
         f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
-        f"k in blocks of {s.k_extent}, {task.count} tasks"
+        f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{task.count} tasks"
     )
     return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
 
@@ -51,8 +54,8 @@ def _in_sizes(p: Problem, s: Sizes, tuning: Tuning) -> Lowered:
 class _Task:
     """One block of rows and lanes of one batch element."""
 
-    def __init__(self, p: Problem, s: Sizes) -> None:
-        self.p, self.s = p, s
+    def __init__(self, p: Problem, s: Sizes, target: Target) -> None:
+        self.p, self.s, self.target = p, s, target
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
         row_parts = -(-max(1, self.tiles) // s.task_tiles)
         lines = groups_extent(p.lanes[:-1])
@@ -79,6 +82,8 @@ class _Task:
         self.batch = spread_groups(self.p.batch, batch)
         self.first_tile = self.row_part * s.task_tiles
         self.first_line = lane_part * s.lane_rows
+        self.row, self.lane = Var("row", self.p.m), Var("lane", s.line)
+        self.asked = self._asked()
         allocs: list[Stmt] = [Alloc(self.sums)]
         allocs += [] if s.lanes == IN_PLACE else [Alloc(self.panel)]
         allocs += [] if s.rows == IN_PLACE else [Alloc(self.rows_panel)]
@@ -101,14 +106,14 @@ class _Task:
     def _k_position(self, k: list[Index]) -> Index:
         return row_major(k, [v.extent for v in self.k])
 
-    def _k_loops(self, k: list[Var], body: list[Stmt], lanes: bool = False) -> list[Stmt]:
-        """Loops over the block of k, the outermost one cut at its end."""
+    def _k_loops(self, k: list[Var], body: list[Stmt], lanes: bool = False, begin: Index | None = None) -> list[Stmt]:
+        """Loops over the block of k, or a part of it that begins at a step; the outermost one is cut at the end."""
         for a in range(len(k) - 1, -1, -1):
             kind = LANES if lanes and a == len(k) - 1 else SERIAL
             total: Extent | None = None
             base = Index()
             if a == 0 and extent(self.k_groups[0]) % self.s.k_block:
-                base, total = self.k_first, extent(self.k_groups[0])
+                base, total = self.k_first + (begin or Index()), extent(self.k_groups[0])
             body = [For(k[a], k[a].extent, kind, body, base=base, total=total)]
         return body
 
@@ -283,9 +288,12 @@ class _Task:
         return out
 
     def _tile(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int, first_lane: Index, lanes: int) -> list[Stmt]:
-        """One pass over a block of k for one tile."""
-        s, k = self.s, [Var(v.name, v.extent) for v in self.k]
-        at, i, j = [var(v) for v in k], Var("i", rows), Var("j", lanes)
+        """One pass over a block of k for one tile; in several parts where each asks for a part of the epilogue's memory."""
+        s, k, i, j = self.s, [Var(v.name, v.extent) for v in self.k], Var("i", rows), Var("j", lanes)
+        part = Var("ask", nearest_divisor(k[0].extent, rows) if self.asked else 1)
+        k[0] = Var(k[0].name, k[0].extent // part.extent)
+        begin = var(part) * k[0].extent if self.asked else Index()
+        at = [begin + var(k[0]), *map(var, k[1:])]
         acc = Buf("acc", self.p.anchor.node.dtype, rows * lanes, REG)
         place, lane = var(i) * lanes + var(j), first_lane + var(j)
         if s.rows == IN_PLACE:
@@ -302,8 +310,28 @@ class _Task:
         finish: Stmt = Store(self.sums, total, load(acc, place))
         if self.k_parts > 1:
             finish = Reduce(self.sums, total, "add", load(acc, place))
-        accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])])
+        accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])], begin=begin)
+        if self.asked:
+            each = -(-rows // part.extent)
+            ask = self._ask(first_row + var(part) * each, each, first_lane, lanes)
+            accumulate = [For(part, part.extent, SERIAL, [ask, *accumulate])]
         return [Alloc(acc, 0), *accumulate, For(i, rows, UNROLL, [For(j, lanes, LANES, [finish])])]
+
+    def _asked(self) -> list[Stmt]:
+        """Asks for what the epilogue reads and writes at a row and a lane, if that lies beyond the level-2 cache."""
+        if self.s.lane_rows > 1:
+            return []
+        by = self.batch | self._row_by(var(self.row)) | self._lane_by(Index(), var(self.lane))
+        found = touched(self.p.epilogue(by, const(0, self.sums.dtype)), self.row, self.lane)
+        return list(found) if sum(s.buf.size * s.buf.dtype.itemsize for s in found) > self.target.l2 else []
+
+    def _ask(self, first_row: Index, rows: int, first_lane: Index, lanes: int) -> Stmt:
+        """The same for some rows and lanes of the block, in the last block of k."""
+        i, j = Var("i", rows), Var("j", lanes)
+        row = self.first_tile * self.s.tile_rows + first_row + var(i)
+        to = Substitution({self.row: row, self.lane: first_lane + var(j)})
+        ask: Stmt = For(i, rows, SERIAL, [For(j, lanes, LANES, to.body(self.asked))])
+        return ask if self.k_parts == 1 else in_last(var(self.part), self.k_parts - 1, [ask])
 
     def _clear(self) -> Stmt:
         z = Var("z", self.sums.size)
