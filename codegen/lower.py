@@ -2,6 +2,7 @@
 
 rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
 short         for chunk: for row: write lanes, each with its short reductions unrolled
+rows + sums   for chunk: sums of each column; for row: as rows, and add to the sums; then leave them to codegen/column_sums.py
 columns       for chunk: accumulators for a block of lanes; for each inner step: combine lanes
 flat          for chunk: write lanes
 tiny          for row: for element: combine; for element: write     one chunk, no lanes: the least code
@@ -22,15 +23,17 @@ from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, 
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
-from .evaluate import Place
+from .evaluate import Place, load
 from .read_ahead import prefetches
 from .schedule import Access
-from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+from .stages import ColumnSum, Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 from .target import Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
 UNROLLED = 32  # steps of short reductions that may stand in a row
+LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
+MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
 HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
 STORE_WORK = 8  # what storing an element adds to that
@@ -197,6 +200,29 @@ class RowLowering:
     def _rows(self) -> Lowered:
         rows = schedule.extent(self.outer)
         chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
+        body, _ = self._row_body(chunk)
+        return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
+
+    def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
+        """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
+        rows = schedule.extent(self.outer)
+        work = min(self._work() / max(1, rows), schedule.CHUNK_WORK / LEAST_SUMMED)
+        chunk = Chunks(rows, work, self.tuning.min_chunks, most=MOST_PARTS)
+        inner, sums = self._row_body(chunk)
+        parts = {t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL) for i, t in enumerate(sums)}
+        body: list[Stmt] = [Alloc(t.acc, identity(t.node.arg[0], t.acc.dtype)) for t in sums]
+        body += chunk.each(inner)
+        for t in sums:
+            c = Var("c", t.acc.size)
+            part = Store(parts[t.node], var(chunk.grid) * t.acc.size + var(c), load(t.acc, var(c)))
+            body.append(For(c, c.extent, LANES, [part], 4))
+        text = f"summed rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over the rows of each"
+        lowered = self._finish(chunk, body, text, wrap=False)
+        lowered.loops.buffers += tuple(parts.values())
+        return lowered, parts
+
+    def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
+        """All stages of one row; what it adds to sums over the rows."""
         frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
         stages = self._stages(frame)
@@ -208,7 +234,7 @@ class RowLowering:
             for loop in s.loops:
                 body.append(self._nest(loop, hints.get(id(loop), [])))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
-        return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
+        return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
     def _tiny(self) -> Lowered:
         """A loop for every axis, as in the trial."""
@@ -329,8 +355,10 @@ class RowLowering:
 class Chunks:
     """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
 
-    def __init__(self, rows: int, row_work: float, minimum: int, multiple: int = 1) -> None:
-        count, size = schedule.chunks(rows, row_work, minimum)
+    def __init__(
+        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = schedule.MAX_CHUNKS
+    ) -> None:
+        count, size = schedule.chunks(rows, row_work, minimum, most)
         if size % multiple and size > multiple:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)
@@ -398,6 +426,7 @@ def _loop_cost(loop: RowLoop) -> int:
 
 def _row_statements(loop: RowLoop) -> list[Stmt]:
     reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
+    reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
     return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
 
 

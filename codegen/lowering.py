@@ -14,6 +14,7 @@ from ..ir.program import CheckSite
 from . import schedule
 from .chain.chain import lower_chain
 from .checks import Checks, leaves_of
+from .column_sums import lower_column_sums
 from .contraction import lower_contraction
 from .lower import Fastest, Lowered, Tuning
 from .lower_sort import lower_sort
@@ -91,6 +92,8 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
             return lower_scatter(kernel, strides, tuning)
         case "sort":
             return lower_sort(kernel, strides, target, tuning)
+    if kernel.columns:
+        return lower_column_sums(kernel, strides, target, tuning)
     return lower_rows(kernel, strides, target, tuning)
 
 

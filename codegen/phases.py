@@ -24,19 +24,24 @@ def in_phases(parts: Sequence[Lowered]) -> Lowered:
     for i, part in enumerate(parts):
         alike = (part.params, part.loops.phases[0].var.extent) if len(part.loops.phases) == 1 else i
         groups.setdefault(alike, []).append(part)
-    joined = [_one_phase(group) for group in groups.values()]
+    joined = in_turn([_one_phase(group) for group in groups.values()])
+    texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
+    count = len(joined.loops.phases)
+    text = f"{len(parts)} residue classes of strided axes, without the products that are 0, in {count} phases: {texts}"
+    return replace(joined, schedule=text)
+
+
+def in_turn(parts: Sequence[Lowered]) -> Lowered:
+    """All parts in one kernel, each in phases of its own, one after the other."""
     phases: list[For] = []
     params: list[Param] = []
-    for i, part in enumerate(joined):
+    for i, part in enumerate(parts):
         names = {q: Param(f"{q.name}_{i}") for q in part.loops.params}
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
     loops = replace(parts[0].loops, params=tuple(params), phases=phases)
-    texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
-    values = tuple(value for part in joined for value in part.params)
-    work = [w for part in joined for w in part.work]
-    text = f"{len(parts)} residue classes of strided axes, without the products that are 0, in {len(phases)} phases: {texts}"
-    return Lowered(loops, values, work, text)
+    values = tuple(value for part in parts for value in part.params)
+    return Lowered(loops, values, [w for part in parts for w in part.work], "; then ".join(part.schedule for part in parts))
 
 
 def _one_phase(parts: list[Lowered]) -> Lowered:

@@ -112,10 +112,10 @@ def _access_cost(a: Access, v: Var, width: int) -> float:
     return apart if apart <= NEAR else width
 
 
-def chunks(rows: int, row_work: float, minimum: int) -> tuple[int, int]:
+def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> tuple[int, int]:
     """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there would be too many chunks."""
     size = power_of_two(CHUNK_WORK / row_work)
-    while rows > MAX_CHUNKS * size:
+    while rows > most * size:
         size *= 2
     if minimum > 1:
         size = min(size, max(1, rows // minimum))

@@ -38,15 +38,26 @@ class Write:
 
 
 @dataclass
+class ColumnSum:
+    """A reduction over the rows: `acc` has an element for each column."""
+
+    node: Node
+    acc: Buf
+    index: Index
+    value: Node
+
+
+@dataclass
 class RowLoop:
     """One loop nest over inner axes."""
 
     axes: list[Var]
     reductions: list[Reduction] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
+    sums: list[ColumnSum] = field(default_factory=list)
 
     def roots(self) -> list[Node]:
-        return [r.value for r in self.reductions] + [w.value for w in self.writes]
+        return [r.value for r in self.reductions] + [s.value for s in self.sums] + [w.value for w in self.writes]
 
 
 @dataclass
@@ -74,12 +85,14 @@ class StageBuilder:
     def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], frame: Frame) -> None:
         self.kernel, self.frame, self.outputs = kernel, frame, outputs
         self.unit = {u.node: u for u in kernel.units}
+        reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns]
+        sums = [u for u in kernel.units if u in kernel.columns]
+        self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH) for i, u in enumerate(sums)}
+        space = REG if frame.lanes == 1 else SCRATCH
+        self.accs = {n: Buf(f"{n.arg[0]}{i}", n.dtype, frame.lanes, space) for i, n in enumerate(reduces)}
         self.level = self._levels()
         self.needed = self._needed()
         self.total = self._totals()
-        reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE]
-        space = REG if frame.lanes == 1 else SCRATCH
-        self.accs = {n: Buf(f"{n.arg[0]}{i}", n.dtype, frame.lanes, space) for i, n in enumerate(reduces)}
         self.finished: set[Node] = set()
         self.saved: dict[Node, tuple[Buf, tuple[Index, ...], Index]] = {}
         self.eval = Evaluator(places, self._local)
@@ -100,7 +113,7 @@ class StageBuilder:
 
     def value_level(self, n: Node) -> int:
         """The stage in which a value can be stored."""
-        return self.level[n] + (n.op is Op.REDUCE)
+        return self.level[n] + (n in self.accs)
 
     def _needed(self) -> dict[Node, set[int]]:
         """The stages that evaluate each map."""
@@ -149,7 +162,12 @@ class StageBuilder:
     def _reduce(self, u: Unit, loops: dict[Signature, RowLoop]) -> None:
         signature, by = self._inner(u)
         value = self.eval.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()])
-        self._loop(signature, loops).reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value))
+        loop = self._loop(signature, loops)
+        if u.node in self.sums:
+            index = row_major(self._position(u, by), u.node.shape)
+            loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
+        else:
+            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value))
 
     def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
         return [join(sub).substitute(by) for sub in u.kept()]

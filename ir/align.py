@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from .graph import Node
 from .index import Var
@@ -10,6 +11,16 @@ from .kernel import Read, Unit, at_sub_axes, reads_of
 from .op import Op
 
 Outer = tuple[Var, ...]
+Outers = Mapping[Unit, Outer | None]
+
+
+@dataclass
+class Form:
+    """How a group of units runs: the outer axes of each, its contraction, its column sums (see Kernel)."""
+
+    outer: dict[Unit, Outer | None]
+    anchor: Unit | None = None
+    columns: dict[Unit, Outer] = field(default_factory=dict)
 
 
 def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
@@ -25,12 +36,58 @@ def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple
 
 
 def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
-    """Pairs of outer axes that read the same axis of a shared value at the identity."""
+    """Pairs of outer axes along which both reads take equal steps in one axis of a shared value."""
     found = set()
     for e, f in zip(r.index, q.index, strict=True):
-        v, w = e.as_var, f.as_var
-        if v is not None and w is not None and v in outer_a and w in outer_b and v.extent == w.extent:
-            found.add((outer_a.index(v), outer_b.index(w)))
+        for v, step in e.terms:
+            for w, other in f.terms:
+                if step == other and v in outer_a and w in outer_b and v.extent == w.extent:
+                    found.add((outer_a.index(v), outer_b.index(w)))
+    return found
+
+
+def shared_axes(units_a: Outers, units_b: Outers) -> set[tuple[int, int]] | None:
+    """Pairs of outer axes that are the same axis of the largest value both read; None if they read nothing in common."""
+    reads_a, reads_b = _by_base(units_a), _by_base(units_b)
+    shared = [base for base in reads_a if base in reads_b]
+    if not shared:
+        return None
+    largest = max(shared, key=lambda n: n.size * n.dtype.itemsize)
+    pairs = [same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]]
+    return set.intersection(*pairs)
+
+
+def _by_base(units: Outers) -> dict[Node, list[tuple[Read, Outer]]]:
+    out: dict[Node, list[tuple[Read, Outer]]] = {}
+    for u, outer in units.items():
+        for r in u.reads:
+            out.setdefault(r.base, []).append((r, outer or ()))
+    return out
+
+
+def reads_own_place(p: Unit, p_outer: Outer, c: Unit, r: Read) -> bool:
+    """Does the consumer read the element of the producer at its own place, both over these axes alone?"""
+    kept = c.kept_vars()
+    return len(p_outer) == len(kept) and identity_axes(p, p_outer, kept, r) == {(i, i) for i in range(len(kept))}
+
+
+def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], outer: Outers, width: int) -> Outer | None:
+    """The outer variables of a map that every consumer reads at the identity, if those are all that it has."""
+    found: Outer | None = None
+    kept = u.kept_vars()
+    if len(kept) != width:
+        return None
+    for c, r in reads:
+        c_outer = outer[c]
+        if c_outer is None:
+            return None
+        pairs = dict((k, i) for i, k in identity_axes(u, kept, c_outer, r))
+        if len(pairs) != width:
+            return None
+        own = tuple(kept[pairs[k]] for k in range(width))
+        if found not in (None, own):
+            return None
+        found = own
     return found
 
 

@@ -5,7 +5,8 @@
 
 Two groups merge when every internal edge is the identity on the kept outer axes, no path leaves and
 re-enters them, there is at most one contraction (maps before it are its prologue, maps and pools after
-it its epilogue), and enough parallelism remains. What is gained: values stay in registers and cache.
+it its epilogue), and enough parallelism remains. Sums over the outer axes of a kernel of rows, and maps of them, join it
+as its last phase (ir/column_sums.py). What is gained: values stay in registers and cache.
 """
 
 from __future__ import annotations
@@ -16,29 +17,28 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
-from .align import Outer, identity_axes, one_level, same_axes
+from .align import Form, Outer, Outers, extended, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import ChainFinder, epilogue_axes
+from .column_sums import refuse_columns, turned
 from .contraction import products_of, users_of
 from .graph import Node, toposort
 from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .op import ELEMENTWISE, SCANS, Op
 from .order import Order
 from .pooling import refuse_epilogue
-from .recompute import copies
+from .recompute import copies, refuse_recompute
 from .units import Units
 
 MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
 TINY = 1 << 14  # elements below which parallelism does not matter
 MAX_BUFFERS = 60  # arguments of one kernel
 PROLOGUE_COST = 12  # operations an element that packing may repeat
-MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 NO_MERGE = frozenset({Op.SCATTER, Op.ARGSORT, *SCANS})
-
 
 
 @dataclass(eq=False)
 class Group:
-    """A kernel in the making. `outer[u]` is None for units of a contraction's prologue."""
+    """A kernel in the making. `outer[u]` is None for units of a contraction's prologue and for maps of column sums."""
 
     units: list[Unit]
     outer: dict[Unit, Outer | None]
@@ -47,11 +47,16 @@ class Group:
     neighbours: set[Group] = field(default_factory=set)
     alone: bool = False  # a scan, scatter or sort: loops of its own
     chain: Chain | None = None  # of contractions; `anchor` is then its first result
+    columns: dict[Unit, Outer] = field(default_factory=dict)  # see Kernel
 
     @property
     def extents(self) -> tuple[int, ...]:
         chosen = self.anchor or next(u for u in self.units if self.outer[u] is not None)
         return tuple(v.extent for v in self.outer[chosen] or ())
+
+    @property
+    def form(self) -> Form:
+        return Form(self.outer, self.anchor, self.columns)
 
     def __lt__(self, other: Group) -> bool:
         return self.serial < other.serial
@@ -101,8 +106,8 @@ class Fusion:
 
     # ------------------------------------------------------------ legality
 
-    def legal(self, a: Group, b: Group) -> tuple[dict[Unit, Outer | None], Unit | None] | Reason:
-        """The outer axes of the merged group, or why not. Data flows from a to b, or both share inputs."""
+    def legal(self, a: Group, b: Group) -> Form | Reason:
+        """The merged group, or why not. Data flows from a to b, or both share inputs."""
         if a.anchor is not None and b.anchor is not None:
             return Reason("one contraction", f"{a.anchor} and {b.anchor} would share a kernel")
         if a.alone or b.alone:
@@ -110,18 +115,46 @@ class Fusion:
         if b.anchor is not None and self._feeds_product(a, b):
             refused = self._prologue(a, b)
             if refused is None:
-                return {**dict.fromkeys(a.units, None), **b.outer}, b.anchor
+                return Form({**dict.fromkeys(a.units, None), **b.outer}, b.anchor)
             return refused
         if a.chain is not None:
             return self._chain_epilogue(a, a.chain, b)
         if b.chain is not None:
             return Reason("chain", "what a chain of contractions reads once is not computed with it")
-        outer = self._aligned(a, b)
+        if a.columns and any(p in a.columns for p, _, _ in self.producers(b)):
+            return self._after_columns(a, b)
+        found = self._by_rows(a, b, a.form, b.form)
+        return self._with_columns(a, b, found) if isinstance(found, Reason) else found
+
+    def _by_rows(self, a: Group, b: Group, of_a: Form, of_b: Form) -> Form | Reason:
+        """Both groups over shared outer axes, each seen in a way of its own."""
+        outer = self._aligned(a, b, of_a.outer, of_b.outer)
         if isinstance(outer, Reason):
             return outer
-        anchor = a.anchor or b.anchor
-        refused = self._shape_rules(a, b, outer, anchor) or self._budget(a, b)
-        return refused or (outer, anchor)
+        form = Form(outer, of_a.anchor or of_b.anchor, of_a.columns | of_b.columns)
+        return self._shape_rules(a, b, form) or self._budget(a, b) or form
+
+    def _with_columns(self, a: Group, b: Group, refused: Reason) -> Form | Reason:
+        """One of the groups as column sums in the kernel of the other, or why they cannot share outer axes."""
+        if a.anchor is not None or b.anchor is not None:
+            return refused
+        for of_a, of_b in ((a.form, turned(b.units, b.form)), (turned(a.units, a.form), b.form)):
+            if of_a is not None and of_b is not None:
+                found = self._by_rows(a, b, of_a, of_b)
+                if isinstance(found, Form):
+                    return found
+                refused = found
+        return refused
+
+    def _after_columns(self, a: Group, b: Group) -> Form | Reason:
+        """Maps of the column sums of a, element by element."""
+        if b.anchor is not None or any(u.node.op not in ELEMENTWISE or u.kept_vars() != b.outer[u] for u in b.units):
+            return Reason("column sums", f"{b.units[0]} needs them whole")
+        for p, c, r in self.producers(b):
+            if self.group[p] is a and not reads_own_place(p, a.columns.get(p, ()), c, r):
+                return Reason("misaligned", f"{c} does not read column sums of its own shape alone")
+        of_b = {u: o or () for u, o in b.outer.items()}
+        return self._budget(a, b) or Form(a.outer | dict.fromkeys(b.units, None), None, a.columns | of_b)
 
     def _feeds_product(self, a: Group, b: Group) -> bool:
         return any(self.group[p] is a and b.outer[c] is None for p, c, _ in self.producers(b))
@@ -140,7 +173,7 @@ class Fusion:
             return Reason("costly prologue", f"{total} operations an element would be repeated while packing")
         return None
 
-    def _chain_epilogue(self, a: Group, chain: Chain, b: Group) -> tuple[dict[Unit, Outer | None], Unit | None] | Reason:
+    def _chain_epilogue(self, a: Group, chain: Chain, b: Group) -> Form | Reason:
         """Maps of one result of a chain."""
         if any(u.node.op is Op.REDUCE for u in b.units):
             return Reason("epilogue", f"{b.units[0]} would reduce within a chain of contractions")
@@ -150,13 +183,13 @@ class Fusion:
             return Reason("misaligned", f"{b.units[0]} does not read one result of a chain of contractions element by element")
         owner, outer = found
         chain.owner |= dict.fromkeys(outer, owner)
-        return {**a.outer, **outer}, a.anchor
+        return Form({**a.outer, **outer}, a.anchor)
 
-    def _aligned(self, a: Group, b: Group) -> dict[Unit, Outer | None] | Reason:
+    def _aligned(self, a: Group, b: Group, outer_a: Outers, outer_b: Outers) -> dict[Unit, Outer | None] | Reason:
         """Matches the outer axes of a and b through every edge between them (or through shared inputs)."""
-        pairs = self._edge_pairs(a, b)
+        pairs = self._edge_pairs(a, b, outer_a, outer_b)
         if pairs is None:
-            pairs = self._shared_pairs(a, b)
+            pairs = shared_axes(outer_a, outer_b)
         if pairs is None:
             return Reason("nothing shared", "no edge and no common input")
         chosen: dict[int, int] = {}
@@ -165,45 +198,37 @@ class Fusion:
                 chosen[i] = k
         outer: dict[Unit, Outer | None] = {}
         for u in a.units:
-            own = a.outer[u]
+            own = outer_a[u]
             outer[u] = None if own is None else tuple(own[i] for i in chosen)
         for u in b.units:
-            own = b.outer[u]
+            own = outer_b[u]
             outer[u] = None if own is None else tuple(own[k] for k in chosen.values())
         return outer
 
-    def _edge_pairs(self, a: Group, b: Group) -> set[tuple[int, int]] | None:
+    def _edge_pairs(self, a: Group, b: Group, outer_a: Outers, outer_b: Outers) -> set[tuple[int, int]] | None:
         pairs: set[tuple[int, int]] | None = None
-        for first, second, flip in ((a, b, False), (b, a, True)):
+        for first, second, of_first, of_second, flip in ((a, b, outer_a, outer_b, False), (b, a, outer_b, outer_a, True)):
             for p, c, r in self.producers(second):
                 if self.group[p] is not first:
                     continue
-                p_outer, c_outer = first.outer[p], second.outer[c]
+                p_outer, c_outer = of_first[p], of_second[c]
                 if p_outer is None or c_outer is None:
                     return set()
                 found = {(k, i) if flip else (i, k) for i, k in identity_axes(p, p_outer, c_outer, r)}
                 pairs = found if pairs is None else pairs & found
         return pairs
 
-    def _shared_pairs(self, a: Group, b: Group) -> set[tuple[int, int]] | None:
-        reads_a = [(r, a.outer[u]) for u in a.units for r in u.reads]
-        by_base: dict[Node, list[tuple[Read, Outer | None]]] = {}
-        for u in b.units:
-            for r in u.reads:
-                by_base.setdefault(r.base, []).append((r, b.outer[u]))
-        best: set[tuple[int, int]] | None = None
-        for r, outer_a in reads_a:
-            for q, outer_b in by_base.get(r.base, []):
-                found = same_axes(r, outer_a or (), q, outer_b or ())
-                best = found if best is None else best & found
-        return best
-
-    def _shape_rules(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Reason | None:
+    def _shape_rules(self, a: Group, b: Group, form: Form) -> Reason | None:
+        outer, anchor = form.outer, form.anchor
         units = [u for u in outer if outer[u] is not None]
         width = len(outer[units[0]] or ())
         for u in units:
-            if u.node.op is Op.REDUCE and u is not anchor and len(u.kept_vars()) != width:
+            if u.node.op is Op.REDUCE and u is not anchor and u not in form.columns and len(u.kept_vars()) != width:
                 return Reason("misaligned", f"{u} does not run over the shared outer axes alone")
+        if form.columns:
+            refused = refuse_columns(outer, form.columns)
+            if refused is not None or anchor is not None:
+                return refused or Reason("epilogue", "column sums stay out of a contraction's kernel")
         if anchor is not None:
             product = self.units.of[anchor.node.src[0]]
             refused = refuse_epilogue(outer, anchor, product, lambda u: self._escapes(u, outer))
@@ -217,26 +242,11 @@ class Fusion:
         before = min(prod(a.extents), prod(b.extents))
         if parallel < MIN_PARALLEL and work > TINY and (parallel < before or not one_level(units)):
             return Reason("parallelism", f"{parallel} outer iterations would be left of {before}")
-        return self._recompute(a, b, outer)
+        edges = [e for g in (a, b) for e in self.producers(g)]
+        return refuse_recompute([*a.units, *b.units], edges, self.users, outer)
 
     def _escapes(self, u: Unit, inside: Iterable[Unit]) -> bool:
         return self.is_output(u) or any(c not in inside for c in self.readers[u])
-
-    def _recompute(self, a: Group, b: Group, outer: dict[Unit, Outer | None]) -> Reason | None:
-        """A map read through a window or at several places of the row would be evaluated again and again."""
-        for u, places in copies([*a.units, *b.units], self.users, outer).items():
-            if places > 1 and places * cost(u.node) > MAX_REPEATED:
-                return Reason("recompute", f"{u} would be evaluated at {places} places for each element")
-        for g in (a, b):
-            for p, c, r in self.producers(g):
-                if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
-                    continue
-                inner = set(c.inner_vars(outer[c] or ()))
-                used = {v for e in r.index for v in e.vars()} & inner
-                times = prod(v.extent for v in used) / max(1, prod(v.extent for v in p.inner_vars(outer[p] or ())))
-                if times > 1 and times * cost(p.node) > MAX_REPEATED:
-                    return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
-        return None
 
     def _budget(self, a: Group, b: Group) -> Reason | None:
         bases = {r.base for g in (a, b) for u in g.units for r in u.reads}
@@ -272,10 +282,11 @@ class Fusion:
         own = {u.node for u in g.units}
         return {r.base for u in g.units for r in u.reads if r.base not in own and r.base not in self.units.inline}
 
-    def merge(self, a: Group, b: Group, outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
+    def merge(self, a: Group, b: Group, form: Form) -> Group:
         large, small = _by_size(a, b)
         large.units = _merge_sorted(large.units, small.units)
-        large.outer, large.anchor, large.chain = outer, anchor, large.chain or small.chain
+        large.outer, large.anchor, large.columns = form.outer, form.anchor, form.columns
+        large.chain = large.chain or small.chain
         for u in small.units:
             self.group[u] = large
         large.neighbours |= small.neighbours
@@ -316,22 +327,7 @@ class Fusion:
         """The outer variables of a map that every consumer in the target group reads at the identity, if it is a plain map."""
         if target.anchor is not None or target.alone:
             return None
-        found: Outer | None = None
-        width = len(target.extents)
-        if len(u.kept_vars()) != width:
-            return None
-        for c, r in self.users[u.node]:
-            c_outer = target.outer[c]
-            if c_outer is None:
-                return None
-            pairs = dict((k, i) for i, k in identity_axes(u, u.kept_vars(), c_outer, r))
-            if len(pairs) != width:
-                return None
-            outer = tuple(u.kept_vars()[pairs[k]] for k in range(width))
-            if found not in (None, outer):
-                return None
-            found = outer
-        return found
+        return extended(u, self.users[u.node], target.outer, len(target.extents))
 
     def connect(self) -> None:
         for readers in self.users.values():
@@ -349,19 +345,20 @@ class Fusion:
         self.absorb_maps()
         self.connect()
         self.order = Order(self._ordered(), self._consumers)
-        heap: list[tuple[int, int, int, Group, Group]] = []
+        heap: list[tuple[int, bool, int, int, Group, Group]] = []
 
         def offer(g: Group, h: Group) -> None:
             score = self.saved(g, h)
             if score > 0:
-                heapq.heappush(heap, (-score, min(g.serial, h.serial), max(g.serial, h.serial), g, h))
+                product = g.anchor is not None or h.anchor is not None  # of equals last: what it writes is stored at once
+                heapq.heappush(heap, (-score, product, min(g.serial, h.serial), max(g.serial, h.serial), g, h))
 
         for g in sorted(set(self.group.values())):
             for h in sorted(g.neighbours):
                 if g < h:
                     offer(g, h)
         while heap:
-            _, low, high, g, h = heapq.heappop(heap)
+            _, _, low, high, g, h = heapq.heappop(heap)
             if {g.serial, h.serial} != {low, high} or g is h:
                 continue
             a, b = (g, h) if self._flows(g, h) else (h, g)
@@ -370,7 +367,7 @@ class Fusion:
             if isinstance(result, Reason) or between is None:
                 continue
             self.order.merge(*_by_size(a, b), between)
-            merged = self.merge(a, b, *result)
+            merged = self.merge(a, b, result)
             for n in sorted(merged.neighbours):
                 offer(merged, n)
         return self._ordered()
@@ -453,4 +450,4 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     outer = {u: o for u, o in g.outer.items() if o is not None}
     kind = "chain" if g.chain is not None else kernel_kind(g.units, g.anchor)
     name = kernel_name(g.units, kind, g.anchor, number)
-    return Kernel(name, kind, g.units, outer, g.extents, outputs, inputs, g.anchor, g.chain)
+    return Kernel(name, kind, g.units, outer, g.extents, outputs, inputs, g.anchor, g.chain, g.columns)

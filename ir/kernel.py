@@ -254,7 +254,10 @@ class Chain:
 
 @dataclass(eq=False)
 class Kernel:
-    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none)."""
+    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none).
+
+    `columns`: reductions over the outer axes and maps of these, with what is left of their axes; maps have no `outer`.
+    """
 
     name: str
     kind: str  # map | rows | contraction | chain | scan | scatter | sort | check
@@ -265,6 +268,7 @@ class Kernel:
     inputs: list[Node]
     anchor: Unit | None = None
     chain: Chain | None = None
+    columns: dict[Unit, tuple[Var, ...]] = field(default_factory=dict)
 
 
 NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from math import prod
 
 from .graph import Node
 from .index import Index, Var, var
-from .kernel import Read, Unit
+from .kernel import Read, Reason, Unit, cost
 from .op import Op
 
+MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 Outer = tuple[Var, ...]
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
 
@@ -29,6 +31,24 @@ def copies(units: Iterable[Unit], users: Users, outer: Mapping[Unit, Outer | Non
         else:
             count[u] = _at_places(reads, count, outer)
     return count
+
+
+def refuse_recompute(
+    units: Iterable[Unit], edges: Iterable[tuple[Unit, Unit, Read]], users: Users, outer: Mapping[Unit, Outer | None]
+) -> Reason | None:
+    """A map read through a window or at several places of the row would be evaluated again and again."""
+    for u, places in copies(units, users, outer).items():
+        if places > 1 and places * cost(u.node) > MAX_REPEATED:
+            return Reason("recompute", f"{u} would be evaluated at {places} places for each element")
+    for p, c, r in edges:
+        if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
+            continue
+        inner = set(c.inner_vars(outer[c] or ()))
+        used = {v for e in r.index for v in e.vars()} & inner
+        times = prod(v.extent for v in used) / max(1, prod(v.extent for v in p.inner_vars(outer[p] or ())))
+        if times > 1 and times * cost(p.node) > MAX_REPEATED:
+            return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
+    return None
 
 
 def _at_places(reads: list[tuple[Unit, Read]], count: dict[Unit, int], outer: Mapping[Unit, Outer | None]) -> int:

@@ -37,7 +37,7 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
     found = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)
-    _refine(found)
+    refine(found)
     return found
 
 
@@ -61,7 +61,7 @@ def _stored(roots: list[Node], order: list[Node]) -> tuple[set[Node], set[Node]]
     return stored, copies
 
 
-def _refine(units: Units) -> None:
+def refine(units: Units) -> None:
     """Splits axes until no read between units divides a variable, as far as extents allow."""
     users: dict[Unit, list[Unit]] = {u: [] for u in units.order}
     for u in units.order:

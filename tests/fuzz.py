@@ -25,7 +25,7 @@ from weft.ir.graph import Node, toposort
 from weft.ir.interp import EVALUATORS, run
 from weft.ir.op import LOOP_ONLY, SCANS, Op
 
-SCHEDULES = ("rows", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
+SCHEDULES = ("rows", "summed", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
 SCHEDULES += ("scan", "scatter", "sort", "checks")
 REASONS = (
     "one contraction",
