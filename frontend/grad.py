@@ -32,10 +32,10 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._before.append(state.mode.grad_enabled)
-        state.mode.grad_enabled = self.enabled
+        state.set_grad_enabled(self.enabled)
 
     def __exit__(self, *exception: object) -> None:
-        state.mode.grad_enabled = self._before.pop()
+        state.set_grad_enabled(self._before.pop())
 
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)

@@ -1,20 +1,33 @@
 """The shortest way through a jitted function: a call like the one before. In: a Step. Out: a function of Tensors and numbers.
 
 `Step.run` looks at everything and notes in `Known` what it found. As long as the memory of what the function captured has the
-same tokens, and nobody else sees what is written, a call compares a few lists and gives the program the addresses of its
-arguments: those of all else are in `words` already.
+same tokens, and nobody else sees what is written, a call gives the program the addresses of its arguments and of new memory: all
+others are in `words` already. It takes as long as its Python statements, so they are written for each step, as text (`text_of`):
+
+    try:
+        t0, = tensors
+        s0 = t0._storage
+        if s0.layout is not layout0:  # and so on: whatever is not as it was
+            return DIFFERS
+    except (AttributeError, ValueError):
+        return DIFFERS
+    words[0] = s0.address
+    n0 = make0()
+    words[1] = n0.address
+    execute()
+    return of_storage(n0, note0)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable
+from functools import cache
 from sys import getrefcount
 from typing import Any
 
 from . import realize, state
-from .recorded import Result
 from .signature import mapped
-from .storage import Storage
 from .tensor import Tensor, of_storage
 
 DIFFERS = object()  # this call is not like the one before
@@ -31,7 +44,7 @@ class Known:
         self.tokens: list[object] = []
 
 
-def references(tensors: Sequence[Tensor]) -> list[int]:
+def references(tensors: list[Tensor]) -> list[int]:
     """How often each Tensor's Leaf and memory are referred to, together."""
     return [getrefcount(t._node) + getrefcount(t._storage) for t in tensors]
 
@@ -51,110 +64,147 @@ def repeater(step: Any, least: int) -> Repeat:
 
     `least`: what `references` gives for a Tensor that nobody else sees.
     """
-    captured, known, words, execute, first = step.captured, step.known, step.words, step.execute, len(step.layouts)
-    layouts, tracked, several = step.layouts, step.tracked, len(step.layouts) > 1 and not step.is_aliased
-    changes, mode, grad_enabled, guards, fill = state.changes, state.mode, step.grad_enabled, step.guards, step.scalars.fill
-    without = [captured[t - first] for t in step.without]
-    assigned, alone = [captured[t - first] for t, _ in step.updates], [least] * len(step.updates)
-    varying = [i for i in step.inputs if i[1] < first]
-    outputs = [o for o in range(len(step.makers)) if o not in step.donors]
-    fresh = [(step.first_output + o, step.makers[o]) for o in outputs]
-    exchanges = [
-        (t - first, outputs.index(o), [(word, offset) for word, n, offset in step.inputs if n == t])
-        for t, o in step.updates
-        if o in outputs
-    ]
-    finish, statistics, donated = _finisher(step, outputs), realize.statistics, len(step.donors)
-    explained, program, lines = realize.explained, step.program, step.lines
-
-    def repeat(tensors: Sequence[Any], numbers: Sequence[float] = ()) -> Any:
-        try:
-            given = [t._storage for t in tensors]
-            if [s.layout for s in given] != layouts or [t._requires_grad for t in tensors] != tracked:
-                return DIFFERS
-            if captured and [t._storage.token for t in captured] != known.tokens:  # type: ignore[union-attr]
-                return DIFFERS
-            if assigned and references(assigned) != alone:
-                return DIFFERS
-        except AttributeError:  # no Tensor, or one without memory or Leaf
-            return DIFFERS
-        if changes.count != known.changes or mode.grad_enabled is not grad_enabled:
-            return DIFFERS
-        if several and len({*map(id, tensors)}) < first:
-            return DIFFERS
-        for what, value in guards:
-            if what() != value:
-                return DIFFERS
-        for t in without:
-            if t._grad is not None:
-                return DIFFERS
-        fill(numbers)
-        for word, number, offset in varying:
-            words[word] = given[number].address + offset
-        new: list[Storage] = []
-        for word, make in fresh:
-            s = make()
-            words[word] = s.address
-            new.append(s)
-        statistics["runs"] += 1
-        try:
-            execute()
-        except BaseException as failure:
-            raise explained(failure, program, lines) from None
-        if assigned:
-            statistics["donated"] += donated
-            for i, place, inputs in exchanges:
-                address, known.tokens[i] = _exchange(captured[i]._storage, new[place])
-                for word, offset in inputs:
-                    words[word] = address + offset
-        return finish(new)
-
+    w = Writer(step, least)
+    w.arguments()
+    w.python()
+    w.addresses()
+    w.run()
+    w.results()
+    repeat: Repeat = _factory(w.text())(**w.values)
     return repeat
 
 
-def _exchange(s: Any, new: Storage) -> tuple[int, object]:
-    """Gives a Storage the memory of a new one of its layout, and that the old memory: (its address, its token) from now on."""
-    s.buffer, new.buffer = new.buffer, s.buffer
-    s.address, new.address = new.address, s.address
-    s.token = object()
-    return s.address, s.token
+@cache
+def _factory(text: str) -> Any:
+    found: dict[str, Any] = {}
+    exec(compile(text, "<a repeated call>", "exec"), found)
+    return found["factory"]
 
 
-def _finisher(step: Any, outputs: list[int]) -> Callable[[list[Storage]], Any]:
-    """What a call does after the run, given the memory of these outputs: gradients, what Python does, the result."""
-    first, captured, afterwards = len(step.layouts), step.captured, step.afterwards
-    places = {o: place for place, o in enumerate(outputs)}
-    cleared = [captured[t - first] for t, result in step.gradients if result is None]
-    gradients = [(captured[t - first], result) for t, result in step.gradients if result is not None]
-    results = [(None if r.output is None else places[r.output], r.note, _constant(r, step)) for r in step.results]
-    only, note, _ = results[0] if step.result == 0 else (None, None, None)
-    shape = _shape(step.result, len(results))
+class Writer:
+    """The text of the function, and the values of the names in it."""
 
-    def finish(new: list[Storage]) -> Any:
-        if only is not None and not gradients:
-            result = of_storage(new[only], note)
+    def __init__(self, step: Any, least: int) -> None:
+        self.step, self.count = step, len(step.layouts)
+        self.lines: list[str] = []
+        self.new = [o for o in range(len(step.makers)) if o not in step.donors]  # outputs that are n0, n1, ..
+        assigned = [step.captured[t - self.count] for t, _ in step.updates]
+        self.values: dict[str, Any] = {
+            "DIFFERS": DIFFERS,
+            "of_storage": of_storage,
+            "captured": step.captured,
+            "known": step.known,
+            "words": step.words,
+            "assigned": assigned,
+            "alone": [least] * len(assigned),
+            "getrefcount": getrefcount,
+        }
+
+    def text(self) -> str:
+        body = "\n".join(f"        {line}" for line in self.lines)
+        return f"def factory({', '.join(self.values)}):\n    def repeat(tensors, numbers=()):\n{body}\n    return repeat\n"
+
+    def add(self, *lines: str, **values: Any) -> None:
+        self.lines += lines
+        self.values |= values
+
+    def differs_if(self, condition: str, indent: str = "", **values: Any) -> None:
+        self.add(f"{indent}if {condition}:", f"{indent}    return DIFFERS", **values)
+
+    # ------------------------------------------------------------ is the call like the one before
+
+    def arguments(self) -> None:
+        """Layouts of the arguments, memory of the captured Tensors."""
+        step, tab = self.step, "    "
+        self.add("try:", f"    [{', '.join(f't{i}' for i in range(self.count))}] = tensors")
+        for i, (layout, tracked) in enumerate(zip(step.layouts, step.tracked, strict=True)):
+            self.add(f"    s{i} = t{i}._storage", f"    if s{i}.layout is not layout{i}:", **{f"layout{i}": layout})
+            self.differs_if(f"s{i}.layout != layout{i}", tab * 2)
+            self.add(f"        s{i}.layout = layout{i}")  # faster the next time
+            self.differs_if(f"{'not ' if tracked else ''}t{i}._requires_grad", tab)
+        if step.captured:
+            self.differs_if("[t._storage.token for t in captured] != known.tokens", tab)
+        if step.updates:
+            self.differs_if("[getrefcount(t._node) + getrefcount(t._storage) for t in assigned] != alone", tab)
+        self.add("except (AttributeError, ValueError):  # no Tensor, or one without memory or Leaf, or another number of them")
+        self.add("    return DIFFERS")
+        if self.count > 1 and not step.is_aliased:
+            same = "t0 is t1" if self.count == 2 else f"len({{{', '.join(f's{i}' for i in range(self.count))}}}) < {self.count}"
+            self.differs_if(same)
+
+    def python(self) -> None:
+        """What Python may have changed."""
+        self.differs_if("changes.count != known.changes", changes=state.changes)
+        without_mode = "mode.grad_enabled" if not self.step.grad_enabled else "ungraded and not mode.grad_enabled"
+        self.differs_if(without_mode, mode=state.mode, ungraded=state.ungraded)
+        for k, (what, value) in enumerate(self.step.guards):
+            self.differs_if(f"guard{k}() != value{k}", **{f"guard{k}": what, f"value{k}": value})
+        if self.step.without:
+            without = [self.step.captured[t - self.count] for t in self.step.without]
+            self.differs_if("[t for t in without if t._grad is not None]", without=without)
+
+    # ------------------------------------------------------------ the call
+
+    def addresses(self) -> None:
+        scalars = self.step.scalars
+        sources = [*(f"*recipe{k}()" for k in range(len(scalars.recipes))), *(f"numbers[{i}]" for i in scalars.places)]
+        if sources:
+            recipes = {f"recipe{k}": recipe for k, recipe in enumerate(scalars.recipes)}
+            self.add(f"values = [{', '.join(sources)}]", **recipes)
+            if scalars.packs:
+                self.add("try:", "    pack(block, 0, *values)", "except (PackError, OverflowError):", "    write(values)")
+            else:
+                self.add("write(values)")
+            self.values |= {"pack": scalars.pack, "block": scalars.block, "PackError": struct.error, "write": scalars.write}
+        for word, t, offset in self.step.inputs:
+            if t < self.count:
+                self.add(f"words[{word}] = s{t}.address" + (f" + {offset}" if offset else ""))
+        for k, o in enumerate(self.new):
+            self.add(
+                f"n{k} = make{k}()", f"words[{self.step.first_output + o}] = n{k}.address", **{f"make{k}": self.step.makers[o]}
+            )
+
+    def run(self) -> None:
+        step = self.step
+        self.add('statistics["runs"] += 1', statistics=realize.statistics)
+        if step.donors:
+            self.add(f'statistics["donated"] += {len(step.donors)}')
+        self.add("try:", "    execute()", "except BaseException as failure:", execute=step.execute)
+        explained, program, lines = realize.explained, step.program, step.lines
+        self.add("    raise explained(failure, program, lines) from None", explained=explained, program=program, lines=lines)
+        for t, o in step.updates:
+            if o in self.new:
+                self.exchange(t, self.new.index(o))
+
+    def exchange(self, t: int, k: int) -> None:
+        """A captured Tensor that is not written in place gets the memory of n<k>, which gets the old one."""
+        i = t - self.count
+        self.add(f"s = captured[{i}]._storage", f"s.buffer, n{k}.buffer, s.address = n{k}.buffer, s.buffer, n{k}.address")
+        self.add(f"s.token = known.tokens[{i}] = object()")
+        for word, n, offset in self.step.inputs:
+            if n == t:
+                self.add(f"words[{word}] = s.address" + (f" + {offset}" if offset else ""))
+
+    def results(self) -> None:
+        """Gradients, what Python does after a call, what the function returns."""
+        step, count = self.step, self.count
+        for j, r in enumerate(step.results):
+            if r.output is not None:
+                self.add(f"v{j} = of_storage(n{self.new.index(r.output)}, note{j})", **{f"note{j}": r.note})
+            else:
+                self.add(f"v{j} = fixed{j}", **{f"fixed{j}": r.value if r.tensor is None else step.captured[r.tensor - count]})
+        for t, j in step.gradients:
+            if j is not None:
+                self.add(f"captured[{t - count}]._grad = v{j}")
+        cleared = [step.captured[t - count] for t, j in step.gradients if j is None]
+        if cleared:
+            self.add("for t in cleared:", "    t._grad = None", cleared=cleared)
+        for k, action in enumerate(step.afterwards):
+            self.add(f"action{k}()", **{f"action{k}": action})
+        values = ", ".join(f"v{j}" for j in range(len(step.results)))
+        if step.result == 0:
+            self.add("return v0")
+        elif type(step.result) is list and step.result == [*range(len(step.results))]:
+            self.add(f"return [{values}]")
         else:
-            values = [fixed if place is None else of_storage(new[place], why) for place, why, fixed in results]
-            for t, number in gradients:
-                t._grad = values[number]
-            result = shape(values)
-        for t in cleared:
-            t._grad = None
-        for action in afterwards:
-            action()
-        return result
-
-    return finish
-
-
-def _constant(r: Result, step: Any) -> Any:
-    return r.value if r.tensor is None else step.captured[r.tensor - len(step.layouts)]
-
-
-def _shape(result: Any, count: int) -> Callable[[list[Any]], Any]:
-    """Values -> what the function returns."""
-    if result == 0:
-        return lambda values: values[0]
-    if type(result) in (list, tuple) and [*result] == [*range(count)]:
-        return type(result)
-    return lambda values: mapped(result, values.__getitem__)
+            self.add(f"return mapped(result, [{values}].__getitem__)", mapped=mapped, result=step.result)

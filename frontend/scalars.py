@@ -22,30 +22,35 @@ class Scalars:
 
     def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
         self._name = trace.name
-        self._recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
-        self._places = [place for place, _ in numbers]
+        self.recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
+        self.places = [place for place, _ in numbers]
         self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
         self._exact = all(d in (dt.float32, dt.float64) or d.is_int for d in self._dtypes)  # what struct packs as we do
+        first = len(self._dtypes) - len(numbers)
+        ints = [i for i, number in enumerate(trace.numbers) if number.kind is int]
+        self._wide = [first + k for k, (i, d) in enumerate(numbers) if d.is_float and i in ints]  # unless they are too large
+        self.packs = self._exact and not self._wide  # does `pack` write `block` as `write` does, wherever it does not fail
         self._memory = allocate(dt.uint64, (len(self._dtypes),))
         self.address = self._memory.address
-        self._block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
-        self._pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
+        self.block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
+        self.pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
 
     def fill(self, numbers: Sequence[float]) -> None:
         """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
-        if not self._dtypes:
-            return
         values: list[float] = []
-        for recipe in self._recipes:
+        for recipe in self.recipes:
             values += recipe()
-        values += [numbers[i] for i in self._places]
+        self.write([*values, *(numbers[i] for i in self.places)])
+
+    def write(self, values: Sequence[float]) -> None:
+        """Writes a value into each slot."""
         try:
-            if self._exact and not any(type(v) is int and abs(v) > WIDE for v in values):
-                self._pack(self._block, 0, *values)
+            if self._exact and not (self._wide and any(abs(values[i]) > WIDE for i in self._wide)):
+                self.pack(self.block, 0, *values)
                 return
         except (struct.error, OverflowError):  # beyond the range of its dtype
             pass
-        self._block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
+        self.block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
 
     def _packed(self, value: float, dtype: DType) -> bytes:
         try:

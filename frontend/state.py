@@ -45,6 +45,17 @@ class _Mode(threading.local):
 
 
 mode = _Mode()
+ungraded: dict[int, bool] = {}  # threads in which gradients are off; empty nearly always, and faster to ask than `mode`
+
+
+def set_grad_enabled(enabled: bool) -> None:
+    """In this thread."""
+    mode.grad_enabled = enabled
+    if enabled:
+        ungraded.pop(get_ident(), None)
+    else:
+        ungraded[get_ident()] = True
+
 
 # ---------------------------------------------------------------- functions that are traced
 

@@ -29,7 +29,7 @@ def alone() -> int:
 
     sole = tensor(0.0)
     sole._stored()
-    return references((sole,))[0]
+    return references([sole])[0]
 
 
 class Step:
@@ -149,7 +149,7 @@ class Step:
         assert s is not None
         pinned = s.shared or s.node is not None or s.buffer.exported or s.buffer.foreign
         del s
-        return not pinned and references((t,))[0] == alone() + held
+        return not pinned and references([t])[0] == alone() + held
 
     def _remember(self) -> None:
         """Notes where the memory of what is captured is now, for calls like this one. What was assigned to is free by now."""

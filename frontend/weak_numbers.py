@@ -21,10 +21,10 @@ _SAMPLE = {"f": 0.0, "i": 0, "u": 0, "b": False}
 
 
 class Number:
-    """A number that is passed. `versions`: its inputs by dtype."""
+    """A number that is passed, of type `kind`. `versions`: its inputs by dtype."""
 
     def __init__(self, kind: type, make: Callable[[DType], Node]) -> None:
-        self._make = make
+        self.kind, self._make = kind, make
         self.versions: dict[DType, Node] = {}
         self.widest = self.version(WIDEST[kind])
 

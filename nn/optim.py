@@ -6,7 +6,7 @@ floats the state is float32, since small changes of an average would be lost, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -67,7 +67,8 @@ class Optimizer:
         updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
         places = [i for i, _, _ in updated]
         self._latest = None
-        guard(partial(self._pattern, places))
+        if places:
+            guard(self._pattern(places))
         known: dict[tuple[int, DType], Hyperparameters] = {}
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for i, p, g in updated:
@@ -81,18 +82,19 @@ class Optimizer:
             known[group] = self._live(i, grad.dtype)
         self.update(p, grad, self.state[i], known[group])
 
-    def _pattern(self, places: Sequence[int]) -> Any:
-        """What decides the graph of a step: who has made as many steps as whom, which hyperparameters there are."""
-        counts = self._counts(places)
-        same = counts.count(counts[0]) == len(counts) if counts else True
-        step = counts[0] + 1 if counts else 1
-        found = self.hyperparameters(step)
-        self._latest = step, found  # a jitted function asks this first, then for the values
-        names = [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
-        return same or [*map(counts.index, counts)], names
+    def _pattern(self, places: Sequence[int]) -> Callable[[], Any]:
+        """Gives what decides the graph of a step: who has made as many as whom, which hyperparameters there are."""
+        every = len(places) == len(self.steps)
 
-    def _counts(self, places: Sequence[int]) -> list[int]:
-        return self.steps if len(places) == len(self.steps) else [self.steps[i] for i in places]
+        def pattern() -> Any:
+            counts = self.steps if every else [self.steps[i] for i in places]
+            step = counts[0] + 1
+            found = self.hyperparameters(step)
+            self._latest = step, found  # a jitted function asks this first, then for the values
+            names = [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
+            return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names
+
+        return pattern
 
     def _live(self, place: int, dtype: DType) -> Hyperparameters:
         """The hyperparameters of this parameter's next step, in a jitted function those of each call."""
@@ -104,19 +106,19 @@ class Optimizer:
             known, now = self._latest or (0, {})
             if known != step:
                 now = self.hyperparameters(step)
-            return [now[name] for name in names]  # type: ignore[misc]
+            return [*now.values()] if len(names) == len(now) else [now[name] for name in names]  # type: ignore[list-item,misc]
 
         tensors = {name: x.to(dtype=dtype) for name, x in found.items() if isinstance(x, Tensor)}
         nodes = live_scalars(values, [dtype] * len(names))
         return Hyperparameters(tensors | {name: wrap(n) for name, n in zip(names, nodes, strict=True)})
 
     def _count(self, places: Sequence[int]) -> None:
-        counts = self._counts(places)
-        if counts is self.steps and counts.count(counts[0]) == len(counts):
-            counts[:] = [counts[0] + 1] * len(counts)
+        steps = self.steps
+        if len(places) == len(steps) and steps.count(steps[0]) == len(steps):
+            steps[:] = [steps[0] + 1] * len(steps)  # for many parameters a loop takes as long as their program
             return
         for i in places:
-            self.steps[i] += 1
+            steps[i] += 1
 
     def hyperparameters(self, step: int) -> dict[str, Rate]:
         """What enters the step of this number (from 1) as 0-d inputs, by name. The names must not depend on the number."""
