@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ..ir.fuse import Fused
 from ..ir.graph import Node
 from ..ir.kernel import Kernel, work
-from ..ir.loop import SERIAL, For, If, Stmt
+from ..ir.loop import SERIAL, For, If, Loops, Stmt
 from ..ir.plan import Step
 from ..ir.program import CheckSite
 from . import schedule
@@ -103,18 +103,27 @@ def lower_all(
     strides: dict[Node, tuple[int, ...]],
     settings: Settings,
     replaced: Mapping[Node, Node],
+    made: Callable[[Loops], None],
     fastest: Fastest | None = None,
 ) -> LoweredProgram:
-    """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take."""
+    """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take.
+
+    `made` is called with the loops of each, as soon as they are there.
+    """
     out = LoweredProgram(sites=tuple(checks.sites))
+
+    def add(lowered: LoweredKernel) -> None:
+        out.kernels.append(lowered)
+        made(lowered.step.loops)
+
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
         lowered = _check_lanes(lower_checks(checks.early, strides, places, 0), checks.early, settings)
-        out.kernels.append(_check("check_inputs", lowered, places, settings, early=True))
+        add(_check("check_inputs", lowered, places, settings, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
         lowered = _check_lanes(lower_checks([(n, extent)], strides, [n], site), [(n, extent)], settings)
-        out.kernels.append(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
+        add(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         lowered = lower_kernel(kernel, strides, settings, fastest)
@@ -122,7 +131,7 @@ def lower_all(
         lowered = _passing(lowered, kernel, passing_outputs(kernel, fused, replaced, settings.target))
         loops = expand_loops(lowered.loops, settings.target.has_float16)
         step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
-        out.kernels.append(LoweredKernel(kernel.name, kernel, lowered, step))
+        add(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import options
-from ..codegen.checks import Checks, clamp_late, find_checks
+from ..codegen.checks import clamp_late, find_checks
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
 from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
@@ -17,6 +17,7 @@ from ..codegen.target import Target
 from ..ir.fuse import Fused, fuse
 from ..ir.graph import Node, node, provenance, verify
 from ..ir.half import widen
+from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.loop_text import verify as verify_loops
 from ..ir.op import Op
@@ -28,9 +29,10 @@ from ..ir.scatter import rows_as_masks
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
+from ..runtime.code import Code
 from ..runtime.executable import Executable
 from ..runtime.image import image_of
-from .kernels import kernel_key, kernels
+from .kernels import Compiler, kernel_key
 from .programs import current_settings
 from .tune import fastest
 
@@ -82,15 +84,34 @@ def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Valu
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])
     fused = fuse(units)
-    with provenance(("", 0)):  # Nodes of loops have no line of the user's, nor is it worth looking for
-        replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
-        lowered = lower_all(fused, checks, strides, settings, replaced, fastest if settings.tune else None)
-    program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
-    check_artefacts(graph, simplified, prepared, checks, lowered)
-    keys = [kernel_key(call.loops, settings.target) for call in program.calls]
-    executable = link(program, keys, settings.target)
+    check_graphs(graph, simplified, prepared)
+    replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
+    code = Making(settings.target, beside=not settings.tune)
+    with provenance(("", 0)), code:  # Nodes of loops have no line of the user's
+        lowered = lower_all(fused, checks, strides, settings, replaced, code.begin, fastest if settings.tune else None)
+        program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
+    keys = [code.key_of(call.loops) for call in program.calls]
+    executable = link(program, keys, code.codes)
 
     return Compiled(graph, simplified, fused, lowered, program, executable, keys, settings.target)
+
+
+class Making(Compiler):
+    """The code of a program's kernels, begun as soon as there are loops."""
+
+    def __init__(self, target: Target, beside: bool) -> None:
+        super().__init__(target, beside)
+        self._keys: dict[int, str] = {}  # by the id of the loops, which the program keeps
+
+    def begin(self, loops: Loops) -> None:
+        """Verifies the loops, if the options ask for it, and wants their code."""
+        if options.current().verify:
+            verify_loops(loops)
+        key = self._keys[id(loops)] = kernel_key(loops, self.target)
+        self.want(key, loops)
+
+    def key_of(self, loops: Loops) -> str:
+        return self._keys[id(loops)]
 
 
 def distinct(roots: list[Node]) -> list[Node]:
@@ -106,19 +127,13 @@ def distinct(roots: list[Node]) -> list[Node]:
     return out
 
 
-def check_artefacts(
-    graph: list[Node], simplified: list[Node], prepared: list[Node], checks: Checks, lowered: LoweredProgram
-) -> None:
-    """Runs the verifiers where WEFT_VERIFY asks for it."""
-    if not options.current().verify:
-        return
-    for roots in (graph, simplified, prepared):
-        verify(roots)
-    for step in lowered.steps:
-        verify_loops(step.loops)
+def check_graphs(*graphs: list[Node]) -> None:
+    """Runs the verifier where WEFT_VERIFY asks for it."""
+    if options.current().verify:
+        for roots in graphs:
+            verify(roots)
 
 
-def link(program: Program, keys: Sequence[str], target: Target) -> Executable:
-    """The executable of a program, every kernel's code found or made."""
-    codes = kernels([(key, call.loops) for key, call in zip(keys, program.calls, strict=True)], target)
-    return Executable(image_of(program), codes)
+def link(program: Program, keys: Sequence[str], codes: Mapping[str, Code]) -> Executable:
+    """The executable of a program from the code of its kernels."""
+    return Executable(image_of(program), [codes[key] for key in keys])

@@ -1,7 +1,7 @@
 """Machine code, one unit a unique kernel. In: Loops, a Target. Out: their Code, compiled only if nobody has.
 
 Text is made by Python, code by LLVM, which lets other threads run Python meanwhile: where several kernels are missing, a
-thread compiles one while the text of the next is made.
+thread compiles one while the next is lowered and emitted.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
@@ -34,19 +32,76 @@ def kernel_key(loops: Loops, target: Target) -> str:
 
 def kernel(key: str, loops: Loops, target: Target) -> Code:
     """A kernel's code: from this process, from the disk, or freshly compiled."""
-    return kernels([(key, loops)], target)[0]
+    compiler = Compiler(target)
+    with compiler:
+        compiler.want(key, loops)
+    return compiler.codes[key]
 
 
-def kernels(wanted: Sequence[tuple[str, Loops]], target: Target) -> list[Code]:
-    """The code of each kernel, given with its key."""
-    with known.lock:
-        codes = {key: known.find(key, phase_names(key, len(loops.phases))) for key, loops in wanted}
-        missing = {key: loops for key, loops in wanted if codes[key] is None}
-        texts = (_text(key, loops, target) for key, loops in missing.items())
-        for text, data in _beside(texts, target) if len(missing) > 1 else ((t, _compiled(t, target)) for t in texts):
+class Compiler:
+    """Kernels in the making: `want` begins with one, at the end of the context `codes` has all by their keys."""
+
+    def __init__(self, target: Target, beside: bool = True) -> None:
+        """With `beside`, a thread compiles while the caller goes on; else all is compiled at the end."""
+        self.target, self._beside = target, beside
+        self.codes: dict[str, Code] = {}
+        self._wanted: set[str] = set()
+        self._held: list[_Text] = []  # at first: a single missing kernel needs no thread
+        self._waiting: SimpleQueue[_Text | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._done: list[tuple[_Text, bytes]] = []
+        self._failed: list[BaseException] = []
+        self._interval = sys.getswitchinterval()
+
+    def want(self, key: str, loops: Loops) -> None:
+        """Looks for a kernel and, if nobody has it, makes its text and passes it on to the thread."""
+        if key in self._wanted:
+            return
+        self._wanted.add(key)
+        found = known.find(key, phase_names(key, len(loops.phases)))
+        if found is not None:
+            self.codes[key] = found
+            return
+        if self._held and self._beside and self._thread is None:
+            self._start()
+        self._held.append(_text(key, loops, self.target))
+        if self._thread is not None:
+            self._pass_on()
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(min(self._interval, SWITCH_SECONDS))
+        self._thread.start()
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        for text in self._held:
+            self._waiting.put(text)
+        self._held = []
+
+    def _work(self) -> None:
+        try:
+            while (text := self._waiting.get()) is not None:
+                self._done.append((text, _compiled(text, self.target)))
+        except BaseException as failure:
+            self._failed.append(failure)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, value: object, trace: object) -> None:
+        if self._thread is not None:
+            self._waiting.put(None)
+            self._thread.join()
+            sys.setswitchinterval(self._interval)
+        if kind is not None:
+            return
+        if self._failed:
+            raise self._failed[0]
+        for text, data in [*self._done, *((t, _compiled(t, self.target)) for t in self._held)]:
             cache.default().put(text.key, data, "kernel")
-            codes[text.key] = known.add(text.key, data, text.names)
-    return [code for key, _ in wanted if (code := codes[key]) is not None]
+            self.codes[text.key] = known.add(text.key, data, text.names)
 
 
 @dataclass
@@ -68,41 +123,3 @@ def _compiled(t: _Text, target: Target) -> bytes:
     """The code as a block where that is possible, or an object."""
     with native.lock:
         return flat.flattened(compile_text(t.text, target, fast=t.fast), t.names)
-
-
-def _beside(texts: Iterator[_Text], target: Target) -> Iterator[tuple[_Text, bytes]]:
-    """The code of each text, compiled by another thread while the next ones are made. Raises what it raised."""
-    waiting: SimpleQueue[_Text | None] = SimpleQueue()
-    done: list[tuple[_Text, bytes]] = []
-    failed: list[BaseException] = []
-
-    def work() -> None:
-        try:
-            while (text := waiting.get()) is not None:
-                done.append((text, _compiled(text, target)))
-        except BaseException as failure:
-            failed.append(failure)
-
-    thread = threading.Thread(target=work, name="weft-compile", daemon=True)
-    with _switching(SWITCH_SECONDS):
-        thread.start()
-        try:
-            for text in texts:
-                waiting.put(text)
-        finally:
-            waiting.put(None)
-            thread.join()
-    if failed:
-        raise failed[0]
-    yield from done
-
-
-@contextmanager
-def _switching(seconds: float) -> Iterator[None]:
-    """Threads take turns so often."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(min(before, seconds))
-    try:
-        yield
-    finally:
-        sys.setswitchinterval(before)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import sys
+import threading
 
 import numpy as np
 import pytest
 import weft as wf
 from weft import options
 from weft.codegen.llvm.build import runs_anywhere
-from weft.frontend import realize
+from weft.errors import CompileError
+from weft.frontend import kernels, realize
 from weft.runtime import code, flat, native
 from weft.runtime.code import Known, known
 
@@ -65,3 +68,30 @@ def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pyte
         gc.collect()
         used.append(flat.memory.used)
     assert max(used[12:]) - used[11] < 8 * PAGE, used
+
+
+def several(n: int) -> list[wf.Tensor]:
+    """Values of kernels that nobody has."""
+    x = wf.arange(50 + n, dtype=wf.float32)
+    return [(x * k + n).tanh().sum() for k in range(2, 6)] + [(x[: k * 9].reshape(k, 9) @ x[:9] + n) for k in range(2, 6)]
+
+
+def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, calls = kernels.compile_text, []
+
+    def failing(*args: object, **named: object) -> bytes:
+        calls.append(threading.current_thread())
+        if len(calls) == 2:
+            raise CompileError("as LLVM would")
+        return real(*args, **named)
+
+    interval = sys.getswitchinterval()
+    with options.override(cache_dir=None):
+        monkeypatch.setattr(kernels, "compile_text", failing)
+        with pytest.raises(CompileError, match="as LLVM would"):
+            wf.realize(*several(1))
+        assert sys.getswitchinterval() == interval and not any(t.name == "weft-compile" for t in threading.enumerate())
+        assert threading.main_thread() not in calls, "several kernels are compiled beside"
+        monkeypatch.undo()
+        wanted = [np.tanh(np.arange(51, dtype="f4") * k + 1).sum() for k in range(2, 6)]
+        np.testing.assert_allclose([t.item() for t in several(1)[:4]], wanted, rtol=1e-4)
