@@ -16,7 +16,7 @@ from math import prod
 
 from ...ir.graph import Node, node
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ...ir.op import Op
 from .. import schedule
 from ..evaluate import load
@@ -33,6 +33,7 @@ TASK_WORK = 1 << 16  # multiplications of a task, at least: some microseconds
 PACKED_COLUMNS = 512  # of a task that gathers the small factor: that takes as long as 50 of them
 COPIED_COLUMNS = 48  # of a task that copies it
 BLOCKED_ROWS = 16  # more do not fit into L1 with a useful length of k
+MANY_TILES, MOST_TILES = 4, 1 << 30  # of rows, whose count may be an argument
 LATENCY = 8  # sums under way that keep the multipliers busy
 
 
@@ -49,13 +50,13 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
     phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
+    loops = Loops(p.kernel.name, p.buffers, (*chunk.params, *task.params), [phase])
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
     text += f"blocks of {task.tiles} tiles, rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
     text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
     text += f"{prod(task.shape)} tasks; {why}"
-    return Lowered(loops, chunk.values, [int(prod(task.shape) * task.work)], text)
+    return Lowered(loops, (*chunk.values, *task.params.values()), [int(prod(task.shape) * task.work)], text)
 
 
 class _Block:
@@ -79,6 +80,9 @@ class _Block:
         packs = self.blocked or not (is_plain(small) and lies_along_k)
         packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
+        # many tiles of one size: their count is an argument, so that other numbers of rows give the same kernel
+        shares = not packs and len(self.row_tiles) == 1 and self.row_tiles[0][2] >= MANY_TILES
+        self.params = {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
         self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
         self.whole = self.n // self.columns
         self.shape = (*(extent(g) for g in self.outer), -(-max(1, self.whole) // self.tiles))
@@ -157,9 +161,9 @@ class _Block:
         """Every tile of rows over the same columns, which the first of them brings into the caches."""
         out: list[Stmt] = []
         for rows, first, count in self.row_tiles:
-            at = Var("rows", count)
+            at = Var("rows", MOST_TILES if self.params else count)
             tile = self._tile(var(at) * rows + first, rows, column, columns, self.ahead and first + count * rows == self.m)
-            out.append(For(at, count, SERIAL, tile))
+            out.append(For(at, next(iter(self.params), count), SERIAL, tile))
         return out
 
     def _tile(self, row: Index, rows: int, column: Index, columns: int, ahead: bool) -> list[Stmt]:

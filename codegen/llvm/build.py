@@ -51,21 +51,24 @@ def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, 
     """
     llvm = binding()
     machine, triple, layout = _shared_machine(target, 0 if fast else 2)
-    module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = triple, layout
+    module = llvm.parse_assembly(f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{text}')
     module.verify()
     if not fast:
-        _optimise(llvm, machine, module)
+        manager, builder = _passes(target)
+        manager.run(module, builder)
     if keep is not None:
         keep["opt.ll"] = str(module)
         keep["s"] = machine.emit_assembly(llvm.parse_assembly(keep["opt.ll"]))
     return bytes(machine.emit_object(module))
 
 
-def _optimise(llvm: Any, machine: Any, module: Any) -> None:
+@cache
+def _passes(target: Target) -> tuple[Any, Any]:
+    """A pass manager, and what runs it."""
+    llvm, (machine, _, _) = binding(), _shared_machine(target, 2)
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
-    passes = llvm.create_new_module_pass_manager()
+    manager = llvm.create_new_module_pass_manager()
     for name in _PASSES:
-        getattr(passes, f"add_{name}_pass")()
-    passes.run(module, llvm.create_pass_builder(machine, options))
+        getattr(manager, f"add_{name}_pass")()
+    return manager, llvm.create_pass_builder(machine, options)

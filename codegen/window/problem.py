@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
+from math import log2, prod
 
 from ...ir.graph import Node
 from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import SERIAL, For, Stmt, Store
+from ...ir.loop import SERIAL, For, Param, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ..contract.problem import Problem, contiguous, is_plain
 from ..schedule import CHUNK_WORK, in_last
@@ -154,7 +154,12 @@ class Units:
         self.count = self.count_outer * self.parts
         each = prod(self.others)
         least = -(-PACKED_PLACES // (w.line * self.block.extent)) if packs and minimum == 1 else 1
-        self.size = max(1, min(self.count, max(least, self.count * each // max(TASKS, minimum))))
+        # where the units are images, other numbers of them give the same kernel: their count is an argument, powers of two a task
+        images = bool(self.outer) and not w.batch
+        wanted = self.count * each / max(TASKS, minimum)
+        wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
+        self.size = max(1, min(self.count, max(least, wanted)))
+        self.total = Param("units") if images and self.size > 1 else self.count if self.count % self.size else None
         self.shape = (-(-self.count // self.size), *self.others)
         self.tasks = prod(self.shape)
         self.unit = Var("unit", self.size)
@@ -190,9 +195,13 @@ class Units:
         first = position * self.size
         *outer, part = unravel(first + var(self.unit), (*(v.extent for v in self.outer), self.parts))
         at = dict(zip(self.outer, outer, strict=True))
-        cut = self.count % self.size != 0
         stmts = body(at, part * self.block.extent, part)
-        return For(self.unit, self.size, SERIAL, stmts, base=first if cut else Index(), total=self.count if cut else None)
+        return For(self.unit, self.size, SERIAL, stmts, base=Index() if self.total is None else first, total=self.total)
+
+    @property
+    def params(self) -> dict[Param, int]:
+        """The arguments of the loop, with their values."""
+        return {self.total: self.count} if isinstance(self.total, Param) else {}
 
 
 def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:

@@ -40,11 +40,12 @@ class WindowTask:
     def lowered(self, how: str) -> Lowered:
         chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
         phase = chunk.phase(self.body(chunk.position))
-        loops = Loops(self.w.p.kernel.name, self.w.p.buffers, chunk.params, [phase])
+        units = self.units.params
+        loops = Loops(self.w.p.kernel.name, self.w.p.buffers, (*chunk.params, *units), [phase])
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
         text = f"windows: {how}{pooled}, source {source}, {self.units.tasks} tasks of {self.units.size}"
-        return Lowered(loops, chunk.values, [int(self.units.tasks * self.work)], text)
+        return Lowered(loops, (*chunk.values, *units.values()), [int(self.units.tasks * self.work)], text)
 
     def body(self, position: Index) -> list[Stmt]:
         part, *batch, self.part = unravel(position, self.units.shape)
