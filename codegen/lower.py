@@ -10,7 +10,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -362,7 +362,7 @@ class Chunks:
         if size % multiple and size > multiple:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)
-        self.count, self.size, self.rows = count, size, rows
+        self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
         # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
         self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
         self.first = var(self.grid) * size
@@ -381,6 +381,14 @@ class Chunks:
 
     def describe(self) -> str:
         return f"{self.count} chunks of {self.size}"
+
+    def lowered(
+        self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str, given: Mapping[Param, int] | None = None
+    ) -> Lowered:
+        """A kernel that does the body for every row, and nothing else; `given` are the params of the body, with their values."""
+        given = given or {}
+        loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
+        return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
 
 
 def lane_width(roots: Iterable[Node], target: Target) -> int:

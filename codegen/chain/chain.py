@@ -19,7 +19,7 @@ from math import prod
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Var, unravel, var
 from ...ir.kernel import Kernel, Unit
-from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, postorder
 from ...ir.op import Op
 from ..contract.problem import contiguous, is_plain
@@ -64,8 +64,7 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Ta
     s = choose(p, max(len(p.scores), sum(len(stage.kept) for stage in plan.stages)), target)
     task = _Chain(p, plan, s, target)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
-    loops = Loops(kernel.name, p.buffers, chunk.params, [chunk.phase(task.body(chunk.position))])
-    return Lowered(loops, chunk.values, [int(task.count * task.work)], task.describe())
+    return chunk.lowered(kernel, p.buffers, task.body(chunk.position), task.describe())
 
 
 class _Chain(Task):

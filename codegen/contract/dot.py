@@ -16,7 +16,7 @@ from math import prod
 
 from ...ir.graph import Node, node
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ...ir.op import Op
 from .. import schedule
 from ..evaluate import load
@@ -49,14 +49,12 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """Loops of the dot schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, (*chunk.params, *task.params), [phase])
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
     text += f"blocks of {task.tiles} tiles, rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
     text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
     text += f"{prod(task.shape)} tasks; {why}"
-    return Lowered(loops, (*chunk.values, *task.params.values()), [int(prod(task.shape) * task.work)], text)
+    return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text, task.params)
 
 
 class _Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.graph import const
 from ...ir.index import Var, unravel, var
-from ...ir.loop import LANES, For, Loops, Stmt, Store
+from ...ir.loop import LANES, For, Stmt, Store
 from ...ir.loop_walk import postorder
 from .. import schedule
 from ..lower import Chunks, Lowered, Tuning
@@ -23,5 +23,5 @@ def lower_empty(p: Problem, tuning: Tuning) -> Lowered:
     position = unravel(chunk.position, tuple(extent(g) for g in outer)) if outer else []
     by = spread_groups(p.lanes, [*position, var(lane)])
     body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in p.epilogue(by, zero)]
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [chunk.phase([For(lane, lane.extent, LANES, body)])])
-    return Lowered(loops, chunk.values, [rows * row_work], f"zeros {rows} x {lane.extent}: no product falls on these results")
+    text = f"zeros {rows} x {lane.extent}: no product falls on these results"
+    return chunk.lowered(p.kernel, p.buffers, [For(lane, lane.extent, LANES, body)], text)

@@ -12,7 +12,7 @@ from math import prod
 
 from ...ir.graph import Node, const
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Stmt, Store
+from ...ir.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
@@ -29,11 +29,9 @@ def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered
     """Loops of the outer schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     text = f"outer {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {task.group} rows at once, "
     text += f"blocks of {task.rows} rows and {task.block} lanes, {prod(task.shape)} tasks; {why}"
-    return Lowered(loops, chunk.values, [int(prod(task.shape) * task.work)], text)
+    return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)
 
 
 class _Block:

@@ -16,7 +16,7 @@ from math import prod
 
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Loops, Reduce, Stmt, Store
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ...ir.op import Op
 from ...ir.prepare import nearest_divisor
@@ -41,14 +41,13 @@ def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
 def _in_sizes(p: Problem, s: Sizes, target: Target, tuning: Tuning) -> Lowered:
     task = _Task(p, s, target)
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
-    phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
+    body = task.body(chunk.position)
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
         f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
         f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{task.count} tasks"
     )
-    return Lowered(loops, chunk.values, [int(task.count * task.work)], text)
+    return chunk.lowered(p.kernel, p.buffers, body, text)
 
 
 class _Task:

@@ -15,7 +15,7 @@ from math import prod
 
 from ...ir.graph import Node
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Store
+from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
@@ -33,12 +33,10 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     """Loops of the stream schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    phase = chunk.phase(task.body(chunk.position))
-    loops = Loops(p.kernel.name, p.buffers, chunk.params, [phase])
     text = f"stream {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {task.steps} steps of k at once, "
     text += f"blocks of {task.block} lanes read once"
     text += f"{', asked for ahead' if task.ahead else ''}, {prod(task.shape)} tasks; {why}"
-    return Lowered(loops, chunk.values, [int(prod(task.shape) * task.work)], text)
+    return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)
 
 
 class _Block:

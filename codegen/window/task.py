@@ -13,7 +13,7 @@ from math import prod
 
 from ...ir.graph import Node
 from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Stmt, Store
+from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
 from ..evaluate import Place, load
 from ..lower import Chunks, Lowered, Tuning, in_registers
 from .pool import pool_stages
@@ -39,13 +39,10 @@ class WindowTask:
 
     def lowered(self, how: str) -> Lowered:
         chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
-        phase = chunk.phase(self.body(chunk.position))
-        units = self.units.params
-        loops = Loops(self.w.p.kernel.name, self.w.p.buffers, (*chunk.params, *units), [phase])
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
         text = f"windows: {how}{pooled}, source {source}, {self.units.tasks} tasks of {self.units.size}"
-        return Lowered(loops, (*chunk.values, *units.values()), [int(self.units.tasks * self.work)], text)
+        return chunk.lowered(self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params)
 
     def body(self, position: Index) -> list[Stmt]:
         part, *batch, self.part = unravel(position, self.units.shape)
