@@ -167,35 +167,46 @@ class _Task:
         return [For(pad, pad.extent, LANES, [Store(self.panel, row + used + var(pad), zero)])] if pad.extent else []
 
     def _pack_squares(self) -> list[Stmt]:
-        """The panel in squares of W lanes by W steps of k; what is left of k lane by lane."""
+        """The panel in squares of W lanes by W steps of k; what is left of k lane by lane.
+
+        Along k for each W lanes: so many lines of memory are read side by side as the processor can follow.
+        """
+        s, w, total, parts = self.s, self.p.width, extent(self.p.lanes[-1]), self.line_parts
+        at = Var("lanes", s.line // w)
+        out = [self._cut(at, parts, self.line_part, total // w, self._squares(var(at) * w, w))]
+        if total % w:
+            first = Index(const=total // w * w - (parts - 1) * s.line)
+            out.append(in_last(self.line_part, parts - 1, self._squares(first, total % w)))
+        if s.line < s.block:
+            k = [Var(v.name, v.extent) for v in self.k]
+            out += self._k_loops(k, self._pad(self._k_position([var(v) for v in k]) * s.block))
+        return out + self._rest_of_k()
+
+    def _squares(self, first_lane: Index, lanes: int) -> list[Stmt]:
+        """W lanes (or fewer) at all whole squares of the block of k."""
         w, outer, last = self.p.width, [Var(v.name, v.extent) for v in self.k[:-1]], self.k[-1].extent
-        length, parts = extent(self.k_groups[-1]), self.k_shape[-1] if len(self.k) == 1 else 1
-        at, kept = Var("square", last // w), length // w * w - (parts - 1) * last
-        front = [var(v) for v in outer]
-        squares: list[Stmt] = [self._cut(at, parts, self.k_part, length // w, self._lane_squares(front, var(at) * w))]
-        if length % w:
-            rest = Var("k", length % w)
-            fill: Stmt = For(rest, rest.extent, SERIAL, self._fill_lines([*front, var(rest) + kept]))
-            squares.append(in_last(self.k_part, parts - 1, [fill]))
-        return self._k_loops(outer, squares)
+        at, parts = Var("square", last // w), self._last_parts()
+        body = self._square([var(v) for v in outer], var(at) * w, first_lane, lanes)
+        return self._k_loops(outer, [self._cut(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)])
+
+    def _rest_of_k(self) -> list[Stmt]:
+        """All lanes at the steps behind the last square."""
+        w, length, parts = self.p.width, extent(self.k_groups[-1]), self._last_parts()
+        if not length % w:
+            return []
+        outer, rest = [Var(v.name, v.extent) for v in self.k[:-1]], Var("k", length % w)
+        first = length // w * w - (parts - 1) * self.k[-1].extent
+        fill: Stmt = For(rest, rest.extent, SERIAL, self._fill_lines([*(var(v) for v in outer), var(rest) + first]))
+        return self._k_loops(outer, [in_last(self.k_part, parts - 1, [fill])])
+
+    def _last_parts(self) -> int:
+        """How many blocks of k the last axis of it is cut into."""
+        return self.k_shape[-1] if len(self.k) == 1 else 1
 
     def _cut(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
         """A loop over a part of `whole` steps, of which the last part may have fewer."""
         cut = parts > 1 and whole != parts * v.extent
         return For(v, v.extent, SERIAL, body, base=part * v.extent if cut else Index(), total=whole if cut else None)
-
-    def _lane_squares(self, front: list[Index], first_k: Index) -> list[Stmt]:
-        """All lanes of the block at W steps of k."""
-        s, w, total, parts = self.s, self.p.width, extent(self.p.lanes[-1]), self.line_parts
-        at = Var("lanes", s.line // w)
-        out = [self._cut(at, parts, self.line_part, total // w, self._square(front, first_k, var(at) * w, w))]
-        if total % w:
-            first = Index(const=total // w * w - (parts - 1) * s.line)
-            out.append(in_last(self.line_part, parts - 1, self._square(front, first_k, first, total % w)))
-        if s.line < s.block:
-            k = Var("k", w)
-            out.append(For(k, w, SERIAL, self._pad(self._k_position([*front, first_k + var(k)]) * s.block)))
-        return out
 
     def _square(self, front: list[Index], first_k: Index, first_lane: Index, lanes: int) -> list[Stmt]:
         j, k = Var("j", lanes), Var("k", self.p.width)
