@@ -13,6 +13,7 @@ from ..codegen.checks import clamp_late, find_checks
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
 from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
+from ..codegen.settings import Settings
 from ..codegen.target import Target
 from ..ir.fuse import Fused, fuse
 from ..ir.graph import Node, node, provenance, verify
@@ -20,6 +21,7 @@ from ..ir.half import widen
 from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.loop_text import verify as verify_loops
+from ..ir.memory import Memory, memory_of
 from ..ir.op import Op
 from ..ir.plan import Planner, plan
 from ..ir.prepare import prepare
@@ -55,6 +57,10 @@ class Compiled:
         """donations[o] = i: output o may be written into the memory of input i."""
         return self.program.donations
 
+    def memory(self) -> Memory:
+        """Which buffers a run needs, where and when."""
+        return memory_of(self.program, [k.name for k in self.in_order()])
+
     def in_order(self) -> list[LoweredKernel]:
         """The kernels in the order they run."""
         by_loops = {id(k.step.loops): k for k in self.lowered.kernels}
@@ -72,9 +78,15 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
-def build(outputs: Sequence[Node], leaves: Sequence[Node], values: Sequence[Value], donations: Mapping[int, int]) -> Compiled:
+def build(
+    outputs: Sequence[Node],
+    leaves: Sequence[Node],
+    values: Sequence[Value],
+    donations: Mapping[int, int],
+    settings: Settings | None = None,
+) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
-    settings = current_settings()
+    settings = settings or current_settings()
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
     graph = list(outputs)

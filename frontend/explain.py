@@ -25,7 +25,7 @@ def explain(x: Subject) -> Report:
     `x` is a Tensor or several, what is in memory already needs no kernel; or a function made by `wf.jit`: then it is what the
     last call ran. Raises ArgumentError for a function that has not been called. `print(report)` shows for each kernel its
     operations, outer axes, bytes, weighed operations, schedule, source lines and the reasons at its boundaries;
-    `report.kernels` is the list of them.
+    `report.kernels` is the list of them, `report.memory` tells which buffers are needed when, and how many bytes at most.
     """
     from .report import Report, report
 
@@ -36,7 +36,7 @@ def explain(x: Subject) -> Report:
 def dump(x: Subject, folder: str | Path) -> Path:
     """Writes every artefact of computing x, as in `explain`, below `folder` and returns the folder. Nothing is computed.
 
-    graph.txt, simplified.txt, kernels.txt (as `explain` prints), program.txt, and for each kernel in kernels/ its
+    graph.txt, simplified.txt, kernels.txt (as `explain` prints), memory.txt, program.txt, and for each kernel in kernels/ its
     .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s (assembly). The folder is made if need be.
     """
     from .report import write

@@ -6,6 +6,7 @@ What it takes to find a program is all that this file imports: the compiler and 
 from __future__ import annotations
 
 import hashlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import options
@@ -18,6 +19,7 @@ from ..runtime.image import image_of, pack, unpack
 from .structure import Structure
 
 if TYPE_CHECKING:
+    from ..ir.memory import Memory
     from .compile import Compiled
 
 STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/programs.py", "frontend/structure.py")
@@ -26,21 +28,32 @@ STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/programs.
 def executable(structure: Structure) -> Executable:
     """The program of a graph: as an earlier process left it on disk, or built and left there."""
     settings = current_settings()
+    found = _found(structure, settings)
+    found.planned = partial(planned_memory, structure, settings)
+    return found
+
+
+def _found(structure: Structure, settings: Settings) -> Executable:
     if options.current().verify:
-        return _built(structure).executable
+        return _built(structure, settings).executable
     key = program_key(structure, settings)
     found = load_program(key, structure)
     if found is None:
-        compiled = _built(structure)
+        compiled = _built(structure, settings)
         found = compiled.executable
         store_program(key, compiled, structure)
     return found
 
 
-def _built(structure: Structure) -> Compiled:
+def _built(structure: Structure, settings: Settings) -> Compiled:
     from . import compile
 
-    return compile.build(*structure.unfolded())
+    return compile.build(*structure.unfolded(), settings)
+
+
+def planned_memory(structure: Structure, settings: Settings) -> Memory:
+    """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
+    return _built(structure, settings).memory()
 
 
 def current_settings() -> Settings:

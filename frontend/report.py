@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ..ir.graph import Node, print_graph
 from ..ir.kernel import Boundary, work
+from ..ir.memory import Memory, amount
 from ..ir.program import Call, Program
 from .compile import Compiled, LoweredKernel
 
@@ -37,7 +38,7 @@ class KernelReport:
 
     def __str__(self) -> str:
         where = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in self.lines[:4])
-        head = f"{self.name}  outer {list(self.outer)}  {_amount(self.bytes)}B  {_amount(self.flops)}op  "
+        head = f"{self.name}  outer {list(self.outer)}  {amount(self.bytes)}B  {amount(self.flops)}op  "
         head += "threads" if self.parallel else "one thread"
         computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(self.nodes).items())
         out = [head, f"    computes  {computes}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
@@ -49,32 +50,29 @@ class KernelReport:
 
 @dataclass(frozen=True)
 class Report:
-    """The kernels of a program, in the order they run, and the memory it needs besides inputs and outputs (bytes)."""
+    """The kernels of a program, in the order they run, and the memory it needs.
+
+    Attributes: `kernels`, a KernelReport each; `arena_bytes`, memory for intermediates; `in_place`, how many outputs may be
+    written over inputs; `memory`, a Memory: every buffer with its place and lifetime, and what is needed in the worst step.
+    """
 
     kernels: list[KernelReport] = field(default_factory=list)
     arena_bytes: int = 0
     in_place: int = 0
+    memory: Memory = field(default_factory=Memory)
 
     def __str__(self) -> str:
-        total = f"{len(self.kernels)} kernels, {_amount(sum(k.bytes for k in self.kernels))}B moved, "
-        total += f"{_amount(self.arena_bytes)}B of scratch, {self.in_place} outputs in place"
-        return "\n".join([total, *map(str, self.kernels)])
+        total = f"{len(self.kernels)} kernels, {amount(sum(k.bytes for k in self.kernels))}B moved, "
+        total += f"{amount(self.arena_bytes)}B of scratch, {self.in_place} outputs in place"
+        return "\n".join([total, *map(str, self.kernels), *([str(self.memory)] if self.kernels else [])])
 
     __repr__ = __str__
-
-
-def _amount(n: float) -> str:
-    for unit in ("", "k", "M", "G"):
-        if n < 1000 or unit == "G":
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    raise AssertionError
 
 
 def report(c: Compiled) -> Report:
     """The Report of a program."""
     kernels = [_kernel(k, call, c.fused.boundaries) for k, call in zip(c.in_order(), c.program.calls, strict=True)]
-    return Report(kernels, c.program.arena_bytes, len(c.program.donations))
+    return Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory())
 
 
 def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelReport:
@@ -110,6 +108,7 @@ def write(c: Compiled, folder: str | Path) -> Path:
         "graph.txt": lambda: print_graph(c.graph),
         "simplified.txt": lambda: print_graph(c.simplified, "simplified"),
         "kernels.txt": lambda: f"{report(c)}\n",
+        "memory.txt": lambda: show_memory(c.memory()),
         "program.txt": lambda: show_program(c.program, [k.name for k in c.in_order()]),
     }
     for name, text in texts.items():
@@ -118,6 +117,11 @@ def write(c: Compiled, folder: str | Path) -> Path:
         for ending, text_of in c.texts(k).items():
             (kernels / f"{k.name}.{ending}").write_text(text_of)
     return folder
+
+
+def show_memory(m: Memory) -> str:
+    """What is needed in the worst step, then every buffer."""
+    return "\n".join([str(m), "", "buffers", *(f"    {b}" for b in m.buffers)]) + "\n"
 
 
 def show_program(p: Program, names: list[str]) -> str:

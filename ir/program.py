@@ -37,6 +37,12 @@ class Value:
     shape: Shape
     strides: tuple[int, ...]
 
+    @property
+    def nbytes(self) -> int:
+        """Of its elements, those that are repeated by a stride of 0 counted once."""
+        distinct = prod(d for d, s in zip(self.shape, self.strides, strict=True) if s)
+        return distinct * self.dtype.itemsize if prod(self.shape) else 0
+
 
 @dataclass(frozen=True)
 class CheckSite:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 from collections.abc import Callable, MutableSequence, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WeftError
 from ..ir.program import CheckSite
@@ -13,6 +13,9 @@ from .buffer import Block, memory, size_class
 from .code import Code
 from .image import FIRST, STATUS, Image
 from .threads import pool
+
+if TYPE_CHECKING:
+    from ..ir.memory import Memory
 
 POSITION_BITS = 40
 
@@ -43,7 +46,12 @@ class _Frame:
 
 
 class Executable:
-    """A program ready to run, from any number of threads at once. `codes` have its phases, in order; it keeps them."""
+    """A program ready to run, from any number of threads at once. `codes` have its phases, in order; it keeps them.
+
+    `planned` makes its Memory report: the image has no names, so the passes run again for it.
+    """
+
+    planned: Callable[[], Memory] | None = None
 
     def __init__(self, image: Image, codes: Sequence[Code]) -> None:
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
@@ -57,6 +65,12 @@ class Executable:
         self._table_address = ctypes.addressof(self._table)
         self._frames: list[_Frame] = []
         self._run = pool.runtime().run
+
+    def memory(self) -> Memory:
+        """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
+        if self.planned is None:
+            raise WeftError("this executable was made of an image, which does not name what its buffers hold")
+        return self.planned()
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs the program on the addresses of its inputs and outputs, which must stay valid. Raises CheckFailed."""

@@ -58,7 +58,8 @@ def test_a_jitted_function_is_explained_by_what_its_last_call_ran(tmp_path):
 def test_dump_writes_every_artefact(tmp_path):
     y = (randn(64, 100) @ randn(100, 50)).relu()
     folder = wf.dump(y, tmp_path / "d")
-    assert {p.name for p in folder.iterdir()} == {"graph.txt", "simplified.txt", "kernels.txt", "program.txt", "kernels"}
+    names = {"graph.txt", "simplified.txt", "kernels.txt", "memory.txt", "program.txt", "kernels"}
+    assert {p.name for p in folder.iterdir()} == names
     (name,) = {p.name.split(".")[0] for p in (folder / "kernels").iterdir()}
     assert {p.name for p in (folder / "kernels").iterdir()} == {f"{name}.{e}" for e in ("loops", "ll", "opt.ll", "s")}
     assert "reduce" in (folder / "graph.txt").read_text()

@@ -79,7 +79,7 @@ def step_graphs(draw: st.DrawFn) -> tuple[list[Step], Planner]:
 def replay(program: Program, steps: list[Step], p: Planner) -> None:
     """Runs the calls on labels instead of numbers: every read must find what was written under that name."""
     by_loops = {id(s.loops): s for s in steps}
-    memory: dict[tuple[str, int], Node] = {}  # four bytes each
+    memory: dict[tuple[str, int], Node | Buf] = {}  # four bytes each
     for i, n in enumerate(p.inputs):
         memory |= dict.fromkeys(spans(program, Ref("input", i), n.nbytes), n)
     for call in program.calls:
@@ -92,8 +92,9 @@ def replay(program: Program, steps: list[Step], p: Planner) -> None:
         read = {at for place_of in places[: len(step.reads)] for at in place_of}
         if not read.isdisjoint(written):
             assert len(step.loops.phases) == 1 and may_overwrite(step), "an operand is overwritten that is read elsewhere, too"
-        for n, place_of in zip([*step.writes, *step.scratch], places[len(step.reads) :], strict=True):
-            memory |= dict.fromkeys(place_of, n)
+        held: list[Node | Buf] = [*step.writes, *step.scratch]
+        for what, place_of in zip(held, places[len(step.reads) :], strict=True):
+            memory |= dict.fromkeys(place_of, what)
     for o, n in enumerate(p.outputs):
         assert all(memory[at] is n for at in spans(program, Ref("output", o), n.nbytes))
 
@@ -111,7 +112,7 @@ def spans(program: Program, ref: Ref, nbytes: int) -> list[tuple[str, int]]:
 
 def may_overwrite(step: Step) -> bool:
     (phase,) = step.loops.phases
-    return all(n.arg[1] == var(phase.var) for s in phase.body for n in loads_of_size(s))
+    return all(n.arg[1] == var(phase.var) for s in phase.body if isinstance(s, Store) for n in loads_of_size(s))
 
 
 def loads_of_size(s: Store) -> list[Node]:
