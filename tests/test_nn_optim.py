@@ -123,8 +123,8 @@ CASES = [*((name, wf.float32) for name in EVERY), ("adam, decay", wf.float16), (
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) -> None:
-    model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), wf.nn.Linear(108, 70), wf.nn.Linear(70, 4))
-    model.to(dtype)
+    layers = wf.nn.Linear(108, 70), wf.nn.ReLU(), wf.nn.Linear(70, 10)
+    model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), *layers).to(dtype)
     optimizer = EVERY[name](list(model.parameters()))
 
     @wf.jit
@@ -136,7 +136,7 @@ def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) 
         return loss
 
     everything = [*optimizer.params, *(t for s in optimizer.state for t in s.values())]
-    batch = wf.randn(8, 1, 8, 8).to(dtype).realize(), wf.tensor(np.arange(8) % 4)
+    batch = wf.randn(32, 1, 8, 8).to(dtype).realize(), wf.tensor(np.arange(32) % 10)
     step(*batch)
     step(*batch)
     places = [t._stored().address for t in everything]
