@@ -6,6 +6,7 @@ Key and draw number are 0-d inputs of a program, so drawing again or seeding ane
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from math import pi, prod
 from typing import Any
 
@@ -48,12 +49,18 @@ class Generator:
             self._draws += 1
             return [self._draws - 1]
 
+    def _give_back(self, draw: Sequence[float]) -> None:
+        """Takes a draw back whose numbers nobody has seen, unless there was another since."""
+        with self._lock:
+            if draw == [self._draws - 1]:
+                self._draws -= 1
+
     def words(self, count: int) -> philox.Words:
         """Four fresh random words for each of `count` elements; in a jitted function fresh ones at each call."""
         with self._lock:
             key = self._key
         key = live_source(self, lambda: [self._seed], dt.uint64, key)
-        return philox.words(count, key, live_scalars(self._next, [dt.uint64])[0])
+        return philox.words(count, key, live_scalars(self._next, [dt.uint64], self._give_back)[0])
 
 
 class _Default:

@@ -13,6 +13,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import errors, options
@@ -314,14 +315,17 @@ def _run(job: Job, program: Program) -> None:
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     lines = lines_of(program, job.capture)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
+    outputs, late = [], None
     try:
         outputs = _outputs(program, inputs, slots, donations)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        restore(tensors, released, inputs, slots, program.structure, lines)
-        raise explained(failure, program, lines) from None
+        undo = partial(restore, tensors, released, inputs, slots, program.structure, lines)
+        late = late_interrupt(failure, program, lines, undo)
     for t, r, stored in zip(tensors, released, outputs, strict=True):
         commit(t, r, stored)
+    if late is not None:
+        raise late
 
 
 def constants_of(program: Program, capture: Capture) -> list[Storage]:
@@ -351,6 +355,19 @@ def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donation
             statistics["donated"] += 1
             outputs[k] = Storage(old.buffer, old.dtype, old.shape)
     return [make() if s is None else s for make, s in zip(program.makers, outputs, strict=True)]
+
+
+def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo: Callable[[], None]) -> BaseException:
+    """What a signal handler raised while the program ran to its end: to be raised as soon as the results are kept.
+
+    Any other failure is raised here, in the user's terms, after undo().
+    """
+    from ..runtime.executable import Interrupted
+
+    if isinstance(failure, Interrupted):
+        return failure.reason
+    undo()
+    raise explained(failure, program, lines) from None
 
 
 def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:

@@ -14,8 +14,15 @@ others are in `words` already. It takes as long as its Python statements, so the
     words[0] = s0.address
     n0 = make0()
     words[1] = n0.address
-    execute()
-    return of_storage(n0, note0)
+    late = None
+    try:
+        execute()
+    except BaseException as failure:
+        late = late_interrupt(failure, program, lines, undo)
+    v0 = of_storage(n0, note0)
+    if late is not None:
+        raise late
+    return v0
 """
 
 from __future__ import annotations
@@ -169,9 +176,9 @@ class Writer:
         self.add('statistics["runs"] += 1', statistics=realize.statistics)
         if step.donors:
             self.add(f'statistics["donated"] += {len(step.donors)}')
-        self.add("try:", "    execute()", "except BaseException as failure:", execute=step.execute)
-        explained, program, lines = realize.explained, step.program, step.lines
-        self.add("    raise explained(failure, program, lines) from None", explained=explained, program=program, lines=lines)
+        self.add("late = None", "try:", "    execute()", "except BaseException as failure:", execute=step.execute)
+        more = {"program": step.program, "lines": step.lines, "undo": step.scalars.undo}
+        self.add("    late = late_interrupt(failure, program, lines, undo)", late_interrupt=realize.late_interrupt, **more)
         for t, o in step.updates:
             if o in self.new:
                 self.exchange(t, self.new.index(o))
@@ -201,6 +208,7 @@ class Writer:
             self.add("for t in cleared:", "    t._grad = None", cleared=cleared)
         for k, action in enumerate(step.afterwards):
             self.add(f"action{k}()", **{f"action{k}": action})
+        self.add("if late is not None:", "    raise late")
         values = ", ".join(f"v{j}" for j in range(len(step.results)))
         if step.result == 0:
             self.add("return v0")

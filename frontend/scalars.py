@@ -22,6 +22,7 @@ class Scalars:
 
     def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
         self._name = trace.name
+        self._undo = [(len(live.leaves), live.undo) for live in trace.live]
         self.recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
         self.places = [place for place, _ in numbers]
         self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
@@ -33,7 +34,8 @@ class Scalars:
         self._memory = allocate(dt.uint64, (len(self._dtypes),))
         self.address = self._memory.address
         self.block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
-        self.pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
+        self._format = "=" + "".join(_format(d) for d in self._dtypes)
+        self.pack = struct.Struct(self._format).pack_into
 
     def fill(self, numbers: Sequence[float]) -> None:
         """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
@@ -50,7 +52,23 @@ class Scalars:
                 return
         except (struct.error, OverflowError):  # beyond the range of its dtype
             pass
-        self.block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
+        try:
+            self.block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
+        except errors.OverflowError:
+            self._take_back(values)
+            raise
+
+    def undo(self) -> None:
+        """Takes back what the recipes gave for a call that has failed."""
+        if any(undo for _, undo in self._undo):
+            self._take_back(struct.unpack(self._format, self.block))
+
+    def _take_back(self, values: Sequence[float]) -> None:
+        end = sum(count for count, _ in self._undo)
+        for count, undo in reversed(self._undo):
+            if undo is not None:
+                undo(list(values[end - count : end]))
+            end -= count
 
     def _packed(self, value: float, dtype: DType) -> bytes:
         try:

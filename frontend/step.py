@@ -128,10 +128,11 @@ class Step:
             outputs.append(memory[donor] if donor is not None and free[donor] else make())
             self.words[self.first_output + o] = outputs[o].address
         realize.statistics["runs"] += 1
+        late = None
         try:
             self.execute()
         except BaseException as failure:
-            raise realize.explained(failure, self.program, self.lines) from None
+            late = realize.late_interrupt(failure, self.program, self.lines, self.scalars.undo)
         realize.statistics["donated"] += sum(free[t] for t in self.donors.values())
         for t, o in self.updates:
             if outputs[o] is not memory[t]:
@@ -139,6 +140,8 @@ class Step:
         result = self._finished(handles, memory, outputs)
         if self.repeat is not None and self.captured:
             self._remember()
+        if late is not None:
+            raise late
         return result
 
     def _is_free(self, t: Tensor, held: bool) -> bool:

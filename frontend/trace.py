@@ -22,6 +22,8 @@ from .storage import Storage
 from .weak_numbers import Number
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
+Recipe = Callable[[], Sequence[float]]
+Undo = Callable[[Sequence[float]], None]
 UNTOUCHED = object()  # the .grad of a Tensor that the function has not looked at
 
 
@@ -36,12 +38,12 @@ class Outer:
 
 
 class Live:
-    """0-d inputs whose values a recipe makes at every call."""
+    """0-d inputs whose values a recipe makes at every call; `undo` takes them back from a call that has failed."""
 
-    __slots__ = ("leaves", "recipe")
+    __slots__ = ("leaves", "recipe", "undo")
 
-    def __init__(self, recipe: Callable[[], Sequence[float]], leaves: list[Node]) -> None:
-        self.recipe, self.leaves = recipe, leaves
+    def __init__(self, recipe: Recipe, leaves: list[Node], undo: Undo | None) -> None:
+        self.recipe, self.leaves, self.undo = recipe, leaves, undo
 
 
 class Trace:
@@ -168,10 +170,10 @@ class Trace:
         self.numbers.append(Number(type(value), lambda dtype: self.placeholder(dtype, ())))
         return self.numbers[-1].widest
 
-    def live_scalars(self, recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]) -> list[Node]:
+    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], undo: Undo | None = None) -> list[Node]:
         """0-d inputs of these dtypes, which get the recipe's values at every call."""
         leaves = [self.placeholder(d, ()) for d in dtypes]
-        self.live.append(Live(recipe, leaves))
+        self.live.append(Live(recipe, leaves, undo))
         return leaves
 
     def live_source(self, source: Any, recipe: Callable[[], Sequence[float]], dtype: DType) -> Node:
@@ -240,11 +242,11 @@ def require_no_grad(name: str, t: Tensor) -> None:
         )
 
 
-def live_scalars(recipe: Callable[[], Sequence[float]], dtypes: Sequence[DType]) -> list[Node]:
+def live_scalars(recipe: Recipe, dtypes: Sequence[DType], undo: Undo | None = None) -> list[Node]:
     """0-d inputs with the recipe's values: of this moment, or in a jitted function those of each call."""
     found = state.trace() if state.traces else None
     if found is not None:
-        return found.live_scalars(recipe, dtypes)  # type: ignore[no-any-return]
+        return found.live_scalars(recipe, dtypes, undo)  # type: ignore[no-any-return]
     return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
 
 

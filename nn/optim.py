@@ -73,7 +73,13 @@ class Optimizer:
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for i, p, g in updated:
                 self._update_one(i, p, _wide(g), known)  # its graph is held by nobody here when the step runs
-        ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
+        versions = [(p, p.node) for _, p, _ in updated[:1]]
+        try:
+            ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
+        except BaseException:
+            if any(p.node is version for p, version in versions):  # Ctrl-C: the new value is there, or still to come
+                self._count(places)
+            raise
         afterwards(partial(self._count, places))  # not where the step failed
 
     def _update_one(self, i: int, p: Tensor, grad: Tensor, known: dict[tuple[int, DType], Hyperparameters]) -> None:

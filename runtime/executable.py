@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..ir.memory import Memory
 
 POSITION_BITS = 40
+NO_CHECK_FAILED = -1  # in the status block
 
 
 class CheckFailed(WeftError):
@@ -27,6 +28,17 @@ class CheckFailed(WeftError):
         where = f"{site.what}: value {value} at position {position}"
         super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
         self.site, self.position, self.value = site, position, value
+
+
+class Interrupted(BaseException):
+    """What a signal handler raised (KeyboardInterrupt) while the program ran, which it did to its end: all outputs are written.
+
+    Whoever wanted them keeps them, and raises `reason` then: in place, nothing can be taken back.
+    """
+
+    def __init__(self, reason: BaseException) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 class _Frame:
@@ -43,6 +55,10 @@ class _Frame:
     def status(self) -> tuple[int, int]:
         """(key, value) of the check that failed."""
         return self.args[self._status], self.args[self._status + 1]
+
+    def interrupted(self, reason: BaseException) -> BaseException:
+        """What to raise for an exception that came out of the native call: Python looks for signals only when it is over."""
+        return Interrupted(reason) if self.args[self._status] == NO_CHECK_FAILED else reason
 
 
 class Executable:
@@ -99,7 +115,11 @@ class Executable:
         address, ensure, arena = frame.address, pool.ensure, size_class(self.arena_bytes) if self.arena_bytes else 0
 
         def serial() -> None:
-            if run(table, address):
+            try:
+                failed = run(table, address)
+            except BaseException as reason:
+                raise frame.interrupted(reason) from None
+            if failed:
                 fail(*frame.status())
 
         def full() -> None:
@@ -118,7 +138,10 @@ class Executable:
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
-        failed = self._run(self._table_address, frame.address)
+        try:
+            failed = self._run(self._table_address, frame.address)
+        except BaseException as reason:
+            raise frame.interrupted(reason) from None
         status = frame.status() if failed else None
         self._frames.append(frame)
         if status is not None:
