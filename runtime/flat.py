@@ -181,6 +181,7 @@ class Memory:
 
     def _map(self, size: int) -> int:
         region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=_DATA)
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(region))  # never unmapped: threads may still run in it when Python ends
         address = ctypes.addressof(ctypes.c_char.from_buffer(region))
         self._regions[address], self._free[address] = region, size
         return address

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ctypes
 import multiprocessing
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import graphs as g
@@ -101,3 +104,20 @@ def test_a_forked_child_loads_code_of_its_own() -> None:
     env = normal_inputs([program.graph[0]])
     np.testing.assert_array_equal(execute(program, program.graph, env)[0], env[y] * 5)
     assert child.exitcode == 0
+
+
+def test_code_stays_mapped_while_python_ends() -> None:
+    """A daemon thread, and the pool's workers, are in machine code when the interpreter drops its modules."""
+    program = (
+        "import threading, time, numpy as np, weft as wf\n"
+        "x = wf.tensor(np.ones((1500, 1500), 'float32')).realize()\n"
+        "(x @ x).realize()\n"
+        "def work():\n"
+        "    y = x\n"
+        "    for _ in range(100): y = y @ x\n"
+        "    y.realize()\n"
+        "threading.Thread(target=work, daemon=True).start()\n"
+        "time.sleep(0.3)\n"
+    )
+    environment = os.environ | {"WEFT_NUM_THREADS": "2", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    assert subprocess.run([sys.executable, "-c", program], env=environment, check=False).returncode == 0
