@@ -37,12 +37,10 @@ def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple
 
 def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
     """Pairs of outer axes along which both reads take equal steps in one axis of a shared value."""
-    found = set()
+    found = set[tuple[int, int]]()
     for e, f in zip(r.index, q.index, strict=True):
-        for v, step in e.terms:
-            for w, other in f.terms:
-                if step == other and v in outer_a and w in outer_b and v.extent == w.extent:
-                    found.add((outer_a.index(v), outer_b.index(w)))
+        steps = [(i, k) for i, v in enumerate(outer_a) for k, w in enumerate(outer_b) if 0 != e.coef(v) == f.coef(w)]
+        found |= {(i, k) for i, k in steps if outer_a[i].extent == outer_b[k].extent}
     return found
 
 
