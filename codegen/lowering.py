@@ -25,6 +25,7 @@ from .settings import Settings
 from .target import Target
 
 PASSING_KINDS = ("map", "rows")  # of kernels that write each element once, in order
+MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two thirds of it would be found there again
 
 
 @dataclass
@@ -144,11 +145,14 @@ def _passing(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
 def passing_outputs(kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node], target: Target) -> set[Node]:
     """What a kernel that writes every element once writes past the caches: it does not fit, and nothing has it there already.
 
-    A store to a line that is not in a cache reads it first. It need not, but then the line is not there for whoever reads next.
+    A store to a line that is not in a cache reads it first. It need not, but then the line is not there for whoever reads next:
+    of an output, the cache would keep its share of all that the kernel reads and writes.
     """
     if kernel.kind not in PASSING_KINDS:
         return set()
-    large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > target.l3 and n not in replaced}
+    touched = sum(n.size * n.dtype.itemsize for n in [*kernel.inputs, *kernel.outputs])
+    least = target.l2 if touched > MANY_CACHES * target.l3 else target.l3
+    large = {n for n in kernel.outputs if n.size * n.dtype.itemsize > least and n not in replaced}
     return large - {n for k in fused.kernels for n in k.inputs} if large else large
 
 

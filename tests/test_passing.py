@@ -29,6 +29,11 @@ def test_only_what_exceeds_the_last_cache_passes_it() -> None:
     assert passing(small + 1) == [0]
 
 
+def test_what_a_kernel_of_many_values_writes_passes_a_cache_that_cannot_hold_them_all() -> None:
+    x, y, z = (wf.tensor(np.ones(LARGE // 2, np.float32)) for _ in range(3))
+    assert passing(x * y + z) == [1]
+
+
 def test_what_another_kernel_reads_does_not_pass_the_caches() -> None:
     x = wf.tensor(np.ones((LARGE // 64, 64), np.float32))
     y = x.exp()
