@@ -54,6 +54,14 @@ reference = sum(x.numpy() * f for f in factors)
 report(nodes, value=bool((y.numpy() == reference).all()), grad=float(abs(x.grad.numpy() / sum(factors) - 1).max()))
 """
 
+TOTAL = """
+total = wf.tensor(0.0)
+for k in range(10_000):
+    total += wf.tensor(float(k % 7))
+nodes = size(total)
+report(nodes, value=total.item() == sum(k % 7 for k in range(10_000)), grad=0.0)
+"""
+
 MLP = """
 LAYERS, WIDTH, BATCH = 133, 16, 8
 F = wf.nn.functional
@@ -84,7 +92,13 @@ report(nodes, value=losses[2].item() < losses[0].item(), grad=0.0)
 
 
 @pytest.mark.parametrize(
-    "form", [pytest.param(CHAIN, id="chain"), pytest.param(WIDE, id="wide"), pytest.param(MLP, id="mlp", marks=pytest.mark.slow)]
+    "form",
+    [
+        pytest.param(CHAIN, id="chain"),
+        pytest.param(WIDE, id="wide"),
+        pytest.param(TOTAL, id="total"),
+        pytest.param(MLP, id="mlp", marks=pytest.mark.slow),
+    ],
 )
 def test_20000_nodes_with_gradient(form: str) -> None:
     done = json.loads(run(PRELUDE + form))

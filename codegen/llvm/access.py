@@ -39,6 +39,7 @@ class Function:
     target: Target
     scope: Scope
     plan: Plan
+    constant: frozenset[Buf]  # read by the phase and never written
     base: dict[Buf, Val] = field(default_factory=dict)
     partials: dict[Buf, list[Partials]] = field(default_factory=dict)
     unsettled: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
@@ -46,7 +47,7 @@ class Function:
     passing: frozenset[Buf] = frozenset()  # buffers that are written past the caches
 
     def buffers_of(self, root: Node) -> frozenset[Buf]:
-        """Every buffer whose contents a Node depends on."""
+        """Every buffer that the phase may change and whose contents a Node depends on."""
         contents = self.contents
         stack = [] if root in contents else [root]
         while stack:
@@ -59,7 +60,7 @@ class Function:
             stack.pop()
             below = {contents[o] for o in inside}
             own = below.pop() if len(below) == 1 else frozenset[Buf]().union(*below)
-            contents[n] = own | {n.arg[0]} if n.op is Op.LOAD else own
+            contents[n] = own | {n.arg[0]} if n.op is Op.LOAD and n.arg[0] not in self.constant else own
         return contents[root]
 
 

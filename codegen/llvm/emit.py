@@ -335,7 +335,8 @@ class Emitter:
 
 def _phase(loops: Loops, number: int, target: Target, declared: set[str]) -> str:
     phase, writer = loops.phases[number], Writer(declared)
-    fn = Function(writer, target, Scope(writer), plan_phase(phase, target), passing=frozenset(loops.passing))
+    constant = frozenset(reads(phase.body) - writes(phase.body))
+    fn = Function(writer, target, Scope(writer), plan_phase(phase, target), constant, passing=frozenset(loops.passing))
     emitter = Emitter(fn)
     _bind_arguments(emitter, loops, phase)
     chunk: Var = phase.var
