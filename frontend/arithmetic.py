@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, node
+from ..ir.graph import Node, node, shaped
 from ..ir.op import Op
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
 from .half import in_float32
@@ -26,24 +26,26 @@ def no_bool(name: str, x: Node) -> None:
 def add(a: Operand, b: Operand) -> Node:
     """a + b; of bools: or."""
     x, y = pair("add", a, b)
-    return node(Op.OR if x.dtype is dt.bool_ else Op.ADD, (x, y))
+    return shaped(Op.OR if x.dtype is dt.bool_ else Op.ADD, (x, y), None, x.dtype, x.shape)
 
 
 def sub(a: Operand, b: Operand) -> Node:
     """a - b. Raises DTypeError for bools."""
     x, y = pair("subtract", a, b)
     no_bool("subtract", x)
-    return node(Op.SUB, (x, y))
+    return shaped(Op.SUB, (x, y), None, x.dtype, x.shape)
 
 
 def mul(a: Operand, b: Operand) -> Node:
     """a * b; of bools: and."""
     x, y = pair("multiply", a, b)
-    return node(Op.AND if x.dtype is dt.bool_ else Op.MUL, (x, y))
+    return shaped(Op.AND if x.dtype is dt.bool_ else Op.MUL, (x, y), None, x.dtype, x.shape)
 
 
 def float_pair(name: str, a: Operand, b: Operand) -> list[Node]:
     """Two operands of one float dtype and one shape; integers become float32."""
+    if isinstance(a, Node) and a.dtype.is_float:
+        return pair(name, a, b)
     dtype = common_dtype(name, (a, b))
     return together(name, (a, b), dtype if dtype.is_float else default_float)
 
@@ -51,7 +53,7 @@ def float_pair(name: str, a: Operand, b: Operand) -> list[Node]:
 def div(a: Operand, b: Operand) -> Node:
     """a / b, a float; float32 for integers."""
     x, y = float_pair("divide", a, b)
-    return node(Op.DIV, (x, y))
+    return shaped(Op.DIV, (x, y), None, x.dtype, x.shape)
 
 
 def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
@@ -62,7 +64,7 @@ def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
 def neg(x: Node) -> Node:
     """-x. Raises DTypeError for bool."""
     no_bool("negative", x)
-    return node(Op.NEG, (x,))
+    return shaped(Op.NEG, (x,), None, x.dtype, x.shape)
 
 
 def positive(x: Node) -> Node:

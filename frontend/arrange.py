@@ -10,8 +10,9 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, addressable, node
+from ..ir.graph import Node, node
 from ..ir.op import Op
+from ..ir.shapes import addressable
 from . import reductions, storage
 from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, shown
 from .broadcast import broadcast_shape, broadcast_to, to_dtype

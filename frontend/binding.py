@@ -24,7 +24,7 @@ import numpy as np
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, const
+from ..ir.graph import Node, const, provenance, user_site
 from . import storage
 from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype
@@ -224,8 +224,9 @@ def of_tensors(inner: F) -> F:
 
     @wraps(inner)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
-        return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
+        with provenance(user_site()):  # one look for the user's line, not one per Node
+            given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
+            return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
 
     return call  # type: ignore[return-value]
 

@@ -16,8 +16,9 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape, addressable, cast, const, full, node, reshape, shaped
+from ..ir.graph import Node, cast, const, full, node, reshape, shaped
 from ..ir.op import Op
+from ..ir.shapes import Shape, addressable
 from . import weak_numbers
 from .arguments import shown
 
@@ -139,10 +140,16 @@ def full_like(x: Node, value: Scalar) -> Node:
 _full = lru_cache(4096)(full)  # constants recur at every step
 
 
+@lru_cache(4096)
+def _meeting_shape(name: str, a: Shape, b: Shape) -> Shape:
+    """broadcast_shape of two; they recur at every step of a loop."""
+    return broadcast_shape(name, [a, b])
+
+
 def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
     """The shape to which all broadcast. Raises ShapeError."""
     first = shapes[0]
-    if all(s == first for s in shapes):
+    if shapes.count(first) == len(shapes):
         return first
     ndim = max(len(s) for s in shapes)
     out = [1] * ndim
@@ -174,12 +181,17 @@ def _spreading(extents: Shape, places: tuple[int, ...], shape: Shape) -> tuple[S
 
 def broadcast_to(x: Node, shape: Shape) -> Node:
     """x repeated along new leading axes and along its axes of extent 1; the shapes must fit."""
-    if x.shape == shape:
+    extents = x.shape
+    if extents == shape:
         return x
-    if not x.shape:
-        return node(Op.EXPAND, (x,), tuple(enumerate(shape)))
-    lead = len(shape) - x.ndim
-    return spread(x, range(lead, len(shape)), shape)
+    kept, new = _trailing(extents, shape)
+    return shaped(Op.EXPAND, (x if kept == extents else reshape(x, kept),), new, x.dtype, shape)
+
+
+@lru_cache(4096)
+def _trailing(extents: Shape, shape: Shape) -> tuple[Shape, tuple[tuple[int, int], ...]]:
+    """As _spreading, for the last axes of the shape."""
+    return _spreading(extents, tuple(range(len(shape) - len(extents), len(shape))), shape)
 
 
 def together(name: str, operands: Sequence[Operand], dtype: DType | None = None) -> list[Node]:
@@ -200,6 +212,9 @@ def pair(name: str, a: Operand, b: Operand) -> list[Node]:
         if isinstance(b, Node):
             if a.dtype is b.dtype and a.shape == b.shape:
                 return [a, b]
+            if a.dtype is b.dtype and not weak_numbers.marks:
+                shape = _meeting_shape(name, a.shape, b.shape)
+                return [broadcast_to(a, shape), broadcast_to(b, shape)]
         elif a.dtype.is_float and (type(b) is float or (type(b) is int and -_EXACT <= b <= _EXACT)):
             return [a, full_like(a, b)]
     return together(name, (a, b))

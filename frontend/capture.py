@@ -17,6 +17,7 @@ from ..ir.op import Op
 from . import state
 from .storage import VIEWED, Storage, cached, lookup, viewed
 
+_INPUT, _CONST, _EXPAND = Op.INPUT, Op.CONST, Op.EXPAND  # an Enum finds its members slowly
 MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
 
 
@@ -40,41 +41,42 @@ class Capture:
     def visit(self, root: Node) -> None:
         """Numbers everything that the root needs, sources first; a loop, not recursion."""
         index, views, entries, sites = self.index, self.views, self.entries, self.sites
-        held = state.thread.held_scalars
-        stack = [root]
+        held, number_of = state.thread.held_scalars, self._number
+        stack: list[Node | None] = [root]
         while stack:
-            n = stack[-1]
-            if n in index or n in views:
-                stack.pop()
+            n = stack.pop()
+            if n is None:  # the sources of the next one are numbered
+                n = stack.pop()
+                assert n is not None
+                op, arg, src = n.op, n.arg, n.src
+                if op is _INPUT:
+                    src, arg = (arg.definition,), None
+                elif op in VIEWED and src[0] in views and self._is_view(n):
+                    continue
+                numbers = [index[s] if s in index else number_of(s) for s in src]
+                index[n] = len(entries)
+                entries.append((op, arg, *numbers))
+                sites.append(n.site)
+                if not n.shape and id(n) in held:
+                    self._hold(n)
                 continue
-            op, src = n.op, n.src
-            if op is Op.INPUT:
+            if n in index or n in views:
+                continue
+            src = n.src
+            if n.op is _INPUT:
                 stored = n.arg.storage
                 if stored is not None:
                     views[n] = stored
-                    stack.pop()
                     continue
                 src = (definition_of(n),)
             elif cached and id(n) in cached and self._is_stored(n):
-                stack.pop()
                 continue
-            ready = True
+            stack.append(n)
+            stack.append(None)
             for s in src:
-                if s in index or s in views or s.op is Op.CONST or (s.op is Op.EXPAND and s.src[0].op is Op.CONST):
-                    continue
-                stack.append(s)
-                ready = False
-            if not ready:
-                continue
-            stack.pop()
-            if op in VIEWED and src[0] in views and self._is_view(n):
-                continue
-            numbers = [index[s] if s in index else self._number(s) for s in src]
-            index[n] = len(entries)
-            entries.append((op, None if op is Op.INPUT else n.arg, *numbers))
-            sites.append(n.site)
-            if not n.shape and id(n) in held:
-                self._hold(n)
+                op = s.op
+                if not (s in index or op is _CONST or (op is _EXPAND and s.src[0].op is _CONST)):
+                    stack.append(s)
 
     def _is_stored(self, n: Node) -> bool:
         found = lookup(n)

@@ -9,7 +9,7 @@ from math import inf
 
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, const, node
+from ..ir.graph import Node, const, node, shaped
 from ..ir.op import Op
 from .bits import invert
 from .broadcast import (
@@ -68,7 +68,7 @@ def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
 
 def _less(x: Node, y: Node) -> Node:
     if x.dtype is y.dtype:
-        return node(Op.LT, (x, y))
+        return shaped(Op.LT, (x, y), None, dt.bool_, x.shape)
     if x.dtype.kind == "i":  # y is a uint64
         return node(Op.OR, (_is_negative(x), node(Op.LT, (to_dtype(x, dt.uint64), y))))
     return node(Op.AND, (logical_not(_is_negative(y)), node(Op.LT, (x, to_dtype(y, dt.uint64)))))
@@ -99,7 +99,7 @@ def eq(a: Operand, b: Operand) -> Node:
     """a == b."""
     x, y = _comparable("equal", a, b)
     if x.dtype is y.dtype:
-        return node(Op.EQ, (x, y))
+        return shaped(Op.EQ, (x, y), None, dt.bool_, x.shape)
     signed, unsigned = (x, y) if x.dtype.kind == "i" else (y, x)
     same_bits = node(Op.EQ, (to_dtype(signed, dt.uint64), unsigned))
     return node(Op.AND, (logical_not(_is_negative(signed)), same_bits))
@@ -173,6 +173,9 @@ def isfinite(x: Node) -> Node:
 def where(condition: Operand, a: Operand, b: Operand) -> Node:
     """a where the condition holds (is not 0), else b; all three broadcast."""
     c = as_node("where", _truth(condition), dt.bool_)
+    if isinstance(a, Node) and a.shape == c.shape and not (isinstance(b, Node) and b.shape != c.shape):
+        x, y = pair("where", a, b)
+        return shaped(Op.WHERE, (c, x, y), None, x.dtype, c.shape)
     dtype = common_dtype("where", (a, b))
     x, y = as_node("where", a, dtype), as_node("where", b, dtype)
     shape = broadcast_shape("where", [c.shape, x.shape, y.shape])

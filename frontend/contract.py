@@ -12,8 +12,9 @@ from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Shape, addressable, provenance, reshape, shaped, user_site
+from ..ir.graph import Node, provenance, reshape, shaped, user_site
 from ..ir.op import Op
+from ..ir.shapes import Shape, addressable
 from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
@@ -25,13 +26,13 @@ Places = tuple[int, ...]
 
 def sum_of_products(name: str, factors: Sequence[Factor], out: Labels, extents: Mapping[Any, int]) -> Node:
     """The product of one or two factors of one dtype, each with a label per axis, summed over the labels not in `out`."""
-    summed = [*dict.fromkeys(label for _, labels in factors for label in labels if label not in out)]
-    order = [*out, *summed]
+    over = [*dict.fromkeys(label for _, labels in factors for label in labels if label not in out)]
+    order = [*out, *over]
     shape = addressable(name, tuple(extents[label] for label in order))
-    return _summed([(x, tuple(order.index(label) for label in labels)) for x, labels in factors], shape, len(out))
+    return summed([(x, tuple(order.index(label) for label in labels)) for x, labels in factors], shape, len(out))
 
 
-def _summed(factors: Sequence[tuple[Node, Places]], shape: Shape, kept: int) -> Node:
+def summed(factors: Sequence[tuple[Node, Places]], shape: Shape, kept: int) -> Node:
     """The product of the factors, whose axes stand at these places of the shape, summed over all but the first axes."""
     with provenance(user_site()):  # one look for the user's line, not one per Node
         placed = [_placed(x, places, shape) for x, places in factors]
@@ -42,8 +43,8 @@ def _summed(factors: Sequence[tuple[Node, Places]], shape: Shape, kept: int) -> 
             product = shaped(Op.AND if is_bool else Op.MUL, (placed[0], placed[1]), None, placed[0].dtype, shape)
         if kept == len(shape):
             return product
-        summed = ("max" if is_bool else "add", tuple(range(kept, len(shape))))
-        return shaped(Op.REDUCE, (product,), summed, product.dtype, shape[:kept])
+        reduction = ("max" if is_bool else "add", tuple(range(kept, len(shape))))
+        return shaped(Op.REDUCE, (product,), reduction, product.dtype, shape[:kept])
 
 
 def _placed(x: Node, places: Places, shape: Shape) -> Node:
@@ -74,7 +75,7 @@ def matmul(a: Operand, b: Operand, /) -> Node:
     if not (isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype):
         a, b = alike("matmul", a, b)
     left, right, shape, kept = _matmul_axes(a.shape, b.shape)
-    return _summed([(a, left), (b, right)], shape, kept)
+    return summed([(a, left), (b, right)], shape, kept)
 
 
 @lru_cache(4096)

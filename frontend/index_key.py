@@ -14,7 +14,8 @@ from typing import Any
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, Shape, full, reshape
+from ..ir.graph import Node, full, reshape
+from ..ir.shapes import Shape
 from .arguments import shown
 from .broadcast import broadcast_shape
 

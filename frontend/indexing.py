@@ -13,9 +13,10 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Shape, node, provenance
+from ..ir.graph import Node, node, provenance
 from ..ir.op import Op
 from ..ir.rewrite import constant_of
+from ..ir.shapes import Shape
 from ..ir.wrapped import wrapped
 from .broadcast import Operand, as_node, broadcast_to, spread
 from .elementwise import clip, where

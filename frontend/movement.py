@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from math import prod
+from typing import Any
 
 from .. import errors
 from ..ir import graph
-from ..ir.graph import Node, Shape, addressable, node
+from ..ir.graph import Node, node, shaped
 from ..ir.op import Op
+from ..ir.shapes import Shape, addressable, shape_of
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
 
+View = tuple[Op, Any, Shape]  # an op, its argument, and the shape of what it makes
 MOST_JOINED = 32  # parts that one kernel joins
 
 
@@ -146,14 +149,22 @@ def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) ->
         raise errors.ShapeError(
             f"window: size {size}, stride {stride}, dilation {dilation} do not fit axis {axis} of shape {x.shape}"
         )
-    x = graph.expand(x, ((a + 1, size),))
-    x = node(Op.SKEW, (x,), (a, a + 1, dilation))
-    if stride == 1:
-        return x
-    arg = [(0, d, 1) for d in x.shape]
-    count = -(-x.shape[a] // stride)
-    arg[a] = (0, (count - 1) * stride + 1, stride)
-    return node(Op.SLICE, (x,), tuple(arg))
+    for op, arg, shape in window_views(x.shape, a, size, stride, dilation):
+        x = shaped(op, (x,), arg, x.dtype, shape)
+    return x
+
+
+def window_views(shape: Shape, axis: int, size: int, stride: int, dilation: int) -> list[View]:
+    """The views that make windows along an axis, each with the shape of its result; the sizes must fit."""
+    found: list[View] = []
+    for op, arg in ((Op.EXPAND, ((axis + 1, size),)), (Op.SKEW, (axis, axis + 1, dilation))):
+        shape = shape_of(op, shape, arg)
+        found.append((op, arg, shape))
+    if stride != 1:
+        last = (-(-shape[axis] // stride) - 1) * stride
+        cut = tuple((0, last + 1, stride) if i == axis else (0, d, 1) for i, d in enumerate(shape))
+        found.append((Op.SLICE, cut, shape_of(Op.SLICE, shape, cut)))
+    return found
 
 
 def concat(parts: Sequence[Node], /, axis: int | None = 0) -> Node:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, addressable, cast, node, reshape
+from ..ir.graph import Node, cast, node, reshape
 from ..ir.op import Op
+from ..ir.shapes import addressable
 from . import realize, reductions, storage
 from .arguments import Axes, as_int, normalise_axes, shown
 from .broadcast import Operand, as_dtype, to_dtype

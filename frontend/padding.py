@@ -9,8 +9,9 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, addressable, node
+from ..ir.graph import Node, node
 from ..ir.op import Op
+from ..ir.shapes import addressable
 from .arguments import as_choice, as_int, shown
 from .arrange import tile
 from .broadcast import Operand, common_dtype, to_dtype

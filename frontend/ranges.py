@@ -8,8 +8,9 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, addressable, const, expand_to, full, node, reshape
+from ..ir.graph import Node, const, expand_to, full, node, reshape
 from ..ir.op import Op
+from ..ir.shapes import addressable
 from . import elementwise as ew
 from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype

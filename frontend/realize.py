@@ -93,12 +93,12 @@ def _flat(tensors: Sequence[Any]) -> list[Tensor]:
     stack = list(reversed(tensors))
     while stack:
         t = stack.pop()
-        if isinstance(t, (list, tuple)):
+        if hasattr(type(t), "_stored"):
+            out[id(t)] = t
+        elif isinstance(t, (list, tuple)):
             stack.extend(reversed(t))
         elif isinstance(t, dict):
             stack.extend(reversed(t.values()))
-        elif hasattr(t, "_stored") and not isinstance(t, type):
-            out[id(t)] = t
         elif t is not None:
             raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {shown(t)}")
     return list(out.values())
@@ -159,7 +159,7 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
         _run(job, program)
 
 
-@dataclass
+@dataclass(slots=True)
 class Job:
     """What one program is asked for. `donations`: (output, input) where an assign replaces that input.
 
@@ -189,14 +189,19 @@ def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
         _visit_scalars(capture)
     for t, n in capture.scalars:
         asked.setdefault(id(t), (t, n))
-    all_ = [(t, n, root_of(n)) for t, n in asked.values()]
-    views = [(t, n, capture.views[r]) for t, n, r in all_ if r in capture.views]
-    left = [(t, n, r) for t, n, r in all_ if r not in capture.views]
-    nodes, roots = [n for _, n, _ in left], [r for _, _, r in left]
-    numbers = capture.numbers(roots)
-    donations = donations_of(nodes, capture)
-    key = capture.finish(numbers, donations)
-    return Job([t for t, _, _ in left], nodes, roots, capture, donations, views, key)
+    job = Job([], [], [], capture, [], [], ())
+    for t, n in asked.values():
+        root = root_of(n)
+        if root in capture.views:
+            job.views.append((t, n, capture.views[root]))
+        else:
+            job.tensors.append(t)
+            job.nodes.append(n)
+            job.roots.append(root)
+    numbers = capture.numbers(job.roots)
+    job.donations = donations_of(job.nodes, capture)
+    job.key = capture.finish(numbers, job.donations)
+    return job
 
 
 def visit(capture: Capture, root: Node) -> None:

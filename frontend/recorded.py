@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape, cast, node
+from ..ir.graph import Node, cast, node
 from ..ir.op import Op
+from ..ir.shapes import Shape
 from . import realize, state, weak_numbers
 from .broadcast import default_float, default_int
 from .capture import Capture

@@ -180,8 +180,8 @@ def assign(tensor: Any, value: Node) -> None:
             arg.awaits = _first_version(old) if stored is None else None
         stand_for(tensor, new)
         if tensor._requires_grad:
-            own(tensor)
-    if old.op is Op.INPUT:
+            arg.owner = weakref.ref(tensor)
+    if old.op is Op.INPUT and old.arg.dependents:
         _cut_dependents(old.arg, tensor)
     thread.pending.append(weakref.ref(tensor))
 

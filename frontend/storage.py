@@ -20,9 +20,10 @@ from .. import errors
 from ..ir import bfloat16, graph
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape
+from ..ir.graph import Node
 from ..ir.index import row_major_strides
 from ..ir.op import Op
+from ..ir.shapes import Shape
 from ..runtime.buffer import Buffer, memory, size_class
 from . import weak
 

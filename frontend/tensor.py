@@ -12,7 +12,7 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, interned
+from ..ir.graph import Node, interned, shaped
 from ..ir.op import Op
 from . import activations as act
 from . import (
@@ -46,10 +46,10 @@ from .values import check_device
 def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
     t: Tensor = object.__new__(Tensor)
-    if requires_grad and not (state.mode.grad_enabled and n.dtype.is_float):
+    if requires_grad and not (n.dtype.kind == "f" and state.mode.grad_enabled):
         requires_grad = False
-        if n.dtype.is_float:
-            n = ew.detach(n)
+        if n.dtype.kind == "f":
+            n = shaped(Op.DETACH, (n,), None, n.dtype, n.shape)
     t._node = n
     t._requires_grad = requires_grad
     t._storage = t._grad = t.name = t._note = t._hooks = None
@@ -144,17 +144,17 @@ class Tensor(Tracked):
         """
         if self._requires_grad and not self.is_leaf:
             raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
-        operand = as_operand(value)
+        old, operand = self.node, as_operand(value)
         if operand is NotImplemented:
             from .creation import tensor  # which imports this module
 
-            operand = tensor(value, self.dtype).node
-        n = ew.cast(operand, self.dtype) if isinstance(operand, Node) else ew.constant(operand, self.dtype)
-        if n.shape != self.shape:
-            if broadcast_shape("assign", [n.shape, self.shape]) != self.shape:
-                raise errors.ShapeError(f"assign: a value of shape {n.shape} does not fit shape {self.shape}")
-            n = broadcast_to(n, self.shape)
-        state.assign(self, n)
+            operand = tensor(value, old.dtype).node
+        n = ew.cast(operand, old.dtype) if isinstance(operand, Node) else ew.constant(operand, old.dtype)
+        if n.shape != old.shape:
+            if broadcast_shape("assign", [n.shape, old.shape]) != old.shape:
+                raise errors.ShapeError(f"assign: a value of shape {n.shape} does not fit shape {old.shape}")
+            n = broadcast_to(n, old.shape)
+        state.assign(self, n.src[0] if n.op is Op.DETACH else n)  # no derivative passes an assign
         return self
 
     # ------------------------------------------------------------ conversions

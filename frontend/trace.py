@@ -15,8 +15,9 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape, user_site
+from ..ir.graph import Node, user_site
 from ..ir.op import Op
+from ..ir.shapes import Shape
 from . import realize, state, storage
 from .storage import Storage
 from .weak_numbers import Number

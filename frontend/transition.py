@@ -12,8 +12,9 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape, Site, toposort
+from ..ir.graph import Node, Site, toposort
 from ..ir.op import Op
+from ..ir.shapes import Shape
 from . import state, storage
 from .history import reached, stale_owner
 from .storage import Storage

@@ -12,8 +12,9 @@ import numpy as np
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Shape
+from ..ir.graph import Node
 from ..ir.index import row_major_strides
+from ..ir.shapes import Shape
 from . import realize, state, storage
 from .arguments import as_bool, as_choice, shown
 from .storage import Storage

@@ -106,8 +106,14 @@ def from_numpy(dtype: Any) -> DType | None:
     return BY_NAME.get(np.dtype(dtype).name)
 
 
+_single = struct.Struct("<f")
+_EXACT = 1 << 53
+
+
 def rounded(value: float, dtype: DType) -> float:
     """The nearest value of a float dtype, halves to even, in one step also from an integer of any size."""
+    if dtype is float32 and -_EXACT < value < _EXACT:  # a float64 holds such an integer
+        return _single.unpack(_single.pack(value))[0]  # type: ignore[no-any-return]
     if isinstance(value, int):
         value = float(value) if dtype is float64 else _with_sticky_bit(value)
     if value == 0 or not isfinite(value):

@@ -15,11 +15,11 @@ A branch of WHERE that was not taken contributes exactly 0, whatever its local d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import e, log, pi, prod, sqrt
+from typing import NamedTuple
 
 from . import dtype as dt
-from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, toposort, zeros_like
+from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, shaped, zeros_like
 from .op import BITWISE, COMPARE, ELEMENTWISE, LEAVES, Op
 from .rewrite import constant_of
 
@@ -33,8 +33,7 @@ SINGULAR = frozenset(
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
 
 
-@dataclass(frozen=True, slots=True)
-class Cotangent:
+class Cotangent(NamedTuple):
     """`value` where `mask` holds (None: everywhere), else 0. `tainted`: value may hold zeros left by a mask."""
 
     value: Node
@@ -65,26 +64,30 @@ def vjp(
 
     hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for everything before it.
     """
-    order = toposort(outputs)
-    active = _active(order, wrt)
     found: dict[Node, Cotangent] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
-        _accumulate(found, output, Cotangent(cotangent))
+        seed, old = Cotangent(cotangent), found.get(output)
+        found[output] = seed if old is None else _sum(old, seed)
     results: dict[Node, Node] = {}
     asked = set(wrt)
     hooks = hooks or {}
-    for n in reversed(order):
-        g = found.pop(n, None)
-        if g is None or n not in active:
-            continue
-        with provenance(n.site):
+    active = _active(outputs, asked)
+    with provenance(None) as here:
+        for n in reversed(active):
+            g = found.pop(n, None)
+            if g is None:
+                continue
+            here.move(n.site)
             if n in hooks:
                 g = _hooked(g, hooks[n])
             if n in asked:
                 results[n] = g.node
-            for i, rule in enumerate(RULES.get(n.op, ())):
-                if rule is not None and n.src[i] in active:
-                    _accumulate(found, n.src[i], _pull(n, i, rule, g))
+            for i in DIFFERENTIABLE.get(n.op, ()):
+                s = n.src[i]
+                if s in active:
+                    new = _pull(n, i, g)
+                    old = found.get(s)
+                    found[s] = new if old is None else _sum(old, new)
     return [results.get(w) for w in wrt]
 
 
@@ -94,36 +97,57 @@ def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:
     return g if new is old else Cotangent(new, None, g.has_masked_zeros)
 
 
-def _active(order: Sequence[Node], wrt: Sequence[Node]) -> set[Node]:
-    """The float Nodes that depend differentiably on `wrt`."""
-    active = {w for w in wrt if w.dtype.is_float}
-    for n in order:
-        rules = RULES.get(n.op, ())
-        if n.dtype.is_float and any(rule is not None and n.src[i] in active for i, rule in enumerate(rules)):
-            active.add(n)
+def _active(outputs: Sequence[Node], wrt: set[Node]) -> dict[Node, None]:
+    """The float Nodes between `wrt` and the outputs through which a derivative passes, sources first."""
+    active: dict[Node, None] = {}
+    seen: set[Node] = set()
+    stack: list[Node | None] = [n for n in reversed(outputs) if n.dtype.kind == "f"]
+    while stack:
+        n = stack.pop()
+        if n is None:  # what lies below the next one is known
+            n = stack.pop()
+            assert n is not None
+            src = n.src
+            for i in DIFFERENTIABLE[n.op]:
+                if src[i] in active:
+                    active[n] = None
+                    break
+            else:
+                if n in wrt:
+                    active[n] = None
+        elif n not in seen:
+            seen.add(n)
+            places = DIFFERENTIABLE.get(n.op)
+            if places is None:
+                if n in wrt:
+                    active[n] = None
+                continue
+            stack += (n, None)
+            src = n.src
+            for i in places[::-1]:
+                if src[i] not in seen and src[i].dtype.kind == "f":
+                    stack.append(src[i])
     return active
 
 
-def _accumulate(found: dict[Node, Cotangent], n: Node, g: Cotangent) -> None:
-    old = found.get(n)
-    if old is None:
-        found[n] = g
-    elif old.mask is g.mask:
-        found[n] = Cotangent(_add(old.value, g.value), g.mask, old.tainted and g.tainted)
-    else:
-        found[n] = Cotangent(_add(old.node, g.node), None, old.has_masked_zeros and g.has_masked_zeros)
+def _sum(a: Cotangent, b: Cotangent) -> Cotangent:
+    if a.mask is b.mask:
+        return Cotangent(_add(a.value, b.value), a.mask, a.tainted and b.tainted)
+    return Cotangent(_add(a.node, b.node), None, a.has_masked_zeros and b.has_masked_zeros)
 
 
-def _pull(n: Node, i: int, rule: Rule, g: Cotangent) -> Cotangent:
+def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
     """The cotangent that source i of n receives."""
-    if n.op not in ELEMENTWISE:
-        fills = n.op in ZERO_FILLING or (n.op is Op.REDUCE and n.arg[0] == "max")
+    op, rule = n.op, RULES[n.op][i]
+    assert rule is not None
+    if op not in ELEMENTWISE:
+        fills = op in ZERO_FILLING or (op is Op.REDUCE and n.arg[0] == "max")
         return Cotangent(rule(n, g.node), None, g.has_masked_zeros or fills)
     value = rule(n, g.value)
     if g.tainted and _is_singular(n):
         value = _guarded(g.value, value)
-    if n.op in MASKS:
-        mask = MASKS[n.op](n, i)
+    if op in MASKS:
+        mask = MASKS[op](n, i)
         return Cotangent(value, mask if g.mask is None else node(Op.AND, (mask, g.mask)), g.tainted)
     return Cotangent(value, g.mask, g.tainted)
 
@@ -147,27 +171,27 @@ def _guarded(g: Node, product: Node) -> Node:
 
 
 def _add(a: Node, b: Node) -> Node:
-    return node(Op.ADD, (a, b))
+    return shaped(Op.ADD, (a, b), None, a.dtype, a.shape)
 
 
 def _sub(a: Node, b: Node) -> Node:
-    return node(Op.SUB, (a, b))
+    return shaped(Op.SUB, (a, b), None, a.dtype, a.shape)
 
 
 def _mul(a: Node, b: Node) -> Node:
-    return node(Op.MUL, (a, b))
+    return shaped(Op.MUL, (a, b), None, a.dtype, a.shape)
 
 
 def _div(a: Node, b: Node) -> Node:
-    return node(Op.DIV, (a, b))
+    return shaped(Op.DIV, (a, b), None, a.dtype, a.shape)
 
 
 def _pow(a: Node, b: Node) -> Node:
-    return node(Op.POW, (a, b))
+    return shaped(Op.POW, (a, b), None, a.dtype, a.shape)
 
 
 def _neg(a: Node) -> Node:
-    return node(Op.NEG, (a,))
+    return shaped(Op.NEG, (a,), None, a.dtype, a.shape)
 
 
 def _exp(a: Node) -> Node:
@@ -179,15 +203,15 @@ def _sqrt(a: Node) -> Node:
 
 
 def _where(c: Node, a: Node, b: Node) -> Node:
-    return node(Op.WHERE, (c, a, b))
+    return shaped(Op.WHERE, (c, a, b), None, a.dtype, a.shape)
 
 
 def _eq(a: Node, b: Node) -> Node:
-    return node(Op.EQ, (a, b))
+    return shaped(Op.EQ, (a, b), None, dt.bool_, a.shape)
 
 
 def _lt(a: Node, b: Node) -> Node:
-    return node(Op.LT, (a, b))
+    return shaped(Op.LT, (a, b), None, dt.bool_, a.shape)
 
 
 def _not(c: Node) -> Node:
@@ -394,6 +418,7 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.SCATTER: (lambda n, g: node(Op.GATHER, (g, *n.src[1:]), n.arg[0]),),
     Op.KEEP: (_same,),
 }
+DIFFERENTIABLE = {op: tuple(i for i, rule in enumerate(rules) if rule is not None) for op, rules in RULES.items()}
 
 # where an elementwise op passes its cotangent on to source i
 MASKS: dict[Op, Callable[[Node, int], Node]] = {Op.WHERE: _where_mask, Op.MAX: _max_mask}

@@ -11,17 +11,15 @@ import struct
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from math import prod
-from typing import Any
+from typing import Any, Self
 
-from .. import errors
 from . import dtype as dt
 from .dtype import DType
-from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, VIEWS, Op
+from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
+from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 
-Shape = tuple[int, ...]
-MAX_ELEMENTS = (1 << 60) - 1  # of eight bytes each, as many as 63 bits can address
 Site = tuple[str, int] | tuple[str, int, str]  # file, line, and for an index: what is indexed
 
 
@@ -57,11 +55,15 @@ class _Entry(weakref.ref[Node]):
     """A weak reference to an interned Node that knows its key; a WeakValueDictionary does the same three times slower."""
 
     __slots__ = ("key",)
-    key: Any
+    key: Any  # None where another Node has taken its place
+
+
+class _Site(threading.local):
+    site: Site | None = None  # what `provenance` says
 
 
 interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
-_state = threading.local()
+_state = _Site()
 _intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
 _ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
 _INSIDE = tuple(_ROOT + folder for folder in ("array_api/", "frontend/", "ir/", "codegen/", "runtime/", "nn/"))
@@ -70,7 +72,7 @@ _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code 
 
 def user_site() -> Site | None:
     """File and line of the innermost frame outside the package."""
-    site: Site | None = getattr(_state, "site", None)
+    site = _state.site
     if site is not None:
         return site
     frame = sys._getframe(1)
@@ -93,55 +95,75 @@ class provenance:
     def __init__(self, site: Site | None) -> None:
         self.site = site
 
-    def __enter__(self) -> None:
-        self.before: Site | None = getattr(_state, "site", None)
+    def __enter__(self) -> Self:
+        self.before = _state.site
         _state.site = self.site
+        return self
+
+    def move(self, site: Site | None) -> None:
+        """Nodes made from now on carry another site."""
+        _state.site = site
 
     def __exit__(self, *_: object) -> None:
         _state.site = self.before
 
 
-def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType | None, shape: Shape | None) -> Node:
+def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
+    """The one Node with this op, sources and argument; checks and infers its shape and dtype."""
+    src = tuple(src)
+    key = (op, arg, src)
     entry = interned.get(key)
     found = None if entry is None else entry()
     if found is not None:
         return found
-    if shape is None or dtype is None:
-        inferred_dtype, shape = infer(op, src, arg)
-        dtype = dtype or inferred_dtype
-    n = object.__new__(Node)
-    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, user_site()
-    entry = _Entry(n, _forget)
-    entry.key = key
-    found = n if interned.setdefault(key, entry) is entry else _intern_again(key, entry)
-    return n if found is None else found
-
-
-def _intern_again(key: Any, entry: _Entry) -> Node | None:
-    """Another thread was faster, or the Node that had this key has just died."""
-    with _intern_lock:
-        other = interned.setdefault(key, entry)
-        found = other()
-        if found is None:
-            interned[key] = entry
-        return found
-
-
-def _forget(entry: _Entry) -> None:
-    with _intern_lock:
-        if interned.get(entry.key) is entry:
-            del interned[entry.key]
-
-
-def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
-    """The one Node with this op, sources and argument; checks and infers its shape and dtype."""
-    src = tuple(src)
-    return _intern((op, arg, None, *map(id, src)), op, src, arg, None, None)
+    dtype, shape = infer(op, src, arg)
+    return _intern(key, op, src, arg, dtype, shape)
 
 
 def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
     """The same as `node` where the caller knows dtype and shape: nothing is checked."""
-    return _intern((op, arg, None, *map(id, src)), op, src, arg, dtype, shape)
+    key = (op, arg, src)
+    entry = interned.get(key)
+    found = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if found is None else found
+
+
+def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
+    n = _new(Node)
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, _state.site or user_site()
+    entry = _Entry(n, _forget)
+    entry.key = key
+    other = interned.setdefault(key, entry)
+    return n if other is entry else _intern_again(key, n, entry)
+
+
+_new = object.__new__
+
+
+def _intern_again(key: Any, n: Node, entry: _Entry) -> Node:
+    """Another thread was faster, or the Node that had this key has just died."""
+    with _intern_lock:
+        other = interned.setdefault(key, entry)
+        found = other()
+        if found is not None:
+            return found
+        other.key = None
+        interned[key] = entry
+        return n
+
+
+def _forget(entry: _Entry) -> None:
+    with _intern_lock:
+        if entry.key is not None:
+            interned.pop(entry.key, None)
+
+
+def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """The Node of a key that says more than op, argument and sources."""
+    entry = interned.get(key)
+    found = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if found is None else found
 
 
 def const_key(value: float | int | bool, dtype: DType) -> Any:
@@ -159,61 +181,39 @@ def const(value: float | int | bool, dtype: DType) -> Node:
         value = int(value) & ((1 << dtype.bits) - 1)
         if dtype.kind == "i" and value >> (dtype.bits - 1):
             value -= 1 << dtype.bits
-    return _intern((Op.CONST, const_key(value, dtype), dtype), Op.CONST, (), value, dtype, ())
+    return _known((Op.CONST, const_key(value, dtype), dtype), Op.CONST, (), value, dtype, ())
 
 
 def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
     """An INPUT: a value that comes from outside, told apart by its serial number."""
-    return _intern((Op.INPUT, serial, shape, dtype), Op.INPUT, (), serial, dtype, shape)
+    return _known((Op.INPUT, serial, shape, dtype), Op.INPUT, (), serial, dtype, shape)
 
 
 def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
     """A loop-level Node (shape ()) whose dtype is given."""
-    return _intern((op, arg, dtype, *map(id, src)), op, src, arg, dtype, ())
+    return _known((op, arg, dtype, src), op, src, arg, dtype, ())
 
 
 # ---------------------------------------------------------------- inference
-
-
-class GraphError(ValueError):
-    """A Node that breaks the rules of its op. Users meet frontend errors instead."""
-
-
-def _require(ok: bool, op: Op, why: str) -> None:
-    if not ok:
-        raise GraphError(f"{op.value}: {why}")
-
-
-def addressable(name: str, shape: Shape) -> Shape:
-    """The shape itself. Raises ShapeError if no memory could hold it; extents of 0 do not excuse the others."""
-    if prod(d or 1 for d in shape) > MAX_ELEMENTS:
-        text = shape if max(shape).bit_length() <= 256 else f"of {len(shape)} axes"  # longer integers may have no text
-        raise errors.ShapeError(f"{name}: shape {text} has too many elements: 2**60 - 1 is the most that can be addressed")
-    return shape
 
 
 def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
     """Dtype and shape of a Node; raises GraphError where the op's rules are broken."""
     if op in ELEMENTWISE:
         return _infer_elementwise(op, src, arg)
-    if op in VIEWS:
+    if op in SHAPES:
         x = src[0]
-        return x.dtype, _VIEW_SHAPES[op](x.shape, arg)
+        return x.dtype, shape_of(op, x.shape, arg)
     if op is Op.IOTA:
         return dt.int64, (arg,)
-    _require(bool(src), op, "not a Graph op, or it needs an explicit dtype")
+    require(bool(src), op, "not a Graph op, or it needs an explicit dtype")
     x = src[0]
     match op:
-        case Op.REDUCE:
-            kind, axes = arg
-            _require(kind in ("add", "max", "mul"), op, f"unknown kind {kind}")
-            _require(axes == tuple(sorted(set(axes))) and all(0 <= a < x.ndim for a in axes), op, f"axes {axes} of {x.shape}")
-            return x.dtype, tuple(d for i, d in enumerate(x.shape) if i not in axes)
         case Op.SCAN | Op.SCANMUL:
-            _require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
+            require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
             return x.dtype, x.shape
         case Op.ARGSORT:
-            _require(0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}")
+            require(0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}")
             return dt.int64, x.shape
         case Op.GATHER:
             _check_indices(op, src[1:], arg)
@@ -221,9 +221,9 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
         case Op.SCATTER:
             axes, shape = arg[:2]
             _check_indices(op, src[1:], axes)
-            _require(not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int), op, f"{arg[2:]} of {x.dtype.name}")
+            require(not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int), op, f"{arg[2:]} of {x.dtype.name}")
             rest = tuple(d for i, d in enumerate(shape) if i not in axes)
-            _require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
+            require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
             return x.dtype, shape
         case Op.DETACH | Op.KEEP:
             return x.dtype, x.shape
@@ -231,16 +231,14 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
 
 
 def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
-    dtype, shape = src[0].dtype, src[0].shape
-    for s in src:
+    dtype, shape, kinds = src[0].dtype, src[0].shape, _KINDS.get(op)
+    for s in src[1:]:
         if s.shape != shape:
             raise GraphError(f"{op.value}: shapes {[s.shape for s in src]}")
-    kinds = _KINDS.get(op)
+        if s.dtype is not dtype and kinds is not None:
+            raise GraphError(f"{op.value}: dtypes {[s.dtype.name for s in src]}")
     if kinds is None:
         return _infer_mixed(op, src, arg), shape
-    for s in src:
-        if s.dtype is not dtype:
-            raise GraphError(f"{op.value}: dtypes {[s.dtype.name for s in src]}")
     if dtype.kind not in kinds:
         raise GraphError(f"{op.value}: of {dtype.name}")
     return dt.bool_ if op in COMPARE else dtype, shape
@@ -249,9 +247,9 @@ def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, 
 def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
     """The dtype of the ops whose operands have several."""
     if op is Op.WHERE:
-        _require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
+        require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
         return src[1].dtype
-    _require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
+    require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
     target: DType = arg
     return target
 
@@ -263,61 +261,8 @@ _KINDS |= dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX), "iuf")
 
 
 def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:
-    _require(len(idx) == len(axes) > 0, op, f"{len(idx)} indices for axes {axes}")
-    _require(all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx), op, "indices must be int64 of one shape")
-
-
-def _reshape_shape(s: Shape, arg: Shape) -> Shape:
-    _require(prod(s) == prod(arg), Op.RESHAPE, f"{s} to {arg}")
-    return arg
-
-
-def _permute_shape(s: Shape, arg: tuple[int, ...]) -> Shape:
-    _require(sorted(arg) == list(range(len(s))), Op.PERMUTE, f"{arg} of {s}")
-    return tuple(s[i] for i in arg)
-
-
-def _flip_shape(s: Shape, arg: tuple[int, ...]) -> Shape:
-    _require(all(0 <= a < len(s) for a in arg), Op.FLIP, f"{arg} of {s}")
-    return s
-
-
-def _slice_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
-    ok = len(arg) == len(s) and all(0 <= b <= e <= d and step >= 1 for (b, e, step), d in zip(arg, s, strict=True))
-    _require(ok, Op.SLICE, f"{arg} of {s}")
-    return tuple(len(range(*a)) for a in arg)
-
-
-def _pad_shape(s: Shape, arg: tuple[tuple[int, int, int], ...]) -> Shape:
-    _require(len(arg) == len(s) and all(min(a) >= 0 for a in arg), Op.PAD, f"{arg} of {s}")
-    return addressable("pad", tuple(lo + d + max(0, d - 1) * interior + hi for d, (lo, hi, interior) in zip(s, arg, strict=True)))
-
-
-def _expand_shape(s: Shape, arg: tuple[tuple[int, int], ...]) -> Shape:
-    out = list(s)
-    for axis, extent in arg:
-        _require(0 <= axis <= len(out) and extent >= 0, Op.EXPAND, f"{arg} of {s}")
-        out.insert(axis, extent)
-    _require([a for a, _ in arg] == sorted({a for a, _ in arg}), Op.EXPAND, f"{arg} of {s}")
-    return addressable("expand", tuple(out))
-
-
-def _skew_shape(s: Shape, arg: tuple[int, int, int], sign: int = -1) -> Shape:
-    n, k, d = arg
-    _require(n != k and d >= 1 and s[k] >= 1 and s[n] + sign * (s[k] - 1) * d >= 0, Op.SKEW, f"{arg} of {s}")
-    return tuple(e + sign * (s[k] - 1) * d if i == n else e for i, e in enumerate(s))
-
-
-_VIEW_SHAPES: dict[Op, Callable[[Shape, Any], Shape]] = {
-    Op.RESHAPE: _reshape_shape,
-    Op.PERMUTE: _permute_shape,
-    Op.FLIP: _flip_shape,
-    Op.SLICE: _slice_shape,
-    Op.PAD: _pad_shape,
-    Op.EXPAND: _expand_shape,
-    Op.SKEW: _skew_shape,
-    Op.UNSKEW: lambda s, arg: _skew_shape(s, arg, +1),
-}
+    require(len(idx) == len(axes) > 0, op, f"{len(idx)} indices for axes {axes}")
+    require(all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx), op, "indices must be int64 of one shape")
 
 
 # ---------------------------------------------------------------- builders that skip the trivial
@@ -369,16 +314,20 @@ def indices_of(n: Node) -> list[tuple[Node, int, int]]:
 def toposort(roots: Iterable[Node]) -> list[Node]:
     """Every Node reachable from the roots, sources first; a loop, not recursion."""
     done: dict[Node, None] = {}
-    stack = [(r, False) for r in reversed(list(roots))]
+    stack: list[Node | None] = []
+    stack += reversed(list(roots))
     while stack:
-        n, ready = stack.pop()
-        if n in done:
-            continue
-        if ready:
+        n = stack.pop()
+        if n is None:  # the sources of the Node below are done
+            n = stack.pop()
+            assert n is not None
             done[n] = None
-            continue
-        stack.append((n, True))
-        stack.extend((s, False) for s in reversed(n.src) if s not in done)
+        elif n not in done:
+            if n.src:
+                stack += (n, None)
+                stack += [s for s in n.src[::-1] if s not in done]
+            else:
+                done[n] = None
     return list(done)
 
 
@@ -423,8 +372,8 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
 def verify(roots: Iterable[Node]) -> None:
     """Re-infers every Node of a Graph and compares; raises GraphError."""
     for n in toposort(roots):
-        _require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
+        require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
         if n.op in (Op.INPUT, Op.CONST):
             continue
         dtype, shape = infer(n.op, n.src, n.arg)
-        _require(dtype is n.dtype and shape == n.shape, n.op, f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}")
+        require(dtype is n.dtype and shape == n.shape, n.op, f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}")

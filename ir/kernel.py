@@ -10,10 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
 
-from .graph import Node, Shape
+from .graph import Node
 from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
 from .op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
 from .rewrite import constant_of
+from .shapes import Shape
 from .views import push
 
 COST = {  # rough operations an element, relative to an add

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from . import dtype as dt
 from .dtype import DType
-from .graph import GraphError, Node, infer
+from .graph import Node, infer
 from .index import Div, Index, Mask, Mod, Range, Value, Var
 from .loop import (
     GLOBAL,
@@ -35,6 +35,7 @@ from .loop import (
 )
 from .loop_walk import indices, operands, postorder, reads, roots, statements, writes
 from .op import ELEMENTWISE, Op
+from .shapes import GraphError
 
 # ---------------------------------------------------------------- text
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from .dtype import DType
-from .graph import Shape, Site
+from .graph import Site
 from .loop import Loops
+from .shapes import Shape
 
 
 @dataclass(frozen=True)

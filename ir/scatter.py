@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .graph import Node, Shape, expand, node, permute, provenance, rebuild, reshape, toposort, zeros_like
+from .graph import Node, expand, node, permute, provenance, rebuild, reshape, toposort, zeros_like
 from .index import Var, mask_of, var
 from .op import VIEWS, Op
+from .shapes import Shape
 from .views import push
 
 

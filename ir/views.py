@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 from math import prod
 
-from .graph import Node, Shape
+from .graph import Node
 from .index import Index, Range, row_major, unravel
 from .op import Op
+from .shapes import Shape
 
 
 def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:

@@ -11,9 +11,10 @@ import pytest
 from optable import ROWS, Row, leaves
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.graph import GraphError, Node, node
+from weft.ir.graph import Node, node
 from weft.ir.op import Op
 from weft.ir.rewrite import rewrite
+from weft.ir.shapes import GraphError
 
 X = graph.leaf(901, dt.float32, (2, 3))
 I64 = graph.leaf(902, dt.int64, (2, 3))
