@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from ..ir.graph import Node, node
+from ..ir.graph import Node, node, provenance, user_site
 from ..ir.op import Op
 from .arguments import as_choice, as_double
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
@@ -17,9 +17,10 @@ from .transcendental import erf, exp, log1p, tanh
 
 def relu(x: Node) -> Node:
     """x where it is above 0 (or NaN), else 0; the derivative at 0 is 0."""
-    if not x.dtype.is_float:
-        return where(gt(x, 0), x, 0)
-    return where(node(Op.OR, (gt(x, 0.0), isnan(x))), x, 0.0)
+    with provenance(user_site()):  # one look for the user's line, not one per Node
+        if not x.dtype.is_float:
+            return where(gt(x, 0), x, 0)
+        return where(node(Op.OR, (gt(x, 0.0), isnan(x))), x, 0.0)
 
 
 def _minus_abs(x: Node) -> tuple[Node, Node]:

@@ -1,6 +1,6 @@
 """Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for `dim`.
 
-Everything here is a composite of a few graph ops; convolution and pooling are padded windows, reduced.
+Everything here is a composite of a few graph ops; frontend/windows.py has convolution and pooling.
 """
 
 from __future__ import annotations
@@ -9,15 +9,11 @@ from collections.abc import Sequence
 from math import sqrt
 
 from .. import errors
-from ..frontend import ops
-from ..frontend.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
-from ..frontend.binding import of_tensors
+from ..frontend import ops, windows
+from ..frontend.arguments import as_bool, as_choice, as_double, as_ints
+from ..frontend.binding import function, of_tensors
 from ..frontend.half import in_float32
 from ..frontend.tensor import Tensor
-from ..ir.dtype import lowest
-
-Pair = int | Sequence[int]
-
 
 # ---------------------------------------------------------------- activations
 
@@ -74,17 +70,7 @@ def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 # ---------------------------------------------------------------- linear algebra
 
 
-@of_tensors
-def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """x @ weight.T + bias, with weight of shape (out_features, in_features)."""
-    if weight.ndim != 2:
-        raise errors.ShapeError(f"linear: weight must have shape (out_features, in_features), not {weight.shape}")
-    if x.ndim == 0 or x.shape[-1] != weight.shape[1]:
-        raise errors.ShapeError(f"linear: the last axis of x must be in_features={weight.shape[1]}, but x has shape {x.shape}")
-    if bias is not None and bias.shape != weight.shape[:1]:
-        raise errors.ShapeError(f"linear: bias must have shape {weight.shape[:1]}, not {bias.shape}")
-    out = x @ weight.T
-    return out if bias is None else out + bias
+linear = function(windows.linear)
 
 
 @of_tensors
@@ -165,166 +151,9 @@ def layer_norm(
 # ---------------------------------------------------------------- windows
 
 
-@of_tensors
-def conv1d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Pair = 1,
-    padding: Pair | str = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> Tensor:
-    """x (N, C, L), weight (O, C // groups, K) -> (N, O, L')."""
-    return _conv("conv1d", x, weight, bias, stride, padding, dilation, groups)
-
-
-@of_tensors
-def conv2d(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Pair = 1,
-    padding: Pair | str = 0,
-    dilation: Pair = 1,
-    groups: int = 1,
-) -> Tensor:
-    """x (N, C, H, W), weight (O, C // groups, KH, KW) -> (N, O, H', W')."""
-    return _conv("conv2d", x, weight, bias, stride, padding, dilation, groups)
-
-
-def _conv(
-    name: str,
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Pair,
-    padding: Pair | str,
-    dilation: Pair,
-    groups: int,
-) -> Tensor:
-    spatial = 1 if name == "conv1d" else 2
-    groups = as_int(name, "groups", groups)
-    _check_conv(name, x, weight, bias, groups, spatial)
-    strides, dilations = as_ints(name, "stride", stride, spatial), as_ints(name, "dilation", dilation, spatial)
-    kernel = weight.shape[2:]
-    x = _pad_spatial(x, _conv_padding(name, padding, kernel, strides, dilations))
-    win = _windows(name, x, kernel, strides, dilations)  # N C, then (output, kernel) of each spatial axis
-    out = _contract(win, weight) if groups == 1 else _contract_groups(win, weight, groups)
-    return out if bias is None else out + bias.reshape(-1, *[1] * spatial)
-
-
-def _contract(win: Tensor, weight: Tensor) -> Tensor:
-    """The sum over N O (outputs) | C (kernel): the last axes are reduced."""
-    spatial = weight.ndim - 2
-    outs, kernels = range(2, win.ndim, 2), range(3, win.ndim, 2)
-    x = win.permute(0, *outs, 1, *kernels).unsqueeze(1)
-    w = weight.reshape(weight.shape[0], *[1] * spatial, *weight.shape[1:])
-    return (x * w).sum(axis=tuple(range(-1 - spatial, 0)))
-
-
-def _contract_groups(win: Tensor, weight: Tensor, groups: int) -> Tensor:
-    """The same with the channels split into groups: N G O (outputs) | C (kernel)."""
-    spatial = weight.ndim - 2
-    n, channels, *rest = win.shape
-    x = win.reshape(n, groups, channels // groups, *rest)
-    outs, kernels = range(3, x.ndim, 2), range(4, x.ndim, 2)
-    x = x.permute(0, 1, *outs, 2, *kernels).unsqueeze(2)
-    w = weight.reshape(groups, weight.shape[0] // groups, *[1] * spatial, *weight.shape[1:])
-    out = (x * w).sum(axis=tuple(range(-1 - spatial, 0)))
-    return out.reshape(n, weight.shape[0], *rest[::2])
-
-
-def _check_conv(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, spatial: int) -> None:
-    axes = ("L", "H, W")[spatial - 1]
-    if weight.ndim != 2 + spatial:
-        raise errors.ShapeError(f"{name}: weight must have {2 + spatial} axes (O, C // groups, kernel), not shape {weight.shape}")
-    out_channels, per_group = weight.shape[:2]
-    if groups < 1 or out_channels % groups:
-        raise errors.ShapeError(f"{name}: out_channels={out_channels} is not a multiple of groups={groups}")
-    if x.ndim != 2 + spatial or x.shape[1] != per_group * groups:
-        wanted = f"(N, {per_group * groups}, {axes})"
-        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight.shape}, got {x.shape}")
-    if bias is not None and bias.shape != (out_channels,):
-        raise errors.ShapeError(f"{name}: bias must have shape ({out_channels},), not {bias.shape}")
-
-
-def _conv_padding(
-    name: str, padding: Pair | str, kernel: tuple[int, ...], strides: tuple[int, ...], dilations: tuple[int, ...]
-) -> list[tuple[int, int]]:
-    if padding == "valid":
-        return [(0, 0)] * len(kernel)
-    if padding == "same":
-        if any(s != 1 for s in strides):
-            raise errors.ArgumentError(f'{name}: padding="same" needs stride 1, not {strides}')
-        totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
-        return [(t // 2, t - t // 2) for t in totals]
-    if isinstance(padding, str):
-        raise errors.ArgumentError(f'{name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
-    return [(p, p) for p in as_ints(name, "padding", padding, len(kernel))]
-
-
-def _pad_spatial(x: Tensor, widths: Sequence[tuple[int, int]], value: float = 0.0) -> Tensor:
-    return x.pad(((0, 0), (0, 0), *widths), value)
-
-
-def _windows(name: str, x: Tensor, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> Tensor:
-    """Each spatial axis of (N, C, ...) becomes two: the window's position and the place inside it."""
-    for i, (k, s, d) in enumerate(zip(kernel, strides, dilations, strict=True)):
-        axis = 2 + 2 * i
-        if min(k, s, d) < 1:
-            raise errors.ArgumentError(f"{name}: kernel size, stride and dilation must be at least 1, not {k}, {s} and {d}")
-        reach = (k - 1) * d + 1
-        if reach > x.shape[axis]:
-            raise errors.ShapeError(f"{name}: a window of {reach} does not fit the padded extent {x.shape[axis]} of axis {2 + i}")
-        x = ops.window(x, axis, k, s, d)
-    return x
-
-
-def _pool_windows(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair, fill: float) -> Tensor:
-    spatial = int(name[-2])
-    if x.ndim != 2 + spatial:
-        raise errors.ShapeError(f"{name}: expected x of shape (N, C, {('L', 'H, W')[spatial - 1]}), got {x.shape}")
-    sizes, pads = as_ints(name, "kernel_size", kernel, spatial), as_ints(name, "padding", padding, spatial)
-    strides = sizes if stride is None else as_ints(name, "stride", stride, spatial)
-    if any(2 * p > k for p, k in zip(pads, sizes, strict=True)):
-        raise errors.ArgumentError(f"{name}: padding {pads} may be at most half of the kernel size {sizes}")
-    x = _pad_spatial(x, [(p, p) for p in pads], fill)
-    return _windows(name, x, sizes, strides, as_ints(name, "dilation", dilation, spatial))
-
-
-def _max_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair, dilation: Pair) -> Tensor:
-    win = _pool_windows(name, x, kernel, stride, padding, dilation, lowest(x.dtype))
-    return win.max(axis=tuple(range(3, win.ndim, 2)))
-
-
-def _avg_pool(name: str, x: Tensor, kernel: Pair, stride: Pair | None, padding: Pair) -> Tensor:
-    win = _pool_windows(name, x, kernel, stride, padding, 1, 0.0)
-    return win.mean(axis=tuple(range(3, win.ndim, 2)))
-
-
-@of_tensors
-def max_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
-    """The greatest element of each window of (N, C, L); stride defaults to kernel_size. Ties share the gradient equally."""
-    return _max_pool("max_pool1d", x, kernel_size, stride, padding, dilation)
-
-
-@of_tensors
-def max_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0, dilation: Pair = 1) -> Tensor:
-    """The greatest element of each window of (N, C, H, W); stride defaults to kernel_size. Ties share the gradient equally."""
-    return _max_pool("max_pool2d", x, kernel_size, stride, padding, dilation)
-
-
-@of_tensors
-def avg_pool1d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
-    """The mean of each window of (N, C, L), padding zeros included."""
-    return _avg_pool("avg_pool1d", x, kernel_size, stride, padding)
-
-
-@of_tensors
-def avg_pool2d(x: Tensor, kernel_size: Pair, stride: Pair | None = None, padding: Pair = 0) -> Tensor:
-    """The mean of each window of (N, C, H, W), padding zeros included."""
-    return _avg_pool("avg_pool2d", x, kernel_size, stride, padding)
+conv1d, conv2d = map(function, (windows.conv1d, windows.conv2d))
+max_pool1d, max_pool2d = map(function, (windows.max_pool1d, windows.max_pool2d))
+avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
 
 
 # ---------------------------------------------------------------- losses

@@ -9,9 +9,9 @@ from .. import errors
 from ..frontend import ops
 from ..frontend.arguments import as_bool, as_ints, as_shape
 from ..frontend.tensor import Tensor
+from ..frontend.windows import Pair
 from . import functional as F
 from . import init
-from .functional import Pair
 from .module import Module, Parameter
 
 
