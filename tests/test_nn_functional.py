@@ -96,6 +96,13 @@ def test_conv_padding_same_keeps_the_extent() -> None:
     close(F.conv2d(wf.tensor(x), wf.tensor(w), padding="same"), conv_reference(padded, w, (1, 1), (1, 1), 1))
 
 
+def test_a_convolution_of_integers_sums_products_of_64_bits() -> None:
+    x, w = wf.full((1, 2, 4), 1 << 30, dtype="int32"), wf.full((3, 2, 3), 5, dtype="int32")
+    out = F.conv1d(x, w)
+    assert out.dtype is wf.int64 and out.tolist() == [[[30 << 30] * 2] * 3]
+    assert F.conv1d(x > 0, w > 0).tolist() == [[[6] * 2] * 3]
+
+
 def test_conv1d() -> None:
     x, w, b = normal(2, 3, 9), normal(4, 3, 3), normal(4)
     expected = conv_reference(np.pad(x, ((0, 0), (0, 0), (1, 1))), w, (2,), (1,), 1) + b[:, None]
