@@ -95,3 +95,33 @@ def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypa
         monkeypatch.undo()
         wanted = [np.tanh(np.arange(51, dtype="f4") * k + 1).sum() for k in range(2, 6)]
         np.testing.assert_allclose([t.item() for t in several(1)[:4]], wanted, rtol=1e-4)
+
+
+def correlated(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    places = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
+    return np.einsum("nchwyx,ocyx->nohw", places, w)
+
+
+@pytest.mark.parametrize("step", ["convolution", "input gradient", "product"])
+def test_another_number_of_images_needs_no_new_kernel(step: str) -> None:
+    random = np.random.default_rng(0)
+
+    def compute(count: int) -> None:
+        x, w = random.standard_normal((count, 3, 12, 12), dtype="f4"), random.standard_normal((8, 3, 3, 3), dtype="f4")
+        g, rows, matrix = (random.standard_normal(shape, dtype="f4") for shape in ((count, 8, 10, 10), (count, 84), (10, 84)))
+        images = wf.tensor(x, requires_grad=True)
+        if step == "product":
+            got, wanted = wf.tensor(rows) @ wf.tensor(matrix).T, rows @ matrix.T
+        elif step == "convolution":
+            got, wanted = wf.nn.functional.conv2d(images, wf.tensor(w)).detach(), correlated(x, w)
+        else:
+            (got,) = wf.grad((wf.nn.functional.conv2d(images, wf.tensor(w)) * wf.tensor(g)).sum(), [images])
+            wanted = correlated(np.pad(g, ((0, 0), (0, 0), (2, 2), (2, 2))), w[:, :, ::-1, ::-1].swapaxes(0, 1))
+        np.testing.assert_allclose(got.numpy(), wanted, rtol=1e-3, atol=1e-4)
+
+    with options.override(cache_dir=None, serial_threshold=None, min_chunks=1):
+        compute(64)
+        before = len(known)
+        for count in (48, 72):
+            compute(count)
+        assert len(known) == before
