@@ -2,24 +2,17 @@
 
     python benchmarks/compile_products.py [products]        default 60
 
-Two processes compute the same products one after the other: the first starts with an empty cache folder (cold: it builds the
-program and compiles its kernel), the second finds what the first left there (warm). Each prints the median and the 90th
-percentile of milliseconds from the operands to the result, by the clock and by the processor time of the thread. What is
-measured once a process is left out by a first product.
+Milliseconds a product are from the operands to the result, in two processes as cold_warm.py describes: the first builds the
+program and compiles its kernel. What is measured once a process is left out by a first product.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import subprocess
-import sys
-import tempfile
-import time
 
 import numpy as np
 import weft as wf
+from cold_warm import Computation, main, measure
 from weft import options
 
 
@@ -34,38 +27,16 @@ def operands(seed: int) -> tuple[wf.Tensor, wf.Tensor, str]:
     return wf.tensor(a), wf.tensor(b), form
 
 
-def product(seed: int) -> tuple[float, float]:
-    """Seconds by the clock and of the processor."""
+def product(seed: int) -> Computation:
     a, b, form = operands(seed)
-    started, used = time.perf_counter(), time.thread_time()
-    wf.realize((a if form[0] == "n" else a.T) @ (b if form[1] == "n" else b.T))
-    return time.perf_counter() - started, time.thread_time() - used
+    return lambda: wf.realize((a if form[0] == "n" else a.T) @ (b if form[1] == "n" else b.T))
 
 
-def measure(count: int) -> None:
-    """Computes the products and prints what they took."""
+def here(count: int) -> None:
     with options.override(num_threads=1):
-        product(count)
-        times = np.array([product(seed) for seed in range(count)]) * 1e3
-    for name, column in zip(("clock", "processor"), times.T, strict=True):
-        median, high = np.percentile(column, (50, 90))
-        print(f"    {name:10s} median {median:6.2f} ms   90 % {high:6.2f} ms", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("products", nargs="?", type=int, default=60)
-    parser.add_argument("--here", action="store_true", help="measure in this process, with the cache as it is")
-    given = parser.parse_args()
-    if given.here:
-        measure(given.products)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for state in ("cold", "warm"):
-            print(f"{state} cache, {given.products} products", flush=True)
-            command = [sys.executable, __file__, str(given.products), "--here"]
-            subprocess.run(command, env=os.environ | {"WEFT_CACHE_DIR": folder}, check=True)
+        product(count)()  # what is measured once a process
+        measure([product(seed) for seed in range(count)])
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, "products", 60, here)

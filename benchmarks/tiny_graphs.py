@@ -2,26 +2,19 @@
 
     python benchmarks/tiny_graphs.py [graphs]        default 400
 
-Two processes run the same graphs one after the other: the first starts with an empty cache folder (cold), the second with
-what the first left there (warm). Each prints the median and the 90th percentile of milliseconds a graph, from the first
-operation to the NumPy array, by the clock and by the processor time of the thread; the latter tells what a busy machine hides.
-What is measured once a process (the import, starting LLVM) is left out by a first graph of another kind.
+Milliseconds a graph are from the first operation to the NumPy array, in two processes as cold_warm.py describes. What is
+measured once a process is left out by a first graph of another kind.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import random
-import subprocess
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import weft as wf
+from cold_warm import main, measure
 
 FLOATS, INTS = ("float32", "float64"), ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 SHAPES = ((), (1,), (3,), (10,), (2, 5), (5, 2), (1, 7), (2, 2, 2), (3, 1, 3))
@@ -75,35 +68,10 @@ def step(choose: random.Random) -> Callable[[Any, Any], Any]:
     return apply
 
 
-def measure(count: int) -> None:
-    """Runs the graphs and prints what they took."""
-    wf.arange(3).numpy()
-    clock, cpu = [], []
-    for seed in range(count):
-        run = graph(seed)
-        started, used = time.perf_counter(), time.thread_time()
-        run()
-        cpu.append(time.thread_time() - used)
-        clock.append(time.perf_counter() - started)
-    for name, seconds in (("clock", clock), ("processor", cpu)):
-        median, high = np.percentile(np.array(seconds) * 1e3, (50, 90))
-        print(f"    {name:10s} median {median:6.2f} ms   90 % {high:6.2f} ms", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("graphs", nargs="?", type=int, default=400)
-    parser.add_argument("--here", action="store_true", help="measure in this process, with the cache as it is")
-    given = parser.parse_args()
-    if given.here:
-        measure(given.graphs)
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        for state in ("cold", "warm"):
-            print(f"{state} cache, {given.graphs} graphs", flush=True)
-            command = [sys.executable, __file__, str(given.graphs), "--here"]
-            subprocess.run(command, env=os.environ | {"WEFT_CACHE_DIR": folder}, check=True)
+def here(count: int) -> None:
+    wf.arange(3).numpy()  # what is measured once a process: the import, starting LLVM
+    measure(graph(seed) for seed in range(count))
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, __doc__, "graphs", 400, here)
