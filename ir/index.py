@@ -135,7 +135,7 @@ Terms = tuple[tuple[Term, int], ...]
 class Index:
     """const + sum(coef * term): immutable, hashable, canonical."""
 
-    __slots__ = ("_bounds", "_hash", "const", "terms")
+    __slots__ = ("_affine", "_bounds", "_hash", "const", "terms")
     terms: Terms
     const: int
 
@@ -146,6 +146,7 @@ class Index:
         self.terms, self.const = tuple(kept), const
         self._hash: int | None = None
         self._bounds: tuple[int, int] | None = None
+        self._affine: bool | None = None
 
     def __hash__(self) -> int:
         if self._hash is None:
@@ -233,6 +234,8 @@ class Index:
 
     def substitute(self, by: Mapping[Var, Index], value: Callable[[Node], Node] = lambda n: n) -> Index:
         """Replaces variables (also inside Div, Mod and, through `value`, gathered Nodes); simplifies again."""
+        if self.is_affine:
+            return self._substitute_affine(by)
         out = Index(const=self.const)
         for t, c in self.terms:
             match t:
@@ -247,8 +250,33 @@ class Index:
             out = out + new * c
         return out
 
+    def _substitute_affine(self, by: Mapping[Var, Index]) -> Index:
+        """The same for a sum of variables; most often some become constants."""
+        kept, const = [], self.const
+        for tc in self.terms:
+            new = by.get(tc[0])  # type: ignore[call-overload]
+            if new is None:
+                kept.append(tc)
+            elif not new.terms:
+                const += tc[1] * new.const
+            else:
+                out = Index(const=self.const)
+                for t, c in self.terms:
+                    out = out + (by.get(t) or _canonical(((t, 1),), 0)) * c  # type: ignore[call-overload]
+                return out
+        return _canonical(tuple(kept), const)
+
+    @property
+    def is_affine(self) -> bool:
+        """Whether its terms are variables."""
+        if self._affine is None:
+            self._affine = all([type(t) is Var for t, _ in self.terms])
+        return self._affine
+
     def vars(self) -> set[Var]:
         """Every variable in it, also inside Div and Mod (not inside gathered Values)."""
+        if self.is_affine:
+            return {t for t, _ in self.terms}  # type: ignore[misc]
         out: set[Var] = set()
         for t, _ in self.terms:
             match t:
@@ -260,6 +288,8 @@ class Index:
 
     def values(self) -> list[Node]:
         """The loop-level Nodes it gathers through."""
+        if self.is_affine:
+            return []
         out: list[Node] = []
         for t, _ in self.terms:
             match t:
@@ -279,7 +309,7 @@ class Index:
 def _canonical(terms: Terms, const: int) -> Index:
     """An Index of terms that are in order, none of them 0."""
     out = Index.__new__(Index)
-    out.terms, out.const, out._hash, out._bounds = terms, const, None, None
+    out.terms, out.const, out._hash, out._bounds, out._affine = terms, const, None, None, None
     return out
 
 

@@ -11,6 +11,7 @@ import struct
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Union
 
 from ...ir.dtype import DType, half_bits
@@ -79,6 +80,13 @@ def vector_literal(elem: str, items: Iterable[str]) -> Val:
     return Val("<" + ", ".join(f"{elem} {t}" for t in texts) + ">", elem, len(texts))
 
 
+@lru_cache(1024)
+def _picks(lanes: tuple[int, ...]) -> Val:
+    """The mask of a shuffle."""
+    return vector_literal("i32", map(str, lanes))
+
+
+@lru_cache(1024)
 def iota(w: int, bits: int, start: int = 0, step: int = 1) -> Val:
     return vector_literal(f"i{bits}", (str(start + step * lane) for lane in range(w)))
 
@@ -180,7 +188,7 @@ class Writer:
 
     def emit(self, rhs: str, elem: str, w: int, level: int) -> Val:
         """A new value written at this level."""
-        level = max(level, self.barrier)
+        level = level if level > self.barrier else self.barrier
         value = Val(f"%{self.fresh()}", elem, w, level)
         self.spot(level).lines.append(f"  {value.text} = {rhs}")
         return value
@@ -192,7 +200,7 @@ class Writer:
     def pure(self, rhs: str, elem: str, w: int, *on: Val) -> Val:
         """A value that depends on nothing but `on`: written once."""
         found = self.known(rhs)
-        return found or self.remember(rhs, self.emit(rhs, elem, w, max((v.level for v in on), default=0)))
+        return found or self.remember(rhs, self.emit(rhs, elem, w, max([v.level for v in on], default=0)))
 
     def binary(self, op: str, a: Val, b: Val) -> Val:
         a, b = self.same_lanes(a, b)
@@ -234,11 +242,11 @@ class Writer:
 
     def same_lanes(self, *values: Val) -> tuple[Val, ...]:
         widths = {v.w for v in values}
-        return values if len(widths) == 1 else tuple(self.splat(v, max(widths)) for v in values)
+        return values if len(widths) == 1 else tuple([self.splat(v, max(widths)) for v in values])
 
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
         """Lanes picked from a, then b."""
-        picks = vector_literal("i32", map(str, lanes))
+        picks = _picks(tuple(lanes))
         second = str(b) if b else f"{a.full} poison"
         return self.pure(f"shufflevector {a}, {second}, {picks}", a.type, len(lanes), a, *([b] if b else []))
 
