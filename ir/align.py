@@ -16,11 +16,12 @@ Outers = Mapping[Unit, Outer | None]
 
 @dataclass
 class Form:
-    """How a group of units runs: the outer axes of each, its contraction, its column sums (see Kernel)."""
+    """How a group of units runs: outer axes, contraction and column sums (see Kernel), owners within a chain (see Chain)."""
 
     outer: dict[Unit, Outer | None]
     anchor: Unit | None = None
     columns: dict[Unit, Outer] = field(default_factory=dict)
+    owner: dict[Unit, Unit] = field(default_factory=dict)
 
 
 def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:

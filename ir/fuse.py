@@ -182,8 +182,7 @@ class Fusion:
         if found is None:
             return Reason("misaligned", f"{b.units[0]} does not read one result of a chain of contractions element by element")
         owner, outer = found
-        chain.owner |= dict.fromkeys(outer, owner)
-        return Form({**a.outer, **outer}, a.anchor)
+        return Form({**a.outer, **outer}, a.anchor, owner=dict.fromkeys(outer, owner))
 
     def _aligned(self, a: Group, b: Group, outer_a: Outers, outer_b: Outers) -> dict[Unit, Outer | None] | Reason:
         """Matches the outer axes of a and b through every edge between them (or through shared inputs)."""
@@ -287,6 +286,8 @@ class Fusion:
         large.units = _merge_sorted(large.units, small.units)
         large.outer, large.anchor, large.columns = form.outer, form.anchor, form.columns
         large.chain = large.chain or small.chain
+        if large.chain is not None:
+            large.chain.owner |= form.owner
         for u in small.units:
             self.group[u] = large
         large.neighbours |= small.neighbours

@@ -236,6 +236,23 @@ def test_softmax_is_found_by_structure():
     assert [len(axes) for axes in (kernel.chain.batch, kernel.chain.rows, kernel.chain.columns)] == [1, 1, 1]
 
 
+def test_asking_whether_maps_may_follow_a_chain_changes_nothing():
+    import graphs as g
+    from harness import leaf
+    from weft.ir import graph
+    from weft.ir.fuse import Fusion
+    from weft.ir.units import collect
+
+    q, k, v = leaf(4, 64, 32), leaf(4, 64, 32), leaf(4, 64, 32)
+    out = g.exp(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v))
+    f = Fusion(collect([out]))
+    after = f.group[f.units.of[out]]
+    before = f.group[f.units.of[out.src[0]]]
+    form = f.legal(before, after)
+    assert list(form.owner) == after.units and before.chain.owner == {}
+    assert f.merge(before, after, form).chain.owner == form.owner
+
+
 # ---------------------------------------------------------------- gradients
 
 
