@@ -24,7 +24,7 @@ from .. import schedule
 from ..evaluate import load
 from ..lower import Lowered, Tuning
 from .panel import pack_vector
-from .problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of
+from .problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of, waiting
 from .task import Span, WindowTask
 
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
@@ -52,7 +52,7 @@ def choose_tile(w: Windows) -> ChannelTile | None:
     found = []
     for v, r, x in combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1)):
         if r * x * v <= most and r * x * v + v + 1 <= registers:
-            found.append(ChannelTile(r, x, v, _cycles(w, vectors, (r, x, v))))
+            found.append(ChannelTile(r, x, v, waiting(w, r) * _cycles(w, vectors, (r, x, v))))
     return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
 
 

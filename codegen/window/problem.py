@@ -121,6 +121,12 @@ def step_cycles(products: float, loads: float) -> float:
     return max(products / 2, loads / 2, 4.0) + 0.5
 
 
+def waiting(w: Windows, lines: int) -> float:
+    """What few tasks cost if tiles have so many lines: time over the share of the work, on average of 2, 4 and 8 threads."""
+    tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
+    return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3 if tasks < TASKS // 2 else 1.0
+
+
 def tile_lines(w: Windows) -> range:
     """How many lines a tile may have: whole windows of a pool."""
     high = w.window[0]
