@@ -1,14 +1,15 @@
-"""What users call to look inside. In: Tensors that are not computed yet. Out: a Report, or files."""
+"""What users call to look inside. In: Tensors that are not computed yet, or jitted functions. Out: a Report, or files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from . import realize
 from .arguments import shown
-from .jit import Jitted
+from .jit import step_behind
 from .tensor import Tensor
 
 if TYPE_CHECKING:
@@ -16,36 +17,42 @@ if TYPE_CHECKING:
     from .report import Report
 
 
-Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Jitted
+Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Callable[..., Any]
 
 
-def explain(x: Subject) -> Report:
+def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     """The kernels that computing x would run, and why neighbours stayed apart. Nothing is computed.
 
-    `x` is a Tensor or several, what is in memory already needs no kernel; or a function made by `wf.jit`: then it is what the
-    last call ran. Raises ArgumentError for a function that has not been called. `print(report)` shows for each kernel its
-    operations, outer axes, bytes, weighed operations, schedule, source lines and the reasons at its boundaries;
-    `report.kernels` is the list of them, `report.memory` tells which buffers are needed when, and how many bytes at most.
+    `x` is a Tensor or several; what is in memory already needs no kernel. Or it is a function made by `wf.jit`, or a method:
+    then it is what a call with these arguments would run, which is traced if need be but not run and changes nothing, or without
+    arguments what the last call ran. Tensors that the function meets are computed, as their layout is part of the signature.
+    Or it is what `wf.compile` returned.
+
+    `print(report)` shows for each kernel its operations, outer axes, bytes, weighed operations, schedule, source lines and the
+    reasons at its boundaries; `report.kernels` is the list of them, `report.memory` tells which buffers are needed when, and how
+    many bytes at most. Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments
+    are given, and what the call would raise.
     """
     from .report import Report, report
 
-    compiled = _compiled(x)
+    compiled = _compiled("explain", x, args, kwargs)
     return Report() if compiled is None else report(compiled)
 
 
-def dump(x: Subject, folder: str | Path) -> Path:
-    """Writes every artefact of computing x, as in `explain`, below `folder` and returns the folder. Nothing is computed.
+def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
+    """Writes every artefact of computing x below `folder` and returns the folder. Nothing is computed.
 
-    graph.txt, simplified.txt, kernels.txt (as `explain` prints), memory.txt, program.txt, and for each kernel in kernels/ its
-    .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s (assembly). The folder is made if need be.
+    x and the arguments of a call are those of `explain`. graph.txt, simplified.txt, kernels.txt (as `explain` prints),
+    memory.txt, program.txt, and for each kernel in kernels/ its .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s
+    (assembly). The folder is made if need be.
     """
     from .report import write
 
-    compiled = _compiled(x)
     try:
         folder = Path(folder)
     except TypeError:
         raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
+    compiled = _compiled("dump", x, args, kwargs)
     if compiled is not None:
         return write(compiled, folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -53,12 +60,15 @@ def dump(x: Subject, folder: str | Path) -> Path:
     return folder
 
 
-def _compiled(x: Subject) -> Compiled | None:
+def _compiled(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
     from . import compile
 
-    if isinstance(x, Jitted):
-        if x.last is None:
-            raise errors.ArgumentError(f"explain: {shown(x)} has not been called, so there is no program yet")
-        return compile.build(*x.last.program.structure.unfolded())
+    step = step_behind(what, x, args, kwargs)
+    if step is not None:
+        return compile.build(*step.program.structure.unfolded())
+    if callable(x):
+        raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+    if args or kwargs:
+        raise errors.ArgumentError(f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}")
     outputs, leaves, values, donations = realize.graph_of(x)
     return compile.build(outputs, leaves, values, donations) if outputs else None

@@ -22,8 +22,9 @@ from .recorded import record
 from .repeat import DIFFERS, Repeat
 from .signature import Arguments, layout_of, mapped
 from .step import Step
+from .storage import Storage
 from .tensor import Tensor, wrap
-from .trace import Trace
+from .trace import Trace, refuse
 
 MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
 ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
@@ -31,8 +32,13 @@ ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
 acquire, release = realize.lock.acquire, realize.lock.release  # half the time of `with`
 
 Key = tuple[Any, ...]
-Steps = dict[Key, list[Step]]
 Statics = frozenset[int | str]
+
+
+class Steps(dict[Key, list[Step]]):
+    """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
+
+    last: Step | None = None
 
 
 class Jitted:
@@ -41,9 +47,8 @@ class Jitted:
     def __init__(self, function: Callable[..., Any], statics: Statics) -> None:
         self._function = function
         self._statics = statics
-        self._steps: Steps = {}
+        self._steps = Steps()
         self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
-        self.last: Step | None = None  # the step that ran last, if there is one
         self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
@@ -59,19 +64,35 @@ class Jitted:
         result, step = _call(self._function, self._statics, self._steps, args, kwargs)
         if step is not None:
             self._repeat = step.repeat if step.takes_tensors else None
-            self.last = step
         return result
+
+    @property
+    def last(self) -> Step | None:
+        """The step that ran last, if there is one."""
+        return self._steps.last
+
+    def explained(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+        """What `step_behind` gives for this function."""
+        return _explained(what, self._function, self._statics, self._steps, args, kwargs)
+
+    def explained_method(self, what: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+        """The same for the method of an instance."""
+        return _explained(what, *self._of(instance), args, kwargs)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
         return self if instance is None else MethodType(self._call_method, instance)
 
     def _call_method(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return _call(*self._of(instance), args, kwargs)[0]
+
+    def _of(self, instance: Any) -> tuple[Callable[..., Any], Statics, Steps]:
+        """The method, its static arguments and its steps."""
         found = self._methods.get(id(instance))
         if found is None or found[0]() is not instance:
-            found = self._methods[id(instance)] = (self._watched(instance), {})
+            found = self._methods[id(instance)] = (self._watched(instance), Steps())
         statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
-        return _call(MethodType(self._function, instance), statics, found[1], args, kwargs)[0]
+        return MethodType(self._function, instance), statics, found[1]
 
     def _watched(self, instance: Any) -> weakref.ref[Any]:
         key, methods = id(instance), self._methods
@@ -126,9 +147,9 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
 
 
 def _call(
-    function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]
+    function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool = True
 ) -> tuple[Any, Step | None]:
-    """The result, and the step that gave it."""
+    """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
         return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
@@ -141,13 +162,55 @@ def _call(
                 realize.realize(*tensors)
                 given = [realize.value(t) for t in tensors]
             for step in steps.get(key, ()):
-                if step.repeat is not None and (found := step.repeat(tensors, arguments.numbers)) is not DIFFERS:
+                if run and step.repeat is not None and (found := step.repeat(tensors, arguments.numbers)) is not DIFFERS:
+                    steps.last = step
                     return found, step
                 if step.fits(tensors, given):
-                    return step.run(tensors, given, arguments.numbers), step
+                    result = step.run(tensors, given, arguments.numbers) if run else None
+                    steps.last = step if run else steps.last
+                    return result, step
         retrace.explain(_name(function), steps, key, tensors, given, args, kwargs)
         _add(steps, key, _traced(function, statics, arguments, args, kwargs))
     raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
+
+
+def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | None:
+    """The step of a call of x with these arguments, traced if need be, not run; without arguments that of the last call.
+
+    None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that has not been called.
+    """
+    behind = getattr(x.__func__, "__self__", None) if isinstance(x, MethodType) else None
+    if isinstance(behind, Jitted):
+        return behind.explained_method(what, x.__self__, args, kwargs)
+    if isinstance(x, Jitted):
+        return x.explained(what, args, kwargs)
+    if isinstance(x, partial) and x.func is _run:
+        if kwargs:
+            raise errors.ArgumentError(f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}")
+        step: Step = x.args[0]
+        if args:
+            _fitting(step, args)
+        return step
+    return None
+
+
+def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    found = steps.last
+    if args or kwargs or (found is None and _takes_nothing(function)):
+        refuse(f"wf.{what}")
+        _, found = _call(function, statics, steps, args, kwargs, run=False)
+    if found is None:
+        name = _name(function)
+        how = f"pass the arguments of a call as wf.{what}({name}, ...), or call it first"
+        raise errors.ArgumentError(f"{what}: {name} has not been called, so there is no program yet: {how}")
+    return found
+
+
+def _takes_nothing(function: Any) -> bool:
+    try:
+        return not signature(function).parameters
+    except (TypeError, ValueError):  # it does not tell
+        return False
 
 
 def _name(function: Any) -> str:
@@ -237,6 +300,12 @@ def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, 
 
 
 def _run(step: Step, *inputs: Any) -> Any:
+    with realize.lock:
+        return step.run(*_fitting(step, inputs), ())
+
+
+def _fitting(step: Step, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Storage]]:
+    """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
         raise errors.ArgumentError(f"compile: the inputs are {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
@@ -246,7 +315,7 @@ def _run(step: Step, *inputs: Any) -> Any:
         if not step.fits(tensors, given):
             names = [f"inputs[{i}]" for i in range(len(given))]
             raise errors.ShapeError(f"compile: {retrace.misfit(step, tensors, given, names)}")
-        return step.run(tensors, given, ())
+        return tensors, given
 
 
 def _laid_out(t: Tensor, strides: Any) -> Tensor:

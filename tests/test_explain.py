@@ -8,6 +8,7 @@ import pytest
 import weft as wf
 from weft.codegen.schedule import TINY_WORK
 from weft.codegen.target import host
+from weft.frontend import realize
 
 F = wf.nn.functional
 
@@ -53,6 +54,105 @@ def test_a_jitted_function_is_explained_by_what_its_last_call_ran(tmp_path):
         f(x)
         assert [k.outputs for k in wf.explain(f).kernels] == [k.outputs for k in wf.explain((x @ x).softmax(axis=-1)).kernels]
     assert (wf.dump(f, tmp_path) / "graph.txt").read_text()
+
+
+def adam_step():
+    """A jitted training step, its model and optimiser, a batch."""
+    wf.manual_seed(3)
+    model = wf.nn.Sequential(wf.nn.Linear(20, 30), wf.nn.ReLU(), wf.nn.Dropout(0.3), wf.nn.Linear(30, 5))
+    optimizer = wf.nn.optim.Adam(model.parameters(), lr=0.01)
+
+    @wf.jit
+    def step(x, y, scale=1.0):
+        optimizer.zero_grad()
+        loss = F.cross_entropy(model(x), y) * scale
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    return step, model, optimizer, (randn(16, 20), wf.tensor(np.arange(16) % 5))
+
+
+def test_a_call_of_a_jitted_function_is_explained_without_running():
+    results = []
+    for explains in (False, True):
+        step, model, optimizer, batch = adam_step()
+        if explains:
+            before, runs = [p.numpy().copy() for p in model.parameters()], realize.statistics["runs"]
+            report = wf.explain(step, *batch, scale=2.0)
+            assert report.in_place >= 8 and report.memory.peak_bytes > 0 and optimizer.steps == [0] * 4
+            assert realize.statistics["runs"] <= runs + 1, "the optimiser's state alone is computed"
+            assert all((p.numpy() == b).all() and p.grad is None for p, b in zip(model.parameters(), before, strict=True))
+        losses = [step(*batch, scale=2.0).item() for _ in range(3)]
+        results.append([losses, *(p.tolist() for p in model.parameters())])
+        if explains:
+            assert [k.name for k in wf.explain(step).kernels] == [k.name for k in report.kernels]
+    assert results[0] == results[1]
+
+
+def test_a_call_that_was_explained_is_not_traced_again():
+    traced = []
+    f = wf.jit(lambda x: (traced.append(x.shape), x.exp() + 3.0)[1])
+    x = randn(40)
+    assert len(wf.explain(f, x).kernels) == 1 and traced == [(40,)]
+    f(x)
+    assert len(wf.explain(f, randn(41)).kernels) == 1 and traced == [(40,), (41,)]
+    assert wf.explain(f).kernels[0].outputs == ("float32[40]",), "the call that ran, not the one that was explained"
+
+
+class Scaled:
+    def __init__(self, factor):
+        self.factor = factor
+
+    @wf.jit
+    def times(self, x):
+        return x * self.factor
+
+    @wf.jit
+    def nothing(self):
+        return wf.ones(3) * self.factor
+
+
+def test_jitted_methods_are_explained_each_for_its_instance(tmp_path):
+    a, b = Scaled(2.0), Scaled(3.0)
+    a.times(randn(50))
+    assert wf.explain(a.times).kernels[0].outputs == ("float32[50]",)
+    with pytest.raises(wf.errors.ArgumentError, match=r"times has not been called.*wf\.explain\(times, \.\.\.\)"):
+        wf.explain(b.times)
+    assert wf.explain(b.times, randn(7)).kernels[0].outputs == ("float32[7]",)
+    assert len(wf.explain(a.nothing).kernels) <= 1
+    assert "[9]" in (wf.dump(b.times, tmp_path, randn(9)) / "graph.txt").read_text()
+
+
+def test_a_compiled_graph_is_explained(tmp_path):
+    x = randn(60)
+    f = wf.compile(x.exp() * 2.0, [x])
+    for report in (wf.explain(f), wf.explain(f, randn(60))):
+        assert [k.outputs for k in report.kernels] == [("float32[60]",)]
+    assert (wf.dump(f, tmp_path) / "memory.txt").read_text()
+    with pytest.raises(wf.errors.ShapeError, match=r"inputs\[0\] has shape"):
+        wf.explain(f, randn(61))
+    with pytest.raises(wf.errors.ArgumentError, match="the inputs are 1 Tensors"):
+        wf.explain(f, randn(60), randn(60))
+    with pytest.raises(wf.errors.ArgumentError, match="have no names, got x"):
+        wf.explain(f, x=randn(60))
+
+
+def test_what_cannot_be_explained_is_named():
+    x = randn(4)
+    f = wf.jit(lambda x: x @ x.reshape(2, 2))
+    for wrong, args, match in [
+        (lambda x: x, (x,), "is not jitted: give wf.jit of it"),
+        (wf.nn.Linear(2, 3), (x,), "is not jitted"),
+        (x.exp(), (x,), "those of a call of a jitted function"),
+        (f, (x,), "matmul"),
+    ]:
+        with pytest.raises(wf.errors.WeftError, match=match):
+            wf.explain(wrong, *args)
+    with pytest.raises(TypeError, match="argument"):
+        wf.explain(f, x, x)
+    with pytest.raises(wf.errors.JitError, match=r"wf\.explain in the jitted function"):
+        wf.jit(lambda x: (wf.explain(f, x), x)[1])(x)
 
 
 def test_dump_writes_every_artefact(tmp_path):
