@@ -21,6 +21,7 @@ from . import system
 ALIGNMENT = 64
 LARGE_PAGE = 1 << 21  # bytes, where the system has them
 LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
+CHECKED = 1 << 26  # bytes whose first use takes a hundred times longer than to ask the system what is left
 
 Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
 
@@ -46,8 +47,11 @@ class Allocator:
 
     def __init__(self, limit: int | None = None) -> None:
         self.limit = system.total() // 4 if limit is None else limit  # the most that is kept for reuse
+        self.spare = system.total() // 16  # what is free is handed back where the system has less than this left
         self._free: dict[int, list[Block]] = {}  # by size; the block freed last is at the end
-        self._mapped = 0  # bytes in use and bytes in the free lists
+        self._arenas: list[Block] = []  # the one that the last run gave back, no more but for a moment
+        self._mapped = 0  # bytes in use and bytes kept for reuse
+        self._unchecked = 0  # bytes mapped since the system was asked
         self.reset_lock()
 
     def reset_lock(self) -> None:
@@ -71,6 +75,29 @@ class Allocator:
             self._free[block[0]].append(block)
         except KeyError:
             self._free.setdefault(block[0], []).append(block)
+        self._keep_limit()
+
+    def take_arena(self, nbytes: int) -> Block:
+        """Memory for the intermediates of a run: one block that all programs share and that grows to the largest."""
+        try:
+            block = self._arenas.pop()
+        except IndexError:
+            return self.take(nbytes)
+        if block[0] >= nbytes:
+            return block
+        self._count(-block[0])
+        del block  # before there is another
+        return self.take(nbytes)
+
+    def give_arena(self, block: Block) -> None:
+        """Takes it back. Where several threads ran programs at once, all but one are memory like any other."""
+        self._arenas.append(block)
+        while len(self._arenas) > 1:
+            with contextlib.suppress(IndexError):
+                self.give(self._arenas.pop(0))
+        self._keep_limit()
+
+    def _keep_limit(self) -> None:
         if self._mapped > self.limit and self.cached_bytes > self.limit:
             self._evict(self.limit)
 
@@ -86,25 +113,38 @@ class Allocator:
     @property
     def cached_bytes(self) -> int:
         """Bytes kept for reuse."""
-        return sum(size * len(free) for size, free in list(self._free.items()))
+        return sum(size * len(free) for size, free in list(self._free.items())) + sum(b[0] for b in [*self._arenas])
 
     def _evict(self, keep: int) -> None:
-        """Drops half of every free list, what was freed longest ago, until `keep` bytes are left; unused sizes die out."""
-        while self.cached_bytes > keep:
-            for size, free in list(self._free.items()):
-                for _ in range((len(free) + 1) // 2):
-                    self._drop(size, free)
+        """Drops half of every free list, what was freed longest ago, until `keep` bytes are left; unused sizes die out.
 
-    def _drop(self, size: int, free: list[Block]) -> None:
+        The arena is dropped last.
+        """
+        while self.cached_bytes > keep:
+            lists = [free for free in list(self._free.values()) if free] or [self._arenas]
+            for free in lists:
+                for _ in range((len(free) + 1) // 2):
+                    self._drop(free)
+
+    def _drop(self, free: list[Block]) -> None:
         with contextlib.suppress(IndexError):  # another thread took the last one
-            del free[0]
-            self._count(-size)
+            self._count(-free.pop(0)[0])
 
     def _count(self, size: int) -> None:
         with self._lock:
             self._mapped += size
 
+    def _relieve(self, size: int) -> None:
+        """Hands back what is free where the system is short of memory; asks it once in CHECKED new bytes."""
+        self._unchecked += size
+        if self._unchecked >= CHECKED:
+            self._unchecked = 0
+            left = system.left()
+            if left is not None and left < self.spare + size:
+                self.trim()
+
     def _fresh(self, size: int) -> Block:
+        self._relieve(size)
         if size >= LARGE and self._is_too_much(size):
             self.trim()
             if self._is_too_much(size):

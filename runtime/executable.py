@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import WeftError
 from ..ir.program import CheckSite
-from .buffer import Block, memory, size_class
+from .buffer import Block, memory
 from .code import Code
 from .image import FIRST, STATUS, Image
 from .threads import pool
@@ -99,11 +99,11 @@ class Executable:
         if not self.arena_bytes:
             self._call(frame, inputs, outputs, 0)
             return
-        block: Block = memory.take(self.arena_bytes)  # shared with other programs: kept only while this one runs
+        block: Block = memory.take_arena(self.arena_bytes)  # shared with other programs: kept only while this one runs
         try:
             self._call(frame, inputs, outputs, block[1])
         finally:
-            memory.give(block)
+            memory.give_arena(block)
 
     def prepared(self) -> tuple[MutableSequence[int], Callable[[], None]]:
         """The addresses of inputs and outputs, to be filled in and kept from run to run, and what runs the program on them.
@@ -112,7 +112,7 @@ class Executable:
         """
         frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
         words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
-        address, ensure, arena = frame.address, pool.ensure, size_class(self.arena_bytes) if self.arena_bytes else 0
+        address, ensure, arena = frame.address, pool.ensure, self.arena_bytes
 
         def serial() -> None:
             try:
@@ -127,12 +127,12 @@ class Executable:
             if not arena:
                 serial()
                 return
-            block = memory.take_class(arena)  # shared with other programs: kept only while this one runs
+            block = memory.take_arena(arena)  # shared with other programs: kept only while this one runs
             words[-1] = block[1]
             try:
                 serial()
             finally:
-                memory.give(block)
+                memory.give_arena(block)
 
         return words, full if self._parallel or arena else serial
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 import weft as wf
 from weft.frontend import realize
 from weft.ir.memory import Memory, MemoryBuffer
+from weft.runtime import system
+from weft.runtime.buffer import CHECKED, Allocator, memory, size_class
 
 F = wf.nn.functional
 
@@ -38,12 +43,12 @@ def mlp_step(width: int = 64, layers: int = 6) -> list[wf.Tensor]:
 
 
 def test_a_report_names_every_buffer_of_a_program() -> None:
-    x, w = rand(64, 128), rand(128, 128)
+    x, w = rand(61, 128), rand(128, 128)
     report = wf.explain((x @ w).softmax(axis=0))
     product, softmax = (k.name for k in report.kernels)
     first, second, c, y = report.memory.buffers
-    assert {first.name, second.name} == {"input 0", "input 1"} and {first.bytes, second.bytes} == {64 * 128 * 4, 128 * 128 * 4}
-    assert (c.name, c.dtype, c.shape, c.bytes, c.first, c.last) == (f"{product}/reduce", "float32", (64, 128), 64 * 128 * 4, 0, 1)
+    assert {first.name, second.name} == {"input 0", "input 1"} and {first.bytes, second.bytes} == {61 * 128 * 4, 128 * 128 * 4}
+    assert (c.name, c.dtype, c.shape, c.bytes, c.first, c.last) == (f"{product}/reduce", "float32", (61, 128), 61 * 128 * 4, 0, 1)
     assert (y.name, y.space, y.number, y.first, y.last) == (f"{softmax}/div", "output", 0, 1, 1)
     assert y.line is not None and y.line[0] == __file__
 
@@ -122,24 +127,132 @@ memory: 164 kB at the peak, 32.8 kB of it at most in the arena; needed in step 0
     32.8 kB  PRODUCT/reduce  float32[64, 128]  arena + 0, steps 0-1"""
 
 
-def program_of(y: wf.Tensor) -> realize.Program:
-    before = set(realize._programs)
-    y.realize()
-    (key,) = set(realize._programs) - before
-    return realize._programs[key]
-
-
 def test_an_executable_reports_the_memory_of_its_program_fresh_or_from_disk(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    x, w = rand(64, 128), rand(128, 128)
+    made, reports = [], []
     with wf.options.override(cache_dir=tmp_path):
-        expected = wf.explain(residual(5)).memory
-        fresh = program_of(residual(5))
-        assert fresh.executable.memory() == expected and expected.arena_bytes == fresh.executable.arena_bytes
-        realize._programs.clear()
-        loaded = program_of(residual(5))
-        assert loaded.executable is not fresh.executable and loaded.executable.memory() == expected
+        for _ in range(2):
+            f = wf.jit(lambda x, w: (x @ w).cumsum(axis=0) @ w)
+            f(x, w)
+            made.append(f.last.program.executable)
+            reports += [wf.explain(f).memory, made[-1].memory()]
+            realize._programs.clear()
+    assert made[0] is not made[1] and reports[0].arena_bytes == made[0].arena_bytes == made[1].arena_bytes > 0
+    texts = [[str(r), *map(str, r.buffers)] for r in reports]  # lines apart: an equal Node that is alive keeps its own
+    assert all(text == texts[0] for text in texts)
 
 
 def test_memory_is_reported_before_anything_runs() -> None:
     y = residual()
     buffers: tuple[MemoryBuffer, ...] = wf.explain(y).memory.buffers
     assert buffers and "lazy" in repr(y)
+
+
+# ---------------------------------------------------------------- arenas of many programs
+
+
+def test_all_programs_share_one_arena() -> None:
+    memory.trim()
+    sizes = []
+    for rows in (40, 300, 100, 200, 60):
+        x = rand(rows, 64)
+        y = (x @ rand(64, 128)).cumsum(axis=0) @ rand(128, 64)
+        sizes.append(wf.explain(y).memory.arena_bytes)
+        y.realize()
+        del x, y
+        assert sizes[-1] > 0 and [b[0] for b in memory._arenas] == [size_class(max(sizes))]
+    memory.trim()
+    assert memory._arenas == [] and memory.cached_bytes == 0
+
+
+def test_arenas_that_are_in_use_at_once_are_apart_and_one_is_kept() -> None:
+    allocator = Allocator(limit=1 << 20)
+    blocks = [allocator.take_arena(n) for n in (1000, 5000, 3000)]
+    assert len({b[1] for b in blocks}) == 3
+    for b in blocks:
+        allocator.give_arena(b)
+    assert len(allocator._arenas) == 1 and allocator.allocated_bytes == 0
+    assert allocator.cached_bytes == sum(b[0] for b in blocks)
+
+
+def test_a_larger_arena_takes_the_place_of_the_smaller_one() -> None:
+    allocator = Allocator(limit=1 << 20)
+    allocator.give_arena(allocator.take_arena(1000))
+    large = allocator.take_arena(9000)
+    allocator.give_arena(large)
+    assert allocator.cached_bytes == large[0] and allocator.take_arena(10) is large
+
+
+def test_an_arena_beyond_the_limit_is_not_kept() -> None:
+    allocator = Allocator(limit=4096)
+    allocator.give_arena(allocator.take_arena(100_000))
+    assert allocator.cached_bytes == 0 and allocator._mapped == 0
+
+
+def test_free_memory_is_handed_back_where_the_system_is_short_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    allocator = Allocator(limit=1 << 40)
+    left = [1 << 50]
+    monkeypatch.setattr(system, "left", lambda: left[0])
+    block = 1 << 23
+    for short in (False, True):
+        left[0] = 0 if short else 1 << 50
+        allocator.give(allocator.take(1 << 20))
+        for _ in range(CHECKED // block):  # the system is asked once in so many bytes
+            assert allocator.cached_bytes == 1 << 20
+            held = allocator.take(block)
+            allocator._count(-held[0])
+        assert allocator.cached_bytes == (0 if short else 1 << 20)
+
+
+# ---------------------------------------------------------------- what stays behind
+
+
+LOOP = """
+import gc, resource, sys
+import numpy as np
+import weft as wf
+F = wf.nn.functional
+wf.manual_seed(0)
+model = wf.nn.Sequential(wf.nn.Linear(64, 200), wf.nn.ReLU(), wf.nn.Linear(200, 10))
+optimizer = wf.nn.optim.Adam(model.parameters(), lr=1e-3)
+batches = [(wf.randn(128, 64).realize(), wf.tensor(np.arange(128) % 10)) for _ in range(4)]
+def step(x, y):
+    optimizer.zero_grad()
+    loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+    return loss
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+kind, steps = sys.argv[1], int(sys.argv[2])
+run = wf.jit(step) if kind != "lazy" else step
+wrong = wf.tensor(np.arange(128) % 11)
+def once(i):
+    x, y = batches[i % 4]
+    if kind == "failing" and i % 2:
+        try:
+            run(x, wrong)
+            raise SystemExit("a wrong label was accepted")
+        except IndexError:
+            return
+    run(x, y)
+for i in range(60):
+    once(i)
+before, held = resident(), wf.runtime.buffer.memory.allocated_bytes
+for i in range(steps):
+    once(i)
+print(resident() - before, wf.runtime.buffer.memory.allocated_bytes - held)
+"""
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux")
+@pytest.mark.parametrize("kind", ["jitted", "lazy", "failing"])
+def test_a_training_loop_that_reads_nothing_keeps_its_memory(kind: str) -> None:
+    """1,000 steps without reading the loss; half of the steps of `failing` raise, for a label that is out of range."""
+    code = "import weft.runtime.buffer\n" + LOOP
+    done = subprocess.run([sys.executable, "-c", code, kind, "1000"], check=False, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    resident, allocated = map(int, done.stdout.split())
+    assert resident < 3 << 20 and allocated == 0
