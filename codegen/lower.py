@@ -11,7 +11,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..ir import dtype as dt
@@ -34,6 +34,8 @@ INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
 UNROLLED = 32  # steps of short reductions that may stand in a row
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
+SHORT_BLOCK = 2048  # lanes of a task
+STRAIGHT = 4  # vectors of lanes that are code without a loop
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
 HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
 STORE_WORK = 8  # what storing an element adds to that
@@ -124,7 +126,9 @@ class RowLowering:
         self.accesses = schedule.loads(nodes) + [Access(w.index, w.buf.dtype.itemsize, True) for s in trial for w in _writes(s)]
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
-        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in self.inner.items()}
+        loaded = [a.index for a in self.accesses if not a.store]
+        ordered = {s: schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
         self.width = lane_width(self.roots, self.target)
         self.body = schedule.work(nodes)
         self.itemsize = max((a.itemsize for a in self.accesses if not a.store), default=1)
@@ -277,8 +281,13 @@ class RowLowering:
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
         lane = Var("l", block)
         by = self._rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
-        frame = self._frame(by, var(lane), block)
         bounds = (part * block, n) if n % block else None
+        text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
+        if block <= STRAIGHT * self.width:
+            inside = in_registers(self._stages(self._frame(by)), SERIAL)
+            loop = For(lane, block, LANES, inside, 1, *(bounds or (Index(), None)))
+            return self._finish(chunk, [loop], f"columns: {text}, sums in registers")
+        frame = self._frame(by, var(lane), block)
         body: list[Stmt] = []
         for s in self._stages(frame):
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
@@ -286,7 +295,7 @@ class RowLowering:
                 body += self._column_nest(loop, lane, bounds)
             if s.writes:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
-        return self._finish(chunk, body, f"columns: lanes over an outer axis in blocks of {block}, {chunk.describe()}")
+        return self._finish(chunk, body, f"columns: {text}")
 
     def _is_short(self) -> bool:
         """Are the reductions so short that their steps can stand in a row, as in pooling windows?"""
@@ -297,12 +306,15 @@ class RowLowering:
         """Lanes over an outer axis, all reductions of a lane in registers."""
         others, n = [g for g in self.groups if g is not lane_group], schedule.extent(lane_group)
         rows = prod(schedule.extent(g) for g in others)
-        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
-        lane = Var("l", n)
-        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // schedule.MAX_CHUNKS)))
+        parts = -(-n // block)
+        chunk = Chunks(rows * parts, self._work() / max(1, rows * parts), self.tuning.min_chunks)
+        row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
+        lane = Var("l", block)
+        frame = self._frame(self._rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
         body = in_registers(self._stages(frame))
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
-        return self._finish(chunk, [For(lane, n, LANES, body)], text)
+        return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         if loop.writes or not loop.reductions:
@@ -313,8 +325,18 @@ class RowLowering:
         out: list[Stmt] = []
         for axes, steps in schedule.grouped(last, COLUMN_ROWS):
             reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
-            out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, reduces)))
+            hints = self._next_steps(loop, last, axes, steps, lane)
+            out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, [*hints, *reduces])))
         return out
+
+    def _next_steps(self, loop: RowLoop, last: Var, axes: list[Var], steps: list[Index], lane: Var) -> Iterable[Stmt]:
+        """Hints that the rows after these will be read, of what no cache holds: short runs end before they are read ahead."""
+        if not axes:
+            return []
+        later = [Substitution({last: at.substitute({axes[0]: var(axes[0]) + 1})}) for at in steps]
+        found = dict.fromkeys(h for r in loop.roots() for s in later for h in prefetches(s.node(r), lane))
+        beyond = [h for h in found if h.buf.size * h.buf.dtype.itemsize > self.target.l3]
+        return [replace(h, cache=2) for h in beyond]
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
         base, total = bounds or (Index(), None)
@@ -412,12 +434,12 @@ def _scratch(stages: list[Stage]) -> list[Buf]:
     return [w.buf for s in stages for w in _writes(s) if w.buf.space == SCRATCH]
 
 
-def in_registers(stages: Iterable[Stage]) -> list[Stmt]:
-    """All steps of short reductions one after the other, for one lane."""
+def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
+    """All steps of short reductions one after the other, for one lane; or those of a few vectors of lanes in a loop."""
     body: list[Stmt] = []
     for s in stages:
         body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-        body += [schedule.nest(loop.axes, *_row_statements(loop), kind=UNROLL) for loop in s.loops]
+        body += [schedule.nest(loop.axes, *_row_statements(loop), kind=kind) for loop in s.loops]
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
 

@@ -61,6 +61,14 @@ def collapse(axes: Sequence[Var], indices: Iterable[Index], stretched: bool = Fa
     return groups
 
 
+def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
+    """Axes that may run in any order: the one with the smallest steps in memory last, if all steps are constant."""
+    if any(divides(i, v) for i in loaded for v in axes):
+        return list(axes)
+    steps = {v: sum(abs(i.coef(v)) for i in loaded) for v in axes}
+    return sorted(axes, key=lambda v: -steps[v])
+
+
 def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
     total = 1
     for v in group:

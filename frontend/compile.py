@@ -91,7 +91,7 @@ def build(
 
     graph = list(outputs)
     simplified = simplify(widen(graph))
-    prepared = distinct(recompute_spaces(prepare(merge_sums(simplified))))
+    prepared = distinct(recompute_spaces(prepare(merge_sums(simplified), strides)))
     checks = find_checks(prepared)
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])

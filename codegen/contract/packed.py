@@ -19,7 +19,7 @@ from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ...ir.op import Op
-from ...ir.prepare import nearest_divisor
+from ...ir.split import nearest_divisor
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
 from ..read_ahead import touched
