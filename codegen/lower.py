@@ -31,6 +31,7 @@ from .target import Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
+COMBINING = 10  # cycles for the sum of the lanes of a vector
 UNROLLED = 32  # steps of short reductions that may stand in a row
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
@@ -171,7 +172,9 @@ class RowLowering:
         costs = []
         for groups in self.inner_groups.values():
             touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
-            costs.append(self._group_cost(groups[-1], touching or self.accesses))
+            vectors = -(-prod(schedule.extent(g) for g in groups) // self.width)
+            combining = COMBINING / vectors if self._is_short() else 0
+            costs.append(self._group_cost(groups[-1], touching or self.accesses) + combining)
         return max(costs)
 
     def _work(self) -> int:

@@ -16,6 +16,7 @@ CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of han
 MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
+MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, a row a lane
 NEAR = 4  # elements from lane to lane that still share cache lines
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
@@ -115,9 +116,20 @@ def _access_cost(a: Access, v: Var, width: int) -> float:
     if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
         return width
     apart = abs(a.index.coef(v))
+    along = [t.extent for t, c in a.index.terms if isinstance(t, Var) and c == 1]
+    if not a.store and 1 < apart <= MOST_COLUMNS and apart in along:
+        return 1 + _sorting_steps(apart)
     if apart == 0:
         return width if a.store else 0.25
     return apart if apart <= NEAR else width
+
+
+def _sorting_steps(count: int) -> int:
+    """Shuffles for each vector of rows of so many elements, one a lane (codegen/llvm/columns.py)."""
+    halves = 0
+    while count % 2 == 0:
+        count, halves = count // 2, halves + 1
+    return halves + count - 1
 
 
 def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> tuple[int, int]:

@@ -29,6 +29,7 @@ from .access import (
     to_register,
     write_slot,
 )
+from .columns import load_column, row_of
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, both, mask_value, pointer, tail_of
 from .writer import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
@@ -54,7 +55,8 @@ def load(fn: Function, n: Node, group: int) -> Val:
         return to_register(a, load_uniform(a))
     if buf.space == GLOBAL:
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
-    return to_register(a, load_strided(a, stride))
+    first = row_of(a) if stride and fn.plan.rows else None
+    return to_register(a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1))
 
 
 def prefetch(fn: Function, s: Prefetch, groups: range) -> None:

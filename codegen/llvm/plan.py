@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from ...ir.graph import Node
 from ...ir.index import Index, Var
-from ...ir.loop import LANES, REG, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import postorder, roots, statements, usual_operands
 from ...ir.op import Op
 from ..target import Target
 from .lanes import Lanes
 from .writer import integer
 
+MOST_COLUMNS = 16  # elements of a row a lane that are sorted in registers
 STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
 
 
@@ -37,6 +38,7 @@ class Plan:
     widths: dict[Var, int] = field(default_factory=dict)
     groups: dict[Var, int] = field(default_factory=dict)  # at most so many vectors at once
     uses: dict[Buf, Use] = field(default_factory=dict)
+    rows: dict[Buf, list[Index]] = field(default_factory=dict)  # first elements of rows of a lane that are read whole
 
     def slice_width(self, buf: Buf, target: Target) -> int:
         """The vectors by which a private array is filled."""
@@ -75,9 +77,29 @@ def plan_phase(phase: For, target: Target) -> Plan:
         plan.widths[s.var] = min(lane_width(s, target), plan.widths.get(s.var, 1 << 20))
     for s in loops:
         plan.groups[s.var] = max(straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1))
+        for buf, firsts in _whole_rows(s).items():
+            plan.rows.setdefault(buf, []).extend(firsts)
     if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
         _visit(plan, phase.body, None, set())
     return plan
+
+
+def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
+    """The first elements of rows that a LANES loop reads whole, in unrolled loops over their elements."""
+    found: dict[Buf, list[Index]] = {}
+    for s in statements(loop.body):
+        if isinstance(s, For) and s.kind == UNROLL and s.total is None and isinstance(s.extent, int) and s.extent <= MOST_COLUMNS:
+            for buf, index in _plain_loads(s.body):
+                rest = index - Index({s.var: 1, loop.var: s.extent})
+                if s.extent > 1 and rest.vars().isdisjoint((s.var, loop.var)):
+                    found.setdefault(buf, []).append(index - Index({s.var: 1}))
+    return found
+
+
+def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
+    """What is loaded from arguments without a mask, and where, if that depends on no value."""
+    found = [n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD]
+    return [(buf, index) for buf, index, mask in found if buf.space == GLOBAL and not mask and not index.values()]
 
 
 def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:

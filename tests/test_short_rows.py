@@ -1,0 +1,46 @@
+"""Reductions of rows of a few elements: a row a lane, rows loaded as whole vectors and sorted into columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import weft as wf
+from weft.codegen.target import host
+from weft.frontend.explain import _compiled
+
+random = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize("columns", [2, 3, 5, 6, 7, 8, 10, 12, 16, 17])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
+@pytest.mark.parametrize("rows", [(4096,), (5001,), (7, 1999)], ids=str)
+def test_rows_of_any_few_elements(columns: int, dtype: str, rows: tuple[int, ...]) -> None:
+    x = (random.standard_normal((*rows, columns)) * 50).astype(dtype)
+    t, exact = wf.tensor(x), x.astype(np.float64)
+    assert np.allclose(t.sum(axis=-1).numpy(), exact.sum(axis=-1), rtol=1e-5, atol=1e-3)
+    assert (t.max(axis=-1).numpy() == x.max(axis=-1)).all()
+    assert (t.argmax(axis=-1).numpy() == x.argmax(axis=-1)).all()
+    assert np.allclose(t.astype("float64").var(axis=-1).numpy(), exact.var(axis=-1))
+
+
+def test_parts_of_rows_are_read_where_they_are() -> None:
+    x = random.standard_normal((5000, 8)).astype(np.float32)
+    t = wf.tensor(x)
+    assert np.allclose(t[:, 1:].sum(axis=1).numpy(), x[:, 1:].sum(axis=1), atol=1e-5)
+    assert np.allclose(t[:, ::2].sum(axis=1).numpy(), x[:, ::2].sum(axis=1), atol=1e-5)
+    assert (t[:, ::-1].argmax(axis=1).numpy() == x[:, ::-1].argmax(axis=1)).all()
+    assert np.allclose(t[1:-1].sum(axis=1).numpy(), x[1:-1].sum(axis=1), atol=1e-5)
+    y = random.standard_normal((5000, 7)).astype(np.float32)  # rows of another length end elsewhere
+    assert np.allclose((t[:, :7] * wf.tensor(y)).sum(axis=1).numpy(), (x[:, :7] * y).sum(axis=1), atol=1e-5)
+
+
+@pytest.mark.skipif(host().vector_bits < 256, reason="few shuffles")
+@pytest.mark.parametrize(("columns", "shuffles"), [(8, 24), (3, 6), (6, 18)])
+def test_columns_share_vectors_and_halves(columns: int, shuffles: int) -> None:
+    """Each vector is loaded once; of 8 columns, 3 steps of 8 shuffles halve vectors, of 3, two a column pick from three."""
+    found = _compiled([wf.tensor(np.zeros((65536, columns), np.float32)).sum(axis=1)])
+    assert found is not None
+    (kernel,) = found.in_order()
+    main = found.texts(kernel)["opt.ll"].split("phi i64")[1]  # the loop of whole vectors
+    main = main[: main.index("br i1")]
+    assert main.count("shufflevector") == shuffles and main.count("= load <") == columns
