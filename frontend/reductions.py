@@ -138,8 +138,9 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
     if x.dtype.is_float:
         hit = node(Op.OR, (hit, isnan(x)))
     last = x.shape[place] - 1
-    from_end = spread(sub(last, node(Op.IOTA, (), x.shape[place])), [place], x.shape)
-    found = sub(last, graph.reduce("max", where(hit, from_end, 0), (place,)))
+    numbers = to_dtype(node(Op.IOTA, (), x.shape[place]), dt.int32 if last < 1 << 31 else dt.int64)  # twice as many in a vector
+    from_end = spread(sub(last, numbers), [place], x.shape)
+    found = to_dtype(sub(last, graph.reduce("max", where(hit, from_end, 0), (place,))), dt.int64)
     return reshape(found, kept) if as_bool("reduction", "keepdims", keepdims) else found
 
 
