@@ -40,6 +40,15 @@ def test_gemm_measures_another_target():
     assert len(rows) == 3
 
 
+def test_reductions_print_a_row_a_case_and_the_slowest():
+    cases = "100x64:1:sum:float32,64x100:0:max:float64,5x6x7t:0+2:sum:int8,50x8s:all:sum:bfloat16,9x99:1:argmax:float32"
+    head, *rows = printed("reductions.py", "--case", cases, "--threads", "2", "--worst", "2", *QUICK)
+    assert head.startswith("shape:axes:operation:dtype")
+    assert [row.split()[0] for row in rows[:5]] == cases.split(",")
+    assert all(re.search(r"K +\d+\.\d us +\d+\.\d +\d+\.\d%$", row) for row in [*rows[:5], *rows[6:]])
+    assert rows[5].startswith("median") and len(rows) == 8
+
+
 def test_a_product_compiles_fast_and_loads_at_once():
     """Loose bounds on a busy machine: 17 ms and 0.2 ms on an idle one."""
     rows = [line.split() for line in printed("compile_products.py", "16")]
