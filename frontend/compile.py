@@ -101,7 +101,7 @@ def build(
     code = Making(settings.target, beside=not settings.tune)
     with provenance(("", 0)), code:  # Nodes of loops have no line of the user's
         lowered = lower_all(fused, checks, strides, settings, replaced, code.begin, fastest if settings.tune else None)
-        program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites))
+        program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites, settings.target.l3))
     keys = [code.key_of(call.loops) for call in program.calls]
     executable = link(program, keys, code.codes)
 

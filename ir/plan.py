@@ -52,6 +52,7 @@ class Planner:
     outputs: Sequence[Node]
     donations: dict[int, int]
     checks: tuple[CheckSite, ...] = ()
+    enough: int = 0  # bytes of intermediates that are no reason to change the order: those of the last cache
 
 
 def plan(steps: list[Step], p: Planner) -> Program:
@@ -59,7 +60,7 @@ def plan(steps: list[Step], p: Planner) -> Program:
     outside = {*p.inputs, *p.outputs}
     order = RunningOrder(steps, _waits(steps))
     donations = _donations(steps, order, p)
-    sequence = least_peak(order.sequence, order.after, lambda n: 0 if n in outside else n.nbytes)
+    sequence = least_peak(order.sequence, order.after, lambda n: 0 if n in outside else n.nbytes, p.enough)
     memory = _Memory(sequence, p, donations)
     calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
     outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)

@@ -81,8 +81,14 @@ class RunningOrder(Generic[S]):
         return needed
 
 
-def least_peak(order: list[S], after: Waits[S], nbytes: Callable[[Node], int]) -> list[S]:
-    """The given order or the eager one, whichever needs less memory at its worst step. `nbytes`: of an intermediate, else 0."""
+def least_peak(order: list[S], after: Waits[S], nbytes: Callable[[Node], int], enough: int) -> list[S]:
+    """The given order or the eager one, whichever needs less memory at its worst step. `nbytes`: of an intermediate, else 0.
+
+    What needs no more than `enough` bytes keeps its order: in a cache less memory is no gain, and what a step has just written
+    may lie in a cache of its own.
+    """
+    if peak(order, nbytes) <= enough:
+        return order
     other = eager(order, after, nbytes)
     return other if peak(other, nbytes) < peak(order, nbytes) else order
 
