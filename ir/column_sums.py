@@ -14,12 +14,48 @@ from math import prod
 from .align import Form, Outer, Outers, identity_axes
 from .graph import Node
 from .kernel import Reason, Unit, domain
-from .op import Op
+from .op import ELEMENTWISE, VIEWS, Op
 
 MIN_ROWS = 64  # fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the traffic
+MOST_ROWS = 1 << 18  # more would lose accuracy
 MIN_COLUMNS = 8  # lanes run along the columns
 MAX_BYTES = 1 << 18  # of a chunk's sums: they and the rows fit a level-2 cache
+FEW_COLUMNS = 1 << 10  # whose blocks of lanes are fewer than a few threads share
+LARGE = 1 << 21  # elements whose memory one thread reads slower than several
 SMALL = 1 << 14  # elements below which neither parallelism nor lanes matter
+
+
+def joined_whole(nodes: Iterable[Node]) -> set[Node]:
+    """Column sums of what reductions along as many rows read, too: kernels of rows will take them, so they are not cut before."""
+    along: dict[int, list[Node]] = {}
+    sums = []
+    for n in nodes:
+        if n.op is Op.REDUCE and n.size and n.src[0].size > n.size > 1:
+            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]  # whether each axis is reduced
+            if real == sorted(real):
+                along.setdefault(n.size, []).append(n.src[0])
+            elif real == sorted(real, reverse=True) and _is_joinable(n):
+                sums.append(n)
+    read = {rows: _large(along[rows], 0) for rows in {n.src[0].size // n.size for n in sums} & along.keys()}
+    return {n for n in sums if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))}
+
+
+def _is_joinable(n: Node) -> bool:
+    rows = n.src[0].size // n.size
+    return MIN_ROWS <= rows < MOST_ROWS and n.size >= MIN_COLUMNS and n.size * n.dtype.itemsize <= MAX_BYTES
+
+
+def _large(roots: Iterable[Node], least: int) -> set[Node]:
+    """Values of at least so many elements from which maps and views compute the roots."""
+    stack = list(roots)
+    found = set(stack)
+    while stack:
+        n = stack.pop()
+        if n.op in ELEMENTWISE or n.op in VIEWS:
+            new = {s for s in n.src if s.size >= least and s not in found}
+            found |= new
+            stack += new
+    return found
 
 
 def summed_vars(u: Unit) -> Outer:
@@ -56,6 +92,15 @@ def _sums_columns(u: Unit, kept: Outer | None) -> bool:
     """Do the axes that it reduces lead, and are those that are left the outer ones, in their order?"""
     rows = summed_vars(u)
     return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
+
+
+def by_rows(units: Iterable[Unit], form: Form) -> Form:
+    """The same group seen along its rows if these are many and its columns few: blocks of columns would be too few tasks."""
+    sums = [u for u in units if u.node.op is Op.REDUCE]
+    if not sums or sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
+        return form
+    found = turned(units, form)
+    return form if found is None or refuse_columns(found.outer, found.columns) is not None else found
 
 
 def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) -> bool:

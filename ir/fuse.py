@@ -19,7 +19,7 @@ from math import prod
 
 from .align import Form, Outer, Outers, extended, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import ChainFinder, epilogue_axes
-from .column_sums import refuse_columns, turned
+from .column_sums import by_rows, refuse_columns, turned
 from .contraction import products_of, users_of
 from .graph import Node, toposort
 from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
@@ -371,6 +371,9 @@ class Fusion:
             merged = self.merge(a, b, result)
             for n in sorted(merged.neighbours):
                 offer(merged, n)
+        for g in set(self.group.values()):
+            form = g.form if g.anchor is not None else by_rows(g.units, g.form)
+            g.outer, g.columns = form.outer, form.columns
         return self._ordered()
 
     def _flows(self, g: Group, h: Group) -> bool:

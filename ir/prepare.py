@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import dtype as dt
+from .column_sums import joined_whole
 from .graph import Node, full, node, rebuild, toposort
 from .kernel import is_widening
 from .op import VIEWS, Op
@@ -24,12 +25,14 @@ def prepare(roots: Iterable[Node], strides: Strides | None = None) -> list[Node]
     roots, strides = list(roots), strides or {}
     nodes = toposort(roots)
     gathered = {g for n in nodes for g in _windowed_gathers(n)}
-    cuts = centred(nodes, strides)
+    cuts, whole = centred(nodes, strides), joined_whole(nodes)
     done: dict[Node, Node] = {}
     depth: dict[Node, int] = {}  # reshapes since the last computed value
     for n in nodes:
         new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        made = split(_without_empty(new), strides, cuts.get(n))
+        made = _without_empty(new)
+        if n in cuts or n not in whole:
+            made = split(made, strides, cuts.get(n))
         done[n], depth[n] = _kept_if_deep(made, max((depth[s] for s in n.src), default=0))
         if n in gathered:
             done[n] = node(Op.KEEP, (done[n],))

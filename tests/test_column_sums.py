@@ -65,6 +65,17 @@ def test_sums_over_the_rows_share_the_kernel_of_the_rows(name: str, columns: int
     assert len(fused(*GRAPHS[name](512, columns)).kernels) == 1
 
 
+@pytest.mark.parametrize("shape", [(4096, 1024), (20_000, 32), (1000, 37)], ids=str)
+def test_sums_of_much_memory_and_of_few_columns_join_it_whole(shape: tuple[int, int]) -> None:
+    assert len(fused(*layer_norm(*shape)).kernels) == 1
+
+
+def test_many_rows_of_few_columns_are_summed_in_chunks_of_rows() -> None:
+    x = g.mul(leaf(40_000, 200), graph.expand(leaf(40_000), ((1, 200),)))
+    (kernel,) = fused(over_rows(x)).kernels
+    assert kernel.extents == (40_000,) and len(kernel.columns) == 1
+
+
 def test_each_of_several_shapes_of_sums_has_a_last_phase() -> None:
     x = leaf(256, 96)
     y = g.softmax(x)
