@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .arena import most_alive
-from .graph import Shape
+from .shapes import Shape
 from .program import Lifetime, Program
 
 SHOWN = 8  # buffers that are alive at the peak, the largest first
