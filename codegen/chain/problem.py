@@ -295,7 +295,7 @@ class StagePlan:
         at = dict.fromkeys(self.p.results, last)  # all at once: each then overwrites what only they still need
         last = max([last, *(self.level[u] for u in rows)])
         kept: set[Unit] = set()
-        live: set[Unit] = set(self.p.chain.scores)
+        live = dict.fromkeys(self.p.chain.scores)  # in order: the text must be the same in every process
         out = []
         for s in range(last + 1):
             now = [u for u in rows if self.level[u] == s], [r for r in self.p.results if at[r] == s]
@@ -305,5 +305,5 @@ class StagePlan:
             kept |= set(fresh)
             needed = set(self._walk(later, kept))
             out.append(StageOf(*now, fresh, [u for u in live if u not in needed]))
-            live = (live | set(fresh)) & needed
+            live = {u: None for u in (*live, *fresh) if u in needed}
         return out
