@@ -11,7 +11,7 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from ..ir import dtype as dt
@@ -19,12 +19,12 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel, work
-from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Prefetch, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
 from .evaluate import Place, load
-from .read_ahead import prefetches
+from .read_ahead import next_row, next_rows
 from .schedule import Access
 from .stages import ColumnSum, Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 from .target import Target
@@ -38,9 +38,6 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
-HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
-STORE_WORK = 8  # what storing an element adds to that
-LEAST_AHEAD = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
 IDENTITY = {"add": 0, "mul": 1}
 
 
@@ -132,7 +129,6 @@ class RowLowering:
         self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
         self.width = lane_width(self.roots, self.target)
         self.body = schedule.work(nodes)
-        self.itemsize = max((a.itemsize for a in self.accesses if not a.store), default=1)
 
     def _stages(self, frame: Frame) -> list[Stage]:
         return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
@@ -233,7 +229,7 @@ class RowLowering:
         frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
         stages = self._stages(frame)
-        hints = self._next_row([loop for s in stages for loop in s.loops], chunk)
+        hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
         for buf in _scratch(stages):
             body.append(Alloc(buf))
         for s in stages:
@@ -251,18 +247,6 @@ class RowLowering:
             body += [schedule.nest(loop.axes, *_row_statements(loop)) for loop in s.loops]
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
-
-    def _next_row(self, loops: list[RowLoop], chunk: Chunks) -> dict[int, list[Prefetch]]:
-        """Hints that the next row will be read, by the id of the loop to hold them: the costliest that reads no new memory."""
-        again = [loop for loop in loops[1:] if loop.axes == loops[0].axes]
-        nbytes = prod(v.extent for v in loops[0].axes) * self.itemsize if again else 0
-        costliest = max(again, key=_loop_cost, default=None)
-        if costliest is None or _loop_cost(costliest) < HIDING_WORK or not LEAST_AHEAD <= nbytes <= self.target.l2 // 2:
-            return {}
-        later, lane = {chunk.step: var(chunk.step) + 1}, loops[0].axes[-1]
-        found = dict.fromkeys(h for n in loops[0].roots() for h in prefetches(n, lane))
-        beyond = [h for h in found if h.buf.size * h.buf.dtype.itemsize > self.target.l2 and chunk.step in h.index.vars()]
-        return {id(costliest): [Prefetch(h.buf, h.index.substitute(later), cache=2) for h in beyond]}
 
     def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> Stmt:
         body = [*hints, *_row_statements(loop)]
@@ -328,18 +312,9 @@ class RowLowering:
         out: list[Stmt] = []
         for axes, steps in schedule.grouped(last, COLUMN_ROWS):
             reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
-            hints = self._next_steps(loop, last, axes, steps, lane)
+            hints = next_rows(loop.roots(), last, axes, steps, lane, self.target)
             out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, [*hints, *reduces])))
         return out
-
-    def _next_steps(self, loop: RowLoop, last: Var, axes: list[Var], steps: list[Index], lane: Var) -> Iterable[Stmt]:
-        """Hints that the rows after these will be read, of what no cache holds: short runs end before they are read ahead."""
-        if not axes:
-            return []
-        later = [Substitution({last: at.substitute({axes[0]: var(axes[0]) + 1})}) for at in steps]
-        found = dict.fromkeys(h for r in loop.roots() for s in later for h in prefetches(s.node(r), lane))
-        beyond = [h for h in found if h.buf.size * h.buf.dtype.itemsize > self.target.l3]
-        return [replace(h, cache=2) for h in beyond]
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
         base, total = bounds or (Index(), None)
@@ -445,16 +420,6 @@ def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
         body += [schedule.nest(loop.axes, *_row_statements(loop), kind=kind) for loop in s.loops]
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
-
-
-def _loop_cost(loop: RowLoop) -> int:
-    """Operations an element, of the reductions and stores too; what is the same for the whole row is computed before."""
-    varies: set[Node] = set()
-    for n in postorder(loop.roots()):
-        if any(loop.axes[-1] in i.vars() for i in indices(n)) or not varies.isdisjoint(n.src):
-            varies.add(n)
-    stores = sum(w.buf.space == GLOBAL for w in loop.writes)
-    return schedule.work(varies) + len(loop.reductions) + STORE_WORK * stores
 
 
 def _row_statements(loop: RowLoop) -> list[Stmt]:
