@@ -272,8 +272,8 @@ class RowLowering:
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         if block <= STRAIGHT * self.width:
             inside = in_registers(self._stages(self._frame(by)), SERIAL)
-            loop = For(lane, block, LANES, inside, 1, *(bounds or (Index(), None)))
-            return self._finish(chunk, [loop], f"columns: {text}, sums in registers")
+            base, total = bounds or (Index(), None)
+            return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
         frame = self._frame(by, var(lane), block)
         body: list[Stmt] = []
         for s in self._stages(frame):

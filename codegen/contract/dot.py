@@ -190,7 +190,7 @@ class _Block:
         if tile > 2 * AHEAD:
             later = self.k_first + var(k) + AHEAD // (columns * self.item)
             at |= spread_groups(self.p.reduced, [*map(var, self.front), later])
-        return [For(j, columns, UNROLL, prefetches(self.p.factor(self.p.lane_factor, at), k))]
+        return [For(j, columns, UNROLL, [*prefetches(self.p.factor(self.p.lane_factor, at), k)])]
 
     def _writes(self, row: Index, column: Index, done: Node) -> list[Stmt]:
         by = self._at(row, column, Var("k", 1))

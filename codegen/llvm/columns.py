@@ -35,8 +35,8 @@ def load_column(a: Access, first: Index, count: int) -> Val:
         column, count = column // 2, count // 2
     out, places = vectors[0], [divmod(count * lane + column, n) for lane in range(n)]
     for i, v in enumerate(vectors[1:], 1):
-        first = [at if i == 1 and part == 0 else lane for lane, (part, at) in enumerate(places)]
-        out = w.shuffle(out, [n + at if part == i else first[lane] for lane, (part, at) in enumerate(places)], v)
+        before = [at if i == 1 and part == 0 else lane for lane, (part, at) in enumerate(places)]
+        out = w.shuffle(out, [n + at if part == i else before[lane] for lane, (part, at) in enumerate(places)], v)
     return out
 
 
