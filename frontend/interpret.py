@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
 from ..runtime.buffer import Buffer
 from ..runtime.executable import CheckFailed
+from ..runtime.prepared import Prepared
 from .structure import Structure
 
 
@@ -30,9 +31,10 @@ class Interpreted:
     def __init__(self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> None:
         self.outputs, self.leaves, self.values, self.donations = outputs, leaves, values, donations
 
-    def prepared(self) -> tuple[MutableSequence[int], Callable[[], None]]:
-        words, first = [0] * (len(self.leaves) + len(self.outputs) + 1), len(self.leaves)
-        return words, lambda: self.run(words[:first], words[first:-1])
+    def prepared(self) -> Prepared:
+        first = len(self.leaves)
+        words = [0] * (first + len(self.outputs))
+        return Prepared(words, lambda: self.run(words[:first], words[first:]), lambda: None)
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed."""

@@ -2,23 +2,22 @@
 
 `Step.run` looks at everything and notes in `Known` what it found. As long as the memory of what the function captured has the
 same tokens, and nobody else sees what is written, a call gives the program the addresses of its arguments and of new memory: all
-others are in `words` already. It takes as long as its Python statements, so they are written for each step, as text (`text_of`):
+others are in `words` already. It takes as long as its Python statements, so they are written for each step, as text; of a map:
 
     try:
-        t0, = tensors
+        [t0] = tensors
         s0 = t0._storage
         if s0.layout is not layout0:  # and so on: whatever is not as it was
             return DIFFERS
     except (AttributeError, ValueError):
         return DIFFERS
-    words[0] = s0.address
     n0 = make0()
-    words[1] = n0.address
     late = None
     try:
-        execute()
+        if call(s0.address, n0.address):
+            fail()
     except BaseException as failure:
-        late = late_interrupt(failure, program, lines, undo)
+        late = late_interrupt(interrupted(failure), program, lines, undo)
     v0 = of_storage(n0, note0)
     if late is not None:
         raise late
@@ -29,7 +28,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from sys import getrefcount
 from typing import Any
 
@@ -74,14 +73,18 @@ def repeater(step: Any, least: int) -> Repeat:
     w = Writer(step, least)
     w.arguments()
     w.python()
-    w.addresses()
+    w.numbers()
     w.run()
     w.results()
     repeat: Repeat = _factory(w.text())(**w.values)
     return repeat
 
 
-@cache
+def address_of(name: str, offset: int) -> str:
+    return f"{name}.address + {offset}" if offset else f"{name}.address"
+
+
+@lru_cache(1024)
 def _factory(text: str) -> Any:
     found: dict[str, Any] = {}
     exec(compile(text, "<a repeated call>", "exec"), found)
@@ -152,7 +155,8 @@ class Writer:
 
     # ------------------------------------------------------------ the call
 
-    def addresses(self) -> None:
+    def numbers(self) -> None:
+        """0-d inputs that Python makes anew."""
         scalars = self.step.scalars
         sources = [*(f"*recipe{k}()" for k in range(len(scalars.recipes))), *(f"numbers[{i}]" for i in scalars.places)]
         if sources:
@@ -163,22 +167,24 @@ class Writer:
             else:
                 self.add("write(values)")
             self.values |= {"pack": scalars.pack, "block": scalars.block, "PackError": struct.error, "write": scalars.write}
-        for word, t, offset in self.step.inputs:
-            if t < self.count:
-                self.add(f"words[{word}] = s{t}.address" + (f" + {offset}" if offset else ""))
-        for k, o in enumerate(self.new):
-            self.add(
-                f"n{k} = make{k}()", f"words[{self.step.first_output + o}] = n{k}.address", **{f"make{k}": self.step.makers[o]}
-            )
 
     def run(self) -> None:
+        """The native call on the addresses that differ: those of arguments and of new memory."""
         step = self.step
+        differing = [(word, address_of(f"s{t}", offset)) for word, t, offset in step.inputs if t < self.count]
+        for k, o in enumerate(self.new):
+            self.add(f"n{k} = make{k}()", **{f"make{k}": step.makers[o]})
+            differing.append((step.first_output + o, f"n{k}.address"))
+        call = step.prepared.call([word for word, _ in differing])
         self.add('statistics["runs"] += 1', statistics=realize.statistics)
         if step.donors:
             self.add(f'statistics["donated"] += {len(step.donors)}')
-        self.add("late = None", "try:", "    execute()", "except BaseException as failure:", execute=step.execute)
-        more = {"program": step.program, "lines": step.lines, "undo": step.scalars.undo}
-        self.add("    late = late_interrupt(failure, program, lines, undo)", late_interrupt=realize.late_interrupt, **more)
+        addresses = ", ".join(address for _, address in differing)
+        self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
+        self.add("except BaseException as failure:")
+        self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=realize.late_interrupt)
+        self.values |= {"fail": step.prepared.fail, "interrupted": step.prepared.interrupted, "undo": step.scalars.undo}
+        self.values |= {"program": step.program, "lines": step.lines}
         for t, o in step.updates:
             if o in self.new:
                 self.exchange(t, self.new.index(o))
@@ -186,11 +192,11 @@ class Writer:
     def exchange(self, t: int, k: int) -> None:
         """A captured Tensor that is not written in place gets the memory of n<k>, which gets the old one."""
         i = t - self.count
-        self.add(f"s = captured[{i}]._storage", f"s.buffer, n{k}.buffer, s.address = n{k}.buffer, s.buffer, n{k}.address")
-        self.add(f"s.token = known.tokens[{i}] = object()")
+        self.add(f"s = captured[{i}]._storage", f"s.buffer, n{k}.buffer = n{k}.buffer, s.buffer")
+        self.add(f"s.address, s.offset = n{k}.address, 0", f"s.token = known.tokens[{i}] = object()")
         for word, n, offset in self.step.inputs:
             if n == t:
-                self.add(f"words[{word}] = s.address" + (f" + {offset}" if offset else ""))
+                self.add(f"words[{word}] = {address_of('s', offset)}")
 
     def results(self) -> None:
         """Gradients, what Python does after a call, what the function returns."""

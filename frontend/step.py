@@ -38,7 +38,8 @@ class Step:
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = realize.find(recorded.key, recorded.capture)
         self.lines = realize.lines_of(self.program, recorded.capture)
-        self.words, self.execute = self.program.executable.prepared()  # under realize.lock, so for one at a time
+        self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
+        self.words = self.prepared.words
         self.name, self.key = recorded.name, recorded.key
         self.layouts, self.tracked = [layout for layout, _ in layouts], [tracked for _, tracked in layouts]
         given = recorded.tensors[: len(layouts)]
@@ -130,7 +131,7 @@ class Step:
         realize.statistics["runs"] += 1
         late = None
         try:
-            self.execute()
+            self.prepared.execute()
         except BaseException as failure:
             late = realize.late_interrupt(failure, self.program, self.lines, self.scalars.undo)
         realize.statistics["donated"] += sum(free[t] for t in self.donors.values())

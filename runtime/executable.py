@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, MutableSequence, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WeftError
@@ -12,6 +12,7 @@ from ..ir.program import CheckSite
 from .buffer import Block, memory
 from .code import Code
 from .image import FIRST, STATUS, Image
+from .prepared import Prepared
 from .threads import pool
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Executable:
     def __init__(self, image: Image, codes: Sequence[Code]) -> None:
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
         self._codes = codes
-        self._parallel = image.parallel
+        self._parallel, self._brief = image.parallel, image.brief
         self._pointers = image.inputs + image.outputs + 1
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
@@ -105,22 +106,22 @@ class Executable:
         finally:
             memory.give_arena(block)
 
-    def prepared(self) -> tuple[MutableSequence[int], Callable[[], None]]:
-        """The addresses of inputs and outputs, to be filled in and kept from run to run, and what runs the program on them.
-
-        For one caller at a time.
-        """
+    def prepared(self) -> Prepared:
+        """The program with an argument block of its own, for one caller at a time."""
         frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
         words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
         address, ensure, arena = frame.address, pool.ensure, self.arena_bytes
 
+        def failed() -> None:
+            fail(*frame.status())
+
         def serial() -> None:
             try:
-                failed = run(table, address)
+                bad = run(table, address)
             except BaseException as reason:
                 raise frame.interrupted(reason) from None
-            if failed:
-                fail(*frame.status())
+            if bad:
+                failed()
 
         def full() -> None:
             ensure()
@@ -134,7 +135,9 @@ class Executable:
             finally:
                 memory.give_arena(block)
 
-        return words, full if self._parallel or arena else serial
+        if self._parallel or arena:
+            return Prepared(words, full, failed)
+        return Prepared(words, serial, failed, frame.interrupted, (table, address, self._brief), self)
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)

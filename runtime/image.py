@@ -12,6 +12,7 @@ from ..ir.loop import For, Param
 from ..ir.program import Call, CheckSite, Program, Ref
 from .driver_ir import CHECK, PARALLEL
 
+BRIEF = 8  # tiny kernels, of which each takes about a microsecond
 ZERO, STATUS, FIRST = 0, 1, 2  # places in the argument array: the constant 0, the status block's address, the first input
 
 
@@ -26,6 +27,7 @@ class Image:
     code: tuple[int, ...]
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
+    brief: bool = False  # it takes a few microseconds, and no other Python thread need run meanwhile
 
     @property
     def parallel(self) -> bool:
@@ -43,7 +45,8 @@ def image_of(program: Program) -> Image:
     for call, context in zip(program.calls, contexts, strict=True):
         _add_call(table, code, call, context)
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes
-    return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks)
+    brief = len(program.calls) <= BRIEF and all(call.loops.tiny for call in program.calls)
+    return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks, brief)
 
 
 def _add_call(table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]) -> None:
@@ -83,11 +86,11 @@ def pack(image: Image, code: Any, place_of: Callable[[Site | None], int | None])
     """An Image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
     checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
     sizes = image.inputs, image.outputs, image.arena_bytes
-    return json.dumps([*sizes, image.table, image.code, list(image.donations.items()), checks, code]).encode()
+    return json.dumps([*sizes, image.table, image.code, list(image.donations.items()), checks, image.brief, code]).encode()
 
 
 def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[Image, Any]:
     """What `pack` was given."""
-    inputs, outputs, arena, table, places, donations, checks, code = json.loads(data)
+    inputs, outputs, arena, table, places, donations, checks, brief, code = json.loads(data)
     sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
-    return Image(inputs, outputs, arena, tuple(table), tuple(places), dict(donations), sites), code
+    return Image(inputs, outputs, arena, tuple(table), tuple(places), dict(donations), sites, brief), code

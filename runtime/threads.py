@@ -14,28 +14,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import options
-from . import driver_ir, pool_ir
+from . import call_ir, driver_ir, pool_ir
 from .code import portable
 
-NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations")
+NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations", "weft_call")
 # Raised by the code that runs, not sent from outside: a thread that blocks them could not report its own crash.
 OWN_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP")
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """The functions of driver_ir and pool_ir. All of them release Python's global lock while they run (CFUNCTYPE does)."""
+    """The functions of driver_ir and pool_ir, which release Python's global lock while they run (CFUNCTYPE does).
+
+    `call`: the address of the function of call_ir.
+    """
 
     run: Callable[[int, int], int]
     parallel_for: Callable[[int, int, int], None]
     start: Callable[[int], int]
     forget: Callable[[], None]
     migrations: Callable[[], int]
+    call: int
 
 
 def _load() -> Runtime:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine())
+    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine()) + call_ir.CALL
     code = portable(text, NAMES)
     return Runtime(
         run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
@@ -43,6 +47,7 @@ def _load() -> Runtime:
         start=ctypes.CFUNCTYPE(word, word)(code["weft_pool_start"]),
         forget=ctypes.CFUNCTYPE(None)(code["weft_pool_forget"]),
         migrations=ctypes.CFUNCTYPE(word)(code["weft_pool_migrations"]),
+        call=code["weft_call"],
     )
 
 

@@ -1,5 +1,6 @@
 """Executables over hand-written kernels: arguments arrive, checks stop the program, threads change nothing."""
 
+import gc
 import time
 from threading import Thread
 
@@ -21,6 +22,7 @@ CHUNK = 16  # elements a chunk of every kernel here
 # scale: context x, y, factor, status; y[i] = x[i] * factor, for int64.
 # partial: context x, sums, out, status; sums[chunk] = sum of the chunk. finish: the last one adds up CHUNKS sums into out[0].
 # check: context x, extent, status; every element must be in [0, extent). fail: writes the status for position 7.
+# await: context x, y, status; y[0] = x[0] as soon as that is not 0, or after some seconds.
 KERNELS = """
 define void @scale(ptr %context, i64 %chunk, i64 %thread) {
 entry:
@@ -126,11 +128,31 @@ out:
   ret void
 }
 
+define void @await(ptr %context, i64 %chunk, i64 %thread) {
+entry:
+  %x = load ptr, ptr %context
+  %y.p = getelementptr i64, ptr %context, i64 1
+  %y = load ptr, ptr %y.p
+  br label %look
+look:
+  %turn = phi i64 [0, %entry], [%turn.next, %again]
+  %value = load volatile i64, ptr %x
+  %here = icmp ne i64 %value, 0
+  br i1 %here, label %out, label %again
+again:
+  %turn.next = add i64 %turn, 1
+  %patient = icmp ult i64 %turn.next, 20000000000
+  br i1 %patient, label %look, label %out
+out:
+  store i64 %value, ptr %y
+  ret void
+}
+
 define void @nothing(ptr %context, i64 %chunk, i64 %thread) {
   ret void
 }
 """
-NAMES = ["scale", "partial", "finish", "check", "nothing"]
+NAMES = ["scale", "partial", "finish", "check", "await", "nothing"]
 SITES = (CheckSite("unused", 0, 1, None), CheckSite("gather", 2, 10, None))
 
 
@@ -288,7 +310,7 @@ def test_empty_program_runs():
 
 def test_released_code_is_unloaded(kernels):
     library = native.load_object(native.compile_portable(KERNELS), NAMES)
-    assert len(set(library.values()) | set(kernels.values())) == 10
+    assert len(set(library.values()) | set(kernels.values())) == 2 * len(NAMES)
     library.release()
     again = native.load_object(native.compile_portable(KERNELS), ["scale"])
     again.release()
@@ -320,3 +342,71 @@ def test_overheads_are_small(kernels, record_property):
     for name, value in {"run_us": run_us, "arena_us": arena_us, "phase_ns": phase_ns}.items():
         record_property(name, value)
     assert run_us < 30 and arena_us < 40 and phase_ns < 200
+
+
+# ---------------------------------------------------------------- prepared programs
+
+
+def tiny(made):
+    for one in made.calls:
+        one.loops.tiny = True
+    return made
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+@pytest.mark.parametrize("steps", [1, 3])
+def test_a_prepared_program_keeps_the_addresses_that_it_is_not_given(kernels, threads, parallel, steps):
+    prepared = scale(kernels, 4, parallel, steps).prepared()
+    x, other, y = np.arange(4 * CHUNK), np.arange(4 * CHUNK) + 7, np.zeros(4 * CHUNK, np.int64)
+    prepared.words[0], prepared.words[1] = addresses(x, y)
+    prepared.execute()
+    np.testing.assert_array_equal(y, 3**steps * x)
+    read = prepared.call([0])
+    for source in (other, x, other):
+        assert read(source.ctypes.data) == 0
+        np.testing.assert_array_equal(y, 3**steps * source)
+    result = np.zeros_like(y)
+    assert prepared.call([1, 0])(*addresses(result, x)) == 0 and prepared.call([])() == 0
+    np.testing.assert_array_equal(result, 3**steps * x)
+
+
+@pytest.mark.parametrize("brief", [False, True])
+def test_a_prepared_program_says_that_a_check_has_failed(kernels, brief):
+    labels, weights = np.full(CHUNK, 3), np.ones(CHUNK, np.int64)
+    check = call("check", [Ref("input", 0)], (10,), parallel=False, is_check=True)
+    update = call("scale", [Ref("input", 1), Ref("output", 0)], (2,), parallel=False)
+    made = program([check, update], 2, 1)
+    image = image_of(tiny(made) if brief else made)
+    assert image.brief is brief
+    prepared = executable(made, [[kernels["check"]], [kernels["scale"]]]).prepared()
+    run = prepared.call([0, 1, 2])
+    assert run(*addresses(labels, weights, weights)) == 0 and (weights == 2).all()
+    labels[5] = 10
+    assert run(*addresses(labels, weights, weights)) == 1 and (weights == 2).all()
+    with pytest.raises(CheckFailed) as caught:
+        prepared.fail()
+    assert (caught.value.position, caught.value.value) == (5, 10)
+
+
+def test_other_threads_run_beside_a_prepared_program_that_is_not_brief(kernels):
+    made = program([call("await", [Ref("input", 0), Ref("output", 0)], parallel=False)], 1, 1)
+    run = executable(made, [[kernels["await"]]]).prepared().call([0, 1])
+    x, y = np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def later():
+        time.sleep(0.05)
+        x[0] = 9
+
+    other = Thread(target=later)
+    other.start()
+    assert run(*addresses(x, y)) == 0 and y[0] == 9
+    other.join()
+
+
+def test_a_prepared_call_keeps_all_that_it_needs(kernels):
+    x, y = np.arange(CHUNK), np.zeros(CHUNK, np.int64)
+    run = scale(kernels, 1, parallel=False).prepared().call([0, 1])
+    gc.collect()
+    taken = [bytearray(n) for n in range(16, 512, 8)]  # where freed memory was
+    assert run(*addresses(x, y)) == 0 and taken
+    np.testing.assert_array_equal(y, 3 * x)

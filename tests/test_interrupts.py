@@ -13,6 +13,7 @@ from weft.frontend import realize
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.runtime.executable import Executable
+from weft.runtime.prepared import Prepared
 
 
 class Interrupting:
@@ -20,11 +21,11 @@ class Interrupting:
 
     now = False
 
-    def __init__(self, native: Callable[[int, int], int]) -> None:
+    def __init__(self, native: Callable[..., int]) -> None:
         self.native = native
 
-    def __call__(self, table: int, arguments: int) -> int:
-        failed = self.native(table, arguments)
+    def __call__(self, *args: int) -> int:
+        failed = self.native(*args)
         if Interrupting.now:
             Interrupting.now = False
             raise KeyboardInterrupt
@@ -33,13 +34,14 @@ class Interrupting:
 
 @pytest.fixture(autouse=True)
 def interruptible(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    real = Executable.__init__
+    real, call = Executable.__init__, Prepared.call
 
     def init(self: Executable, *args: Any) -> None:
         real(self, *args)
         self._run = Interrupting(self._run)
 
     monkeypatch.setattr(Executable, "__init__", init)
+    monkeypatch.setattr(Prepared, "call", lambda self, places: Interrupting(call(self, places)))
     monkeypatch.setattr(realize, "_programs", {})
     yield
     Interrupting.now = False
