@@ -163,11 +163,14 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
 class Job:
     """What one program is asked for. `donations`: (output, input) where an assign replaces that input.
 
-    `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on.
+    `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on. `places`: the output
+    of each Tensor. Those of one Node have one, as a parameter and its copy that wait for the same update. `roots`: what computes
+    the outputs.
     """
 
     tensors: list[Tensor]
     nodes: list[Node]
+    places: list[int]
     roots: list[Node]
     capture: Capture
     donations: list[tuple[int, int]]
@@ -189,17 +192,21 @@ def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
         _visit_scalars(capture)
     for t, n in capture.scalars:
         asked.setdefault(id(t), (t, n))
-    job = Job([], [], [], capture, [], [], ())
+    job = Job([], [], [], [], capture, [], [], ())
+    places: dict[Node, int] = {}
     for t, n in asked.values():
         root = root_of(n)
         if root in capture.views:
             job.views.append((t, n, capture.views[root]))
-        else:
-            job.tensors.append(t)
-            job.nodes.append(n)
+            continue
+        if n not in places:
+            places[n] = len(places)
             job.roots.append(root)
+        job.tensors.append(t)
+        job.nodes.append(n)
+        job.places.append(places[n])
     numbers = capture.numbers(job.roots)
-    job.donations = donations_of(job.nodes, capture)
+    job.donations = donations_of(list(places), capture)
     job.key = capture.finish(numbers, job.donations)
     return job
 
@@ -312,11 +319,11 @@ def _run(job: Job, program: Program) -> None:
     statistics["runs"] += 1
     if not statistics["runs"] % growth.PERIOD:
         growth.after_programs()
-    tensors, inputs, donations = job.tensors, job.capture.inputs, job.donations
+    tensors, places, inputs, donations = job.tensors, job.places, job.capture.inputs, job.donations
     inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]
     if program.makers is None:
-        program.makers = [storage.allocator(n.dtype, n.shape) for n in job.nodes]
+        program.makers = [storage.allocator(r.dtype, r.shape) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     lines = lines_of(program, job.capture)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
@@ -325,10 +332,14 @@ def _run(job: Job, program: Program) -> None:
         outputs = _outputs(program, inputs, slots, donations)
         program.executable.run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        undo = partial(restore, tensors, released, inputs, slots, program.structure, lines)
+        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines)
         late = late_interrupt(failure, program, lines, undo)
-    for t, r, stored in zip(tensors, released, outputs, strict=True):
-        commit(t, r, stored)
+    for t, r, place in zip(tensors, released, places, strict=True):
+        commit(t, r, outputs[place])
+    if len(outputs) < len(places):
+        for place, uses in Counter(places).items():
+            if uses > 1:
+                outputs[place].mark_shared()
     if late is not None:
         raise late
 

@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any
 
 from ..ir.index import row_major_strides
+from ..ir.op import Op
 from . import realize, state, storage
 from .recorded import Recorded, Result, View
 from .repeat import Known, is_repeatable, references, repeater
@@ -151,7 +152,7 @@ class Step:
             state.give_leaf(t)
         s = t._storage
         assert s is not None
-        pinned = s.shared or s.node is not None or s.buffer.exported or s.buffer.foreign
+        pinned = s.shared or s.buffer.exported or s.buffer.foreign or t._node.op is not Op.INPUT or t._node.arg.storage is not s
         del s
         return not pinned and references([t])[0] == alone() + held
 

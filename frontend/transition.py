@@ -113,7 +113,13 @@ Lines = dict[Site | None, Site | None]  # where the program's graph was built fi
 
 
 def restore(
-    tensors: list[Tensor], releases: list[Released], inputs: list[Storage], slots: list[Any], structure: Any, lines: Lines
+    tensors: list[Tensor],
+    releases: list[Released],
+    places: list[int],
+    inputs: list[Storage],
+    slots: list[Any],
+    structure: Any,
+    lines: Lines,
 ) -> None:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
@@ -123,9 +129,9 @@ def restore(
         if n not in known:
             with graph.provenance(lines.get(n.site, n.site)):
                 known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
-    for t, released, root in zip(tensors, releases, outputs, strict=True):
+    for t, released, place in zip(tensors, releases, places, strict=True):
         with state.lock:
-            _take_back(t, released, known[root])
+            _take_back(t, released, known[outputs[place]])
 
 
 def _take_back(t: Tensor, released: Released, root: Node) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
 from collections.abc import Iterator
@@ -461,3 +462,29 @@ def test_values_that_decide_shapes_keep_the_version_they_were_read_from() -> Non
         x.assign(x + 100)
         x.realize()
         assert lazy.tolist() == expected
+
+
+def test_tensors_of_one_pending_value_share_its_memory() -> None:
+    """A parameter that is updated in place later leaves its copy alone."""
+    p, one = wf.tensor([1.0, 2.0]), wf.ones(2).realize()
+    with wf.no_grad():
+        p.assign(p * 2)
+    kept = copy.deepcopy(p)
+    wf.realize(p, kept)
+    assert p._storage is kept._storage
+    add = wf.jit(lambda x: p.assign(p + x))
+    for _ in range(3):
+        add(one)
+    late = p.clone()
+    with wf.no_grad():
+        p.assign(p * 10)
+    assert kept.tolist() == [2.0, 4.0] and late.tolist() == [5.0, 7.0] and p.tolist() == [50.0, 70.0]
+
+
+def test_a_value_that_is_asked_for_twice_is_computed_once() -> None:
+    x = wf.tensor([1.0, 2.0])
+    a, b = x + 1, x + 1
+    wf.realize(a, b)
+    assert a._storage is b._storage
+    a += 1
+    assert a.tolist() == [3.0, 4.0] and b.tolist() == [2.0, 3.0]
