@@ -15,26 +15,33 @@ Needs = Callable[[Node], tuple[Node, ...]]
 
 
 class Accesses:
-    """Which elements of its arguments a kernel loads and stores, statement by statement."""
+    """Which elements of its arguments a kernel loads and stores, statement by statement of each phase."""
 
     def __init__(self, loops: Loops) -> None:
-        every: list[Stmt] = list(statements(loops.phases))
-        loads = {id(s): _loads(s, operands) for s in every}
-        bodies: list[Sequence[Stmt]] = [loops.phases, *(s.body for s in every if isinstance(s, For | If))]
-        self._everything = [_access(s, loads[id(s)]) for s in every]
-        self._bodies = [_in_one_body(body, loads) for body in bodies]
+        self._phases = [_accesses(phase) for phase in loops.phases]
 
     def in_place(self, read: Buf, written: Buf) -> bool:
         """Is every element of `read` loaded only where, and not after, the same element of `written` is stored?
 
         That is once, so it holds if all are loaded at the one index at which all are stored, or in each body at its own.
+        Phases before the first that stores have ended by then: what they load does not matter.
         """
         if read.dtype.itemsize != written.dtype.itemsize:
             return False
-        if _loads_where_stored(self._everything, read, written) is True:
+        stores = [any(buf is written for _, buf, _ in everything) for everything, _ in self._phases]
+        left = self._phases[stores.index(True) if True in stores else 0 :]
+        if _loads_where_stored((a for everything, _ in left for a in everything), read, written) is True:
             return True
-        found = [_loads_where_stored(body, read, written) for body in self._bodies]
+        found = [_loads_where_stored(body, read, written) for _, bodies in left for body in bodies]
         return False not in found and True in found
+
+
+def _accesses(phase: For) -> tuple[list[Access], list[list[Access]]]:
+    """Of all statements of a phase; of those of each body."""
+    every: list[Stmt] = list(statements([phase]))
+    loads = {id(s): _loads(s, operands) for s in every}
+    bodies = [_in_one_body(s.body, loads) for s in every if isinstance(s, For | If)]
+    return [_access(s, loads[id(s)]) for s in every], bodies
 
 
 def _in_one_body(body: Sequence[Stmt], loads: Mapping[int, set[Node]]) -> list[Access]:

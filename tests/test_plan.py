@@ -92,7 +92,9 @@ def replay(program: Program, steps: list[Step], p: Planner) -> None:
         assert len(written) == len(set(written)), "results and scratch memory meet"
         read = {at for place_of in places[: len(step.reads)] for at in place_of}
         if not read.isdisjoint(written):
-            assert len(step.loops.phases) == 1 and may_overwrite(step), "an operand is overwritten that is read elsewhere, too"
+            last = {at for place_of in places[len(step.reads) + len(step.writes) - 1 :] for at in place_of}
+            assert read & set(written) <= last, "an operand is overwritten that a later phase reads"
+            assert may_overwrite(step), "an operand is overwritten that is read elsewhere, too"
         held: list[Node | Buf] = [*step.writes, *step.scratch]
         for what, place_of in zip(held, places[len(step.reads) :], strict=True):
             memory |= dict.fromkeys(place_of, what)
@@ -112,7 +114,7 @@ def spans(program: Program, ref: Ref, nbytes: int) -> list[tuple[str, int]]:
 
 
 def may_overwrite(step: Step) -> bool:
-    (phase,) = step.loops.phases
+    phase = step.loops.phases[-1]  # others have ended by then
     return all(n.arg[1] == var(phase.var) for s in phase.body if isinstance(s, Store) for n in loads_of_size(s))
 
 
