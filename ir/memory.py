@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .arena import most_alive
-from .shapes import Shape
 from .program import Lifetime, Program
+from .shapes import Shape
 
 SHOWN = 8  # buffers that are alive at the peak, the largest first
 
