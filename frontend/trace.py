@@ -58,6 +58,7 @@ class Trace:
         self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
         self.modules: dict[int, tuple[Any, bool]] = {}  # by id: Modules that were asked whether they train, the answer
         self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
+        self.turns: dict[tuple[int, int], tuple[Any, int]] = {}  # by id and place of what counts: how often it has
         self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
         self.leaves: list[Node] = []  # every placeholder
         self.assumes_no_grad: list[Tensor] = []
@@ -184,6 +185,12 @@ class Trace:
             found = self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
         return found[1]
 
+    def turn(self, source: Any, place: int) -> int:
+        """How often this was asked before."""
+        _, before = self.turns.get((id(source), place), (source, 0))
+        self.turns[id(source), place] = source, before + 1
+        return before
+
     def training(self, module: Any, value: bool) -> None:
         """A Module was asked whether it trains."""
         self.modules.setdefault(id(module), (module, value))
@@ -277,6 +284,12 @@ def guard(what: Callable[[], Any]) -> None:
     found = state.trace() if state.traces else None
     if found is not None:
         found.guards.append((what, what()))
+
+
+def turn(source: Any, place: int) -> int:
+    """How often a jitted function that is being traced has asked this before; 0 without a trace."""
+    found = state.trace() if state.traces else None
+    return 0 if found is None else found.turn(source, place)  # type: ignore[no-any-return]
 
 
 def afterwards(action: Callable[[], None]) -> None:

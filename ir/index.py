@@ -254,7 +254,7 @@ class Index:
         """The same for a sum of variables; most often some become constants."""
         kept, const = [], self.const
         for tc in self.terms:
-            new = by.get(tc[0])  # type: ignore[call-overload]
+            new = by.get(tc[0])  # type: ignore[arg-type]
             if new is None:
                 kept.append(tc)
             elif not new.terms:
@@ -262,7 +262,7 @@ class Index:
             else:
                 out = Index(const=self.const)
                 for t, c in self.terms:
-                    out = out + (by.get(t) or _canonical(((t, 1),), 0)) * c  # type: ignore[call-overload]
+                    out = out + (by.get(t) or _canonical(((t, 1),), 0)) * c  # type: ignore[arg-type]
                 return out
         return _canonical(tuple(kept), const)
 

@@ -18,7 +18,7 @@ from ..frontend import ops
 from ..frontend.arguments import as_bool, as_double, as_sequence, shown
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor, wrap
-from ..frontend.trace import afterwards, guard, live_scalars
+from ..frontend.trace import afterwards, guard, live_scalars, turn
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import provenance, user_site
@@ -83,9 +83,10 @@ class Optimizer:
         afterwards(partial(self._count, places))  # not where the step failed
 
     def _update_one(self, i: int, p: Tensor, grad: Tensor, known: dict[tuple[int, DType], Hyperparameters]) -> None:
-        group = (self.steps[i], grad.dtype)
+        ahead = turn(self, i)  # steps that a jitted function has made before this one
+        group = (self.steps[i] + ahead, grad.dtype)
         if group not in known:
-            known[group] = self._live(i, grad.dtype)
+            known[group] = self._live(i, ahead, grad.dtype)
         self.update(p, grad, self.state[i], known[group])
 
     def _pattern(self, places: Sequence[int]) -> Callable[[], Any]:
@@ -102,13 +103,13 @@ class Optimizer:
 
         return pattern
 
-    def _live(self, place: int, dtype: DType) -> Hyperparameters:
-        """The hyperparameters of this parameter's next step, in a jitted function those of each call."""
+    def _live(self, place: int, ahead: int, dtype: DType) -> Hyperparameters:
+        """The hyperparameters of this parameter's step that many ahead, in a jitted function those of each call."""
         found = self.hyperparameters(1)
         names = [name for name, x in found.items() if not isinstance(x, Tensor)]
 
         def values() -> list[float]:
-            step = self.steps[place] + 1
+            step = self.steps[place] + ahead + 1
             known, now = self._latest or (0, {})
             if known != step:
                 now = self.hyperparameters(step)

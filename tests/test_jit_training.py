@@ -378,3 +378,28 @@ def test_two_parameters_over_one_memory_update_apart() -> None:
     for i in range(1, 4):
         step()
         assert a.tolist() == [1.0 - 2 * i, 2.0 - 2 * i] and b.tolist() == [1.0 - 3 * i, 2.0 - 3 * i]
+
+
+@pytest.mark.parametrize("make", [optim.Adam, lambda p, lr: optim.SGD(p, lr, 0.9)], ids=["adam", "momentum"])
+def test_several_steps_of_an_optimizer_in_one_call(make: Callable[..., optim.Optimizer]) -> None:
+    """Each has its own number, by which Adam corrects its means."""
+
+    def run(wrapper: Wrapper) -> tuple[list[Any], list[int]]:
+        model = network()
+        optimizer = make(model.parameters(), lr=0.05)
+        step = stepper(model, optimizer)
+
+        def thrice(*batch: Any) -> Any:
+            for _ in range(3):
+                loss = step(*batch)
+            return loss
+
+        repeated = wrapper(thrice)
+        for i in range(3):
+            repeated(*data(i))
+        return [p.tolist() for p in optimizer.params], optimizer.steps
+
+    (jitted, counted), (lazy, steps) = run(wf.jit), run(lambda f: f)
+    assert counted == steps == [9] * len(steps)
+    for got, want in zip(jitted, lazy, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ...ir.graph import Node
+from ...ir.index import Index
 from ..schedule import extent
 from ..target import Target
 from .problem import Problem, contiguous, groups_extent, is_plain
@@ -112,7 +113,8 @@ def _tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, int]]
 
 def _row_pitch(p: Problem, value: Node) -> int:
     """Bytes from row to row."""
-    return abs(value.arg[1].coef(p.rows[-1][-1])) * value.dtype.itemsize
+    index: Index = value.arg[1]
+    return abs(index.coef(p.rows[-1][-1])) * value.dtype.itemsize
 
 
 def _wanted_tasks(p: Problem) -> int:
