@@ -63,7 +63,7 @@ report(nodes, value=total.item() == sum(k % 7 for k in range(10_000)), grad=0.0)
 """
 
 MLP = """
-LAYERS, WIDTH, BATCH = 133, 16, 8
+LAYERS, WIDTH, BATCH = 136, 16, 8
 F = wf.nn.functional
 wf.manual_seed(0)
 class Layer(wf.nn.Module):
