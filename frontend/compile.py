@@ -35,7 +35,7 @@ from ..runtime.code import Code
 from ..runtime.executable import Executable
 from ..runtime.image import image_of
 from .kernels import Compiler, kernel_key
-from .programs import current_settings
+from .settings import current_settings
 from .tune import fastest
 
 

@@ -10,12 +10,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from .. import options
-from ..codegen.settings import SERIAL_WORK, Settings
-from ..codegen.target import named
-from ..runtime import cache, device, processor
+from ..codegen.settings import Settings
+from ..runtime import cache
 from ..runtime.code import known, phase_names
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack, unpack
+from .settings import current_settings
 from .structure import Structure
 
 if TYPE_CHECKING:
@@ -54,14 +54,6 @@ def _built(structure: Structure, settings: Settings) -> Compiled:
 def planned_memory(structure: Structure, settings: Settings) -> Memory:
     """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
     return _built(structure, settings).memory()
-
-
-def current_settings() -> Settings:
-    """Target and thresholds from the options. Raises DeviceError for a device that this build lacks."""
-    o = options.current()
-    device.get(o.device)
-    target = processor.host() if o.target == "host" else named(o.target)
-    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold, o.tune)
 
 
 def program_key(structure: Structure, settings: Settings) -> str:

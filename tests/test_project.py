@@ -29,6 +29,7 @@ SHARED = {"errors", "options"}  # every layer may use them
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},
     "frontend/programs.py": {"codegen", "runtime"},  # programs on disk
+    "frontend/settings.py": {"codegen", "runtime"},  # what options and the processor say of code
     "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
     "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
     "frontend/storage.py": {"runtime"},  # memory
