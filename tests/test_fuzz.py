@@ -60,7 +60,6 @@ def test_no_kernel_touches_foreign_memory() -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-@pytest.mark.slow
 def test_many_graphs_agree_and_reach_everything(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(500, first=10_000) == 0
     assert "not reached: nothing" in capsys.readouterr().out
