@@ -71,6 +71,9 @@ def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
         kwargs = kwargs | {"kind": "stable"}
     if name == "diff" and kwargs["n"] > args[0].shape[kwargs["axis"]]:
         kwargs = kwargs | {"n": args[0].shape[kwargs["axis"]]}
+    if name == "pow":  # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its own pow
+        twice = np.broadcast_arrays(*(np.repeat(np.asarray(x)[..., None], 2, axis=-1) for x in args))
+        return np.asarray(np.power(*map(np.ascontiguousarray, twice))[..., 0])
     return getattr(np, name)(*args, **kwargs)
 
 
@@ -88,7 +91,7 @@ def assert_alike(found: Any, wanted: Any, name: str, scale: float = 0.0) -> None
         np.testing.assert_allclose(array, wanted, rtol=64 * info.eps, atol=atol)
     else:
         np.testing.assert_array_equal(array, wanted)
-    if wanted.dtype.kind == "f" and name not in ("mean", "std", "var", "max", "maximum", "min", "minimum"):
+    if wanted.dtype.kind == "f" and name not in ("linspace", "mean", "std", "var", "max", "maximum", "min", "minimum"):
         numbers = ~np.isnan(wanted)
         np.testing.assert_array_equal(np.signbit(array[numbers]), np.signbit(wanted[numbers]))
 
