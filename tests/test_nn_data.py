@@ -13,7 +13,7 @@ from weft.nn import data
 
 
 def idx(array: np.ndarray) -> bytes:
-    codes = {np.dtype(spec).newbyteorder("="): code for code, spec in data.IDX_TYPES.items()}
+    codes = {np.dtype(spec).newbyteorder("="): code for code, spec in data.idx.IDX_TYPES.items()}
     header = struct.pack(f">HBB{array.ndim}I", 0, codes[array.dtype], array.ndim, *array.shape)
     return header + array.astype(array.dtype.newbyteorder(">")).tobytes()
 
@@ -89,14 +89,14 @@ def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
 def test_path_comes_before_option_before_download_before_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for i, name in enumerate(("path", "option", "net")):
         write_mnist(tmp_path / name, train=i + 1)
-    monkeypatch.setattr(data, "download", lambda: tmp_path / "net")
-    monkeypatch.setattr(data, "digits", lambda: "digits")
+    monkeypatch.setattr(data.images, "download", lambda: tmp_path / "net")
+    monkeypatch.setattr(data.images, "digits", lambda: "digits")
     with options.override(data_dir=tmp_path / "option"):
         assert len(data.mnist(tmp_path / "path")[0]) == 1
         assert len(data.mnist()[0]) == 2
     with options.override(data_dir=None):
         assert len(data.mnist()[0]) == 3
-        monkeypatch.setattr(data, "download", lambda: None)
+        monkeypatch.setattr(data.images, "download", lambda: None)
         assert data.mnist() == "digits"
 
 
@@ -124,7 +124,7 @@ class FakePooch:
 
 def test_download_verifies_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakePooch(None)
-    monkeypatch.setattr(data, "import_module", fake)
+    monkeypatch.setattr(data.images, "import_module", fake)
     assert data.download(tmp_path) == tmp_path
     assert fake.checksums == list(data.MNIST_SHA256.values())
 
@@ -132,9 +132,9 @@ def test_download_verifies_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_download_without_network_gives_none_and_with_a_bad_checksum_raises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data, "import_module", FakePooch(ConnectionError("no network")))
+    monkeypatch.setattr(data.images, "import_module", FakePooch(ConnectionError("no network")))
     assert data.download(tmp_path) is None
-    monkeypatch.setattr(data, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
+    monkeypatch.setattr(data.images, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
     with pytest.raises(data.DataError, match="known checksum"):
         data.download(tmp_path)
 

@@ -1,4 +1,4 @@
-"""Data sets as NumPy arrays. In: a folder, an environment setting or nothing. Out: uint8 images and labels, and minibatches.
+"""Data sets of images as NumPy arrays. In: a folder, an environment setting or nothing. Out: uint8 images and labels.
 
 MNIST comes from the first of: a given folder, WEFT_DATA_DIR, a checksum-verified download (`wf.nn.data.download`),
 and, with none of them, scikit-learn's bundled handwritten digits scaled to 28x28.
@@ -6,24 +6,15 @@ and, with none of them, scikit-learn's bundled handwritten digits scaled to 28x2
 
 from __future__ import annotations
 
-import gzip
-import struct
-import zlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from .. import errors, options
-from ..frontend.arguments import as_int
+from ... import options
+from .idx import Array, DataError, read_idx
 
-Array = np.ndarray[Any, np.dtype[Any]]
-
-IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 MNIST_URL = "https://ossci-datasets.s3.amazonaws.com/mnist/"
 MNIST_SHA256 = {
     "train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
@@ -33,10 +24,6 @@ MNIST_SHA256 = {
 }
 DIGITS_TEST = 360  # of the 1,797 digits
 DIGITS_SEED = 0
-
-
-class DataError(errors.WeftError, ValueError):
-    """A data file that is missing, damaged or of another kind than expected."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,35 +39,6 @@ class Images:
 
     def first(self, limit: int | None) -> Images:
         return self if limit is None else Images(self.images[:limit], self.labels[:limit], self.source)
-
-
-# ---------------------------------------------------------------- idx files
-
-
-def read_idx(path: str | Path) -> Array:
-    """The array in an idx file, gzipped or not (http://yann.lecun.com/exdb/mnist). Raises DataError naming what is wrong."""
-    path = Path(path)
-    data = _contents(path)
-    if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:
-        raise DataError(f"{path}: not an idx file: it starts with {data[:4].hex(' ') or 'nothing'}")
-    header = 4 + 4 * data[3]
-    if len(data) < header:
-        raise DataError(f"{path}: damaged: the header needs {header} bytes, the file holds {len(data)}")
-    dtype, shape = np.dtype(IDX_TYPES[data[2]]), struct.unpack(f">{data[3]}I", data[4:header])
-    expected = prod(shape) * dtype.itemsize
-    if len(data) - header != expected:
-        raise DataError(f"{path}: damaged: shape {shape} needs {expected} bytes of data, the file holds {len(data) - header}")
-    return np.frombuffer(data, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
-
-
-def _contents(path: Path) -> bytes:
-    try:
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
-    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        raise DataError(f"{path}: damaged: it cannot be decompressed ({e})") from e
-    except OSError as e:
-        raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e
 
 
 def read_mnist(folder: str | Path) -> tuple[Images, Images]:
@@ -165,17 +123,3 @@ def _bilinear(old: int, new: int) -> Array:
     at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
     distance = np.abs(at[:, None] - np.arange(old))
     return np.maximum(0.0, 1.0 - distance).astype(np.float32)
-
-
-# ---------------------------------------------------------------- minibatches
-
-
-def batches(data: Images, size: int, seed: int | None = None, drop_last: bool = False) -> Iterator[tuple[Array, Array]]:
-    """(images, labels) of `size` rows each, the last one shorter or dropped; shuffled if there is a seed."""
-    if as_int("batches", "size", size) < 1:
-        raise errors.ArgumentError(f"batches: size must be at least 1, not {size}")
-    order = np.arange(len(data)) if seed is None else np.random.default_rng(seed).permutation(len(data))
-    end = len(data) - len(data) % size if drop_last else len(data)
-    for start in range(0, end, size):
-        rows = order[start : min(start + size, end)]
-        yield data.images[rows], data.labels[rows]

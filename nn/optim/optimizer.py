@@ -1,4 +1,4 @@
-"""Optimisers. In: parameters with gradients. Out: new values assigned to them; one step is one program.
+"""What every optimiser does. In: parameters with gradients. Out: new values assigned to them; one step is one program.
 
 Hyperparameters enter each step as 0-d inputs, so changing one (`opt.lr = 0.01`) compiles nothing. Of parameters of 16-bit
 floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from math import sqrt
 from typing import Any
 
 import numpy as np
 
-from .. import errors
-from ..frontend import ops
-from ..frontend.arguments import as_bool, as_double, as_sequence, shown
-from ..frontend.grad import no_grad
-from ..frontend.tensor import Tensor, wrap
-from ..frontend.trace import afterwards, guard, live_scalars, turn
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import provenance, user_site
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_double, as_sequence, shown
+from ...frontend.grad import no_grad
+from ...frontend.tensor import Tensor, wrap
+from ...frontend.trace import afterwards, guard, live_scalars, turn
+from ...ir import dtype as dt
+from ...ir.dtype import DType
+from ...ir.graph import provenance, user_site
 
 Rate = float | Tensor
 
@@ -134,73 +133,6 @@ class Optimizer:
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         """Assigns lazy new values to p and its state; grad has the dtype of the state."""
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
-
-
-class SGD(Optimizer):
-    """Stochastic gradient descent with torch's momentum: m = momentum * m + g; p = p - lr * m."""
-
-    def __init__(
-        self, params: Iterable[Tensor], lr: Rate, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
-    ) -> None:
-        momentum, weight_decay = as_double("SGD", "momentum", momentum), as_double("SGD", "weight_decay", weight_decay)
-        if as_bool("SGD", "nesterov", nesterov) and not momentum:
-            raise errors.ArgumentError("SGD: nesterov needs a momentum")
-        self.state_names = ("momentum",) if momentum else ()
-        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
-        super().__init__(params, lr)
-
-    def hyperparameters(self, step: int) -> dict[str, Rate]:
-        found = {"lr": self.lr, "momentum": self.momentum}
-        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
-
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        if "weight_decay" in hyper:
-            grad = grad + hyper["weight_decay"] * p
-        if state:
-            velocity = hyper["momentum"] * state["momentum"] + grad
-            grad = grad + hyper["momentum"] * velocity if self.nesterov else velocity
-        p.assign(p - hyper["lr"] * grad)
-        if state:  # behind what reads the old momentum, so that both are written in place
-            state["momentum"].assign(velocity)
-
-
-class Adam(Optimizer):
-    """Adam with bias correction (Kingma and Ba 2015); weight decay is added to the gradient, as in torch.optim.Adam."""
-
-    state_names = ("mean", "square")
-
-    def __init__(
-        self,
-        params: Iterable[Tensor],
-        lr: Rate = 1e-3,
-        betas: tuple[float, float] = (0.9, 0.999),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-    ) -> None:
-        found = [as_double("Adam", "each of betas", b) for b in as_sequence("Adam", "betas", betas)]
-        if len(found) != 2 or not all(0.0 <= b < 1.0 for b in found):
-            raise errors.ArgumentError(f"Adam: betas must be two numbers in [0, 1), not {shown(betas)}")
-        self.betas = (found[0], found[1])
-        self.eps, self.weight_decay = as_double("Adam", "eps", eps), as_double("Adam", "weight_decay", weight_decay)
-        super().__init__(params, lr)
-
-    def hyperparameters(self, step: int) -> dict[str, Rate]:
-        beta1, beta2 = self.betas
-        correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
-        factor = correction / (1.0 - beta1**step)
-        found: dict[str, Rate] = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": self.eps * correction}
-        found |= {"lr": self.lr, "factor": factor} if isinstance(self.lr, Tensor) else {"rate": self.lr * factor}
-        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
-
-    def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        if "weight_decay" in hyper:
-            grad = grad + hyper["weight_decay"] * p
-        rate = hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]
-        mean = state["mean"] + hyper["1 - beta1"] * (grad - state["mean"])
-        square = state["square"] + hyper["1 - beta2"] * (grad * grad - state["square"])
-        p.assign(p - rate * mean / (square.sqrt() + hyper["eps"]))
-        state["mean"].assign(mean)
-        state["square"].assign(square)
 
 
 def _wide(x: Tensor) -> Tensor:

@@ -1,0 +1,46 @@
+"""Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for `dim`.
+
+Everything here is a composite of a few graph ops; frontend/windows.py has convolution and pooling.
+"""
+
+from __future__ import annotations
+
+from ...frontend import windows
+from ...frontend.binding import function
+from .activation import gelu, log_softmax, relu, sigmoid, silu, softmax, tanh
+from .attention import scaled_dot_product_attention
+from .dropout import dropout
+from .embedding import embedding, one_hot
+from .loss import binary_cross_entropy_with_logits, cross_entropy, mse_loss, nll_loss
+from .normalization import layer_norm
+
+linear = function(windows.linear)
+conv1d, conv2d = map(function, (windows.conv1d, windows.conv2d))
+max_pool1d, max_pool2d = map(function, (windows.max_pool1d, windows.max_pool2d))
+avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
+
+__all__ = [
+    "avg_pool1d",
+    "avg_pool2d",
+    "binary_cross_entropy_with_logits",
+    "conv1d",
+    "conv2d",
+    "cross_entropy",
+    "dropout",
+    "embedding",
+    "gelu",
+    "layer_norm",
+    "linear",
+    "log_softmax",
+    "max_pool1d",
+    "max_pool2d",
+    "mse_loss",
+    "nll_loss",
+    "one_hot",
+    "relu",
+    "scaled_dot_product_attention",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "tanh",
+]
