@@ -54,6 +54,7 @@ class Value:
     __slots__ = ("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "name")
     __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
     __array_priority__ = 1000  # and so do libraries older than __array_ufunc__
+    is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
     name: str | None
     _node: Node  # not set in a result of a jitted function until something is built from it
     _grad: Tensor | None

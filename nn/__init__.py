@@ -17,11 +17,12 @@ from .layers import (
     Sigmoid,
     Tanh,
 )
-from .module import Module, Parameter
+from .module import Buffer, Module, Parameter
 
 __all__ = [
     "GELU",
     "AvgPool2d",
+    "Buffer",
     "Conv1d",
     "Conv2d",
     "Dropout",

@@ -1,4 +1,4 @@
-"""Module: a tree of layers and their parameters. In: attributes set by a subclass. Out: names, state, train and eval mode."""
+"""Module: a tree of layers, their parameters and buffers. In: attributes set by a subclass. Out: names, state, modes."""
 
 from __future__ import annotations
 
@@ -11,19 +11,22 @@ from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor, destination
 from ..frontend.trace import asked_training
 from ..ir import dtype as dt
+from .parameter import Buffer, Parameter
 
-
-class Parameter(Tensor):
-    """A Tensor that a Module learns, made from a Tensor or any array; it requires a gradient and is a leaf."""
-
-    def __init__(self, data: Any, requires_grad: bool = True) -> None:
-        value = data if isinstance(data, Tensor) else ops.tensor(data)
-        super().__init__(value.node, requires_grad=True)  # a leaf of its own, even over an expression
-        self.requires_grad_(requires_grad)
+__all__ = ["Buffer", "Module", "Parameter"]
 
 
 class Module:
-    """The base of every layer. Parameters, Modules, and lists, tuples or dicts of them, count when set as attributes."""
+    """The base of every layer. Parameters, Buffers, Modules, and lists, tuples or dicts of them, count when set as attributes.
+
+    >>> class Scale(nn.Module):
+    ...     def __init__(self):
+    ...         self.factor = nn.Parameter(wf.ones(1))
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> [name for name, p in Scale().named_parameters()]
+    ['factor']
+    """
 
     @property
     def training(self) -> bool:
@@ -35,6 +38,39 @@ class Module:
         vars(self)["training"] = mode
         state.changes.count += 1
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else another Buffer.
+
+        Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
+        """
+        if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
+            old = vars(self).get(name)
+            if isinstance(old, Parameter):
+                what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
+                raise errors.DTypeError(f"{what}, or assign the value with {name}.assign(...)")
+            if isinstance(old, Buffer):
+                fits = old.shape == value.shape and old.dtype is value.dtype
+                value = old.assign(value) if fits else Buffer(value, old.persistent)
+        object.__setattr__(self, name, value)
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """The same as setting an attribute, for names that a program makes; None keeps the place free."""
+        if not isinstance(parameter, Parameter | None):
+            raise errors.DTypeError(f"register_parameter: {name!r} is a Parameter or None, not {shown(parameter)}")
+        self._register("register_parameter", name, parameter)
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Sets the attribute to a Buffer of this Tensor or array, or to None."""
+        given = tensor is None or isinstance(tensor, Buffer)
+        self._register("register_buffer", name, tensor if given else Buffer(tensor, persistent))
+
+    def _register(self, who: str, name: str, value: Any) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise errors.ArgumentError(f"{who}: a name is a text without dots, not {shown(name)}")
+        if hasattr(type(self), name):
+            raise errors.ArgumentError(f"{who}: {name!r} is an attribute that every {type(self).__name__} has")
+        setattr(self, name, value)
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
@@ -45,33 +81,53 @@ class Module:
         """The Modules directly below this one; those in containers are named `attribute.index`."""
         return ((name, value) for name, value in _members(vars(self)) if isinstance(value, Module))
 
-    def named_modules(self) -> Iterator[tuple[str, Module]]:
-        """This Module as "", then those below it by dotted names, each once."""
+    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This Module under the prefix, then those below it by dotted names, each once or under each of its names."""
         seen: set[int] = set()
-        stack: list[tuple[str, Module]] = [("", self)]
+        stack: list[tuple[str, Module, frozenset[int]]] = [(prefix, self, frozenset())]
         while stack:
-            name, module = stack.pop()
-            if id(module) in seen:
+            name, module, above = stack.pop()
+            if id(module) in (seen if remove_duplicate else above):
                 continue
             seen.add(id(module))
             yield name, module
-            stack.extend(reversed([(_join(name, child), m) for child, m in module.named_children()]))
+            inside = above | {id(module)}
+            stack.extend(reversed([(_join(name, child), m, inside) for child, m in module.named_children()]))
 
     def modules(self) -> Iterator[Module]:
+        """This Module and those below it."""
         return (module for _, module in self.named_modules())
 
-    def named_parameters(self) -> Iterator[tuple[str, Parameter]]:
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """Every Parameter by its dotted name, which errors will use too; a shared one only under its first name."""
-        seen: set[int] = set()
-        for prefix, module in self.named_modules():
-            for name, value in _members(vars(module)):
-                if isinstance(value, Parameter) and id(value) not in seen:
-                    seen.add(id(value))
-                    value.name = _join(prefix, name)
-                    yield value.name, value
+        return self._named(Parameter, prefix, recurse, remove_duplicate)
 
-    def parameters(self) -> Iterator[Parameter]:
-        return (p for _, p in self.named_parameters())
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Every Parameter, or only this Module's own."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Buffer]]:
+        """Every Buffer by its dotted name, persistent or not; a shared one only under its first name."""
+        return self._named(Buffer, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Buffer]:
+        """Every Buffer, or only this Module's own."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def _named(self, kind: Any, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix, remove_duplicate) if recurse else [(prefix, self)]:
+            for name, value in _members(vars(module)):
+                if not isinstance(value, kind) or (remove_duplicate and id(value) in seen):
+                    continue
+                if id(value) not in seen:
+                    seen.add(id(value))
+                    value.name = _join(path, name)
+                yield _join(path, name), value
 
     def train(self, mode: bool = True) -> Self:
         for module in self.modules():
@@ -88,14 +144,14 @@ class Module:
         return self
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
-        """Every Parameter, and its gradient, in another float dtype: m.to(wf.float16), m.to("cpu", wf.float64).
+        """Every Parameter, its gradient, and every Buffer of floats in another float dtype: m.to("cpu", wf.float64).
 
-        The Parameters stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.
+        Parameters and Buffers stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.
         """
         target = destination(args, device, dtype)
         if target is not None and not target.is_float:
             raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
-        for p in list(self.parameters()):
+        for p in [*self.parameters(), *(b for b in self.buffers() if b.dtype.is_float)]:
             if target is not None and p.dtype is not target:
                 state.become(p, p.detach().astype(target).node)
                 p.grad = None if p.grad is None else p.grad.astype(target)
@@ -122,8 +178,12 @@ class Module:
             p.grad = None
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The present value of every Parameter; later updates do not change it."""
-        return {name: p.detach() for name, p in self.named_parameters()}
+        """The present value of every Parameter and persistent Buffer; later updates do not change it."""
+        return {name: t.detach() for name, t in self._state().items()}
+
+    def _state(self) -> dict[str, Tensor]:
+        named = self._named((Parameter, Buffer), "", recurse=True, remove_duplicate=True)
+        return {name: t for name, t in named if getattr(t, "persistent", True)}
 
     def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
         """Assigns Tensors or arrays by name. Nothing is assigned unless every shape fits and, if strict, every name does.
@@ -132,7 +192,7 @@ class Module:
         """
         if not isinstance(state, Mapping):
             raise errors.DTypeError(f"load_state_dict: the state is a dict of Tensors or arrays by name, not {shown(state)}")
-        own = dict(self.named_parameters())
+        own = self._state()
         _check_names(type(self).__name__, list(own), list(state), strict)
         values = {name: _fitting(name, p, state[name]) for name, p in own.items() if name in state}
         for name, value in values.items():
@@ -171,7 +231,7 @@ def _check_names(who: str, own: list[str], given: list[str], strict: bool) -> No
         raise errors.StateError(f"load_state_dict: the state does not fit {who}: {'; '.join(parts)}")
 
 
-def _fitting(name: str, parameter: Parameter, value: Any) -> Tensor:
+def _fitting(name: str, parameter: Tensor, value: Any) -> Tensor:
     try:
         tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(parameter.dtype)
     except errors.WeftError as error:

@@ -236,3 +236,140 @@ def test_conversions_are_to_floats_on_this_device() -> None:
         net.to(wf.int32)
     with pytest.raises(wf.errors.DeviceError):
         net.to("cuda")
+
+
+# ---------------------------------------------------------------- buffers
+
+
+class Counting(nn.Module):
+    """A mean over all that it has seen while training, a count of calls, and a table that no state holds."""
+
+    def __init__(self) -> None:
+        self.scale = nn.Parameter(wf.ones(2))
+        self.register_buffer("mean", wf.zeros(2))
+        self.register_buffer("calls", 0)
+        self.register_buffer("table", np.arange(2), persistent=False)
+        self.register_buffer("nothing", None)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        if self.training:
+            self.calls.assign(self.calls + 1)
+            self.mean.assign(self.mean + (x.mean(axis=0) * self.scale - self.mean) / self.calls)
+        return (x * self.scale - self.mean).sum()
+
+
+BATCHES = np.arange(24, dtype=np.float32).reshape(4, 3, 2)
+
+
+def test_buffers_are_state_that_is_not_learned() -> None:
+    m = Counting()
+    assert [name for name, _ in m.named_buffers()] == ["mean", "calls", "table"]
+    assert [name for name, _ in m.named_parameters()] == ["scale"]
+    assert list(m.state_dict()) == ["scale", "mean", "calls"]
+    assert not any(b.requires_grad for b in m.buffers()) and m.nothing is None
+    assert m.calls.dtype is wf.int64 and m.calls.shape == ()
+    assert [name for name, _ in nn.Sequential(m).named_buffers("net")] == ["net.0.mean", "net.0.calls", "net.0.table"]
+    assert list(nn.Sequential(m).buffers(recurse=False)) == []
+
+
+@pytest.mark.parametrize("jitted", [False, True], ids=["lazy", "jit"])
+@pytest.mark.parametrize("grad", [False, True], ids=["no_grad", "grad"])
+def test_a_forward_updates_its_buffers_at_every_call(jitted: bool, grad: bool) -> None:
+    m = Counting()
+
+    def loss(x: wf.Tensor) -> wf.Tensor:
+        with wf.enable_grad() if grad else wf.no_grad():
+            return m(x)
+
+    f = wf.jit(loss) if jitted else loss
+    losses = [f(wf.tensor(x)).item() for x in BATCHES]
+    assert m.calls.item() == len(BATCHES)
+    np.testing.assert_allclose(m.mean.numpy(), BATCHES.mean(axis=(0, 1)))
+    means = [BATCHES[: i + 1].mean(axis=(0, 1)) for i in range(len(BATCHES))]
+    np.testing.assert_allclose(losses, [(x - mean).sum() for x, mean in zip(BATCHES, means, strict=True)], atol=1e-5)
+    m.eval()
+    f(wf.tensor(BATCHES[0])).item()
+    assert m.calls.item() == len(BATCHES)
+
+
+def test_a_buffers_update_joins_the_training_step() -> None:
+    m = Counting()
+    optimizer = nn.optim.SGD(m.parameters(), lr=0.1)
+    realize = wf.frontend.realize
+    for i, x in enumerate(BATCHES):
+        before = dict(realize.statistics)
+        optimizer.zero_grad()
+        m(wf.tensor(x)).backward()
+        optimizer.step()
+        if i > 1:
+            assert realize.statistics["runs"] == before["runs"] + 1 and realize.statistics["built"] == before["built"]
+            assert m.calls._stored() is not None and m.mean._stored() is not None
+    assert m.calls.item() == len(BATCHES)
+
+
+def test_no_gradient_reaches_a_buffer() -> None:
+    m = Counting()
+    m(wf.tensor(BATCHES[0])).backward()
+    assert m.mean.grad is None and m.scale.grad.tolist() == [6.0, 9.0]
+
+
+def test_a_buffer_takes_the_value_of_an_operator_or_of_a_tensor_set_over_it() -> None:
+    m = Counting()
+    mean, calls = m.mean, m.calls
+    m.calls += 2
+    m.mean = m.mean + 1.0
+    m.mean[0] = 5.0
+    assert m.calls is calls and calls.item() == 2 and m.mean is mean and mean.tolist() == [5.0, 1.0]
+    m.mean = wf.zeros(3)
+    assert isinstance(m.mean, nn.Buffer) and m.mean is not mean and m.mean.shape == (3,)
+    m.mean = None
+    assert list(m.state_dict()) == ["scale", "calls"]
+
+
+def test_a_buffer_made_of_memory_shares_it_until_it_changes() -> None:
+    value = wf.tensor([1.0, 2.0])
+    b = nn.Buffer(value)
+    assert b._stored().address == value._stored().address
+    b += 1
+    assert b.tolist() == [2.0, 3.0] and value.tolist() == [1.0, 2.0]
+
+
+def test_a_state_holds_persistent_buffers_in_their_dtype() -> None:
+    a, b = Counting(), Counting()
+    a(wf.tensor(BATCHES[0]))
+    state = a.state_dict()
+    a(wf.tensor(BATCHES[1]))
+    b.load_state_dict(state)
+    assert b.calls.item() == 1 and b.calls.dtype is wf.int64 and not b.calls.requires_grad
+    np.testing.assert_array_equal(b.mean.numpy(), BATCHES[0].mean(axis=0))
+
+
+def test_a_conversion_leaves_buffers_of_integers() -> None:
+    m = Counting().half()
+    assert [t.dtype for t in (m.scale, m.mean, m.calls, m.table)] == [wf.float16, wf.float16, wf.int64, wf.int64]
+    assert not m.mean.requires_grad and m.mean.is_leaf
+
+
+def test_a_tensor_set_over_a_parameter_is_refused() -> None:
+    layer = nn.Linear(2, 1)
+    with pytest.raises(wf.errors.DTypeError, match=r"Linear\.weight is a Parameter: set another one or None, or assign"):
+        layer.weight = wf.zeros(1, 2)
+    layer.weight = nn.Parameter(wf.zeros(1, 2))
+    layer.bias = None
+    assert list(layer.state_dict()) == ["weight"] and layer(wf.ones(1, 2)).item() == 0
+    layer.bias = nn.Parameter(wf.ones(1))
+    assert layer(wf.ones(1, 2)).item() == 1
+
+
+def test_registration_checks_names_and_kinds() -> None:
+    layer = nn.Linear(2, 1)
+    layer.register_parameter("scale", nn.Parameter(wf.ones(1)))
+    layer.register_parameter("bias", None)
+    assert list(layer.state_dict()) == ["weight", "scale"]
+    with pytest.raises(wf.errors.DTypeError, match="register_parameter: 'x' is a Parameter or None"):
+        layer.register_parameter("x", wf.zeros(1))
+    for name in ("a.b", "", 3):
+        with pytest.raises(wf.errors.ArgumentError, match="register_buffer: a name is a text without dots"):
+            layer.register_buffer(name, wf.zeros(1))
+    with pytest.raises(wf.errors.ArgumentError, match="'forward' is an attribute that every Linear has"):
+        layer.register_buffer("forward", wf.zeros(1))

@@ -1,0 +1,58 @@
+"""What a Module keeps. In: a Tensor or any array. Out: a Parameter, which is learned, or a Buffer, which is not.
+
+Both are leaves of their own: of a value in memory they share the memory, of a lazy one they are computed with the next program.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from ..frontend import ops, state
+from ..frontend.arguments import as_bool
+from ..frontend.tensor import Tensor
+
+
+class Parameter(Tensor):
+    """A Tensor that a Module learns, made from a Tensor or any array of floats; it requires a gradient and is a leaf.
+
+    Raises DTypeError for integers and bools.
+
+    >>> p = nn.Parameter(wf.zeros(2, 3))
+    >>> p.shape, p.requires_grad
+    ((2, 3), True)
+    """
+
+    def __init__(self, data: Any, requires_grad: bool = True) -> None:
+        value = data if isinstance(data, Tensor) else ops.tensor(data)
+        super().__init__(value.node, requires_grad=True)  # a leaf of its own, even over an expression
+        self.requires_grad_(requires_grad)
+
+
+class Buffer(Tensor):
+    """State of a Module that no gradient reaches, made from a Tensor or any array of any dtype: statistics, counts, tables.
+
+    A persistent one is part of the state_dict. `assign`, and operators like `+=`, give it the value that the next program
+    computes, at every call of a jitted function, too.
+
+    >>> calls = nn.Buffer(0)
+    >>> calls += 1
+    >>> calls.item(), calls.dtype, calls.requires_grad
+    (1, weft.int64, False)
+    """
+
+    is_assigned_in_place = True
+
+    def __init__(self, data: Any, persistent: bool = True) -> None:
+        value = data if isinstance(data, Tensor) else ops.tensor(data)
+        super().__init__(value.node)
+        self.persistent = as_bool("Buffer", "persistent", persistent)
+        state.become_leaf(self)  # so that a first value that is lazy makes no program of its own
+        self.node.arg.owner = None
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        other = super().__deepcopy__(memo)
+        other.persistent = self.persistent
+        return other
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return *super().__reduce__(), {"persistent": self.persistent}
