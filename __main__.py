@@ -18,7 +18,7 @@ EXAMPLES = """\
 examples:
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
-  WEFT_CACHE_DIR=/tmp/w python -m weft cache --stats
+  WEFT_CACHE_DIR=folder python -m weft cache --stats
 
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
 """

@@ -63,3 +63,8 @@ def test_startup_prints_each_measurement_beside_its_target():
     assert len(cells) == 5 and all(len(c) == 4 and float(c[0]) > 0 for c in cells)
     first_step = next(c for row, c in zip(rows, cells, strict=True) if row.startswith("first LeNet step"))
     assert float(first_step[2]) < float(first_step[0]), "a program from the disk costs no compilation"
+
+
+def test_training_prints_a_row_a_network():
+    head, row = printed("training.py", "--only", "sine", "--rounds", "1", "--seconds", "0.01")
+    assert head.startswith("us a step") and re.match(r"sine +\d+\.\d +\d+\.\d ", row)
