@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator, Sequence
 
+import common
 import weft as wf
 from weft.nn import functional as F
 from weft.nn.data import Array, DataError, Images, batches, mnist
@@ -65,58 +65,32 @@ def accuracy(model: LeNet, data: Images) -> float:
     return right / len(data)
 
 
-class Progress:
-    """A tqdm bar on a terminal; elsewhere, or without tqdm, nothing."""
-
-    def __init__(self, title: str, total: int) -> None:
-        self.bar = None
-        if sys.stderr.isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return
-            self.bar = tqdm(total=total, desc=title, unit="img", leave=False)
-
-    def update(self, images: int, loss: float) -> None:
-        if self.bar is not None:
-            self.bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-            self.bar.update(images)
-
-    def close(self) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-
 def train_epoch(
-    model: LeNet, optimizer: wf.nn.optim.Adam, data: Iterator[tuple[Array, Array]], bar: Progress
+    model: LeNet, optimizer: wf.nn.optim.Adam, data: Iterator[tuple[Array, Array]], bar: common.Progress
 ) -> tuple[float, int]:
     """The mean loss over the batches, and how many images they held."""
     total, seen = 0.0, 0
-    for images, labels in data:
-        loss = train_step(model, optimizer, images, labels).item()
-        bar.update(len(images), loss)
-        total, seen = total + loss * len(images), seen + len(images)
-    bar.close()
+    with bar:
+        for images, labels in data:
+            loss = train_step(model, optimizer, images, labels).item()
+            bar.update(len(images), loss)
+            total, seen = total + loss * len(images), seen + len(images)
     return total / seen, seen
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Train LeNet-5 on handwritten digits.")
-    parser.add_argument("--epochs", type=_positive, help="passes over the images (default: 3 for MNIST, 20 for the digits)")
-    parser.add_argument("--batch-size", type=_positive, default=64, help="images per step (default: 64)")
-    parser.add_argument("--lr", type=float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the weights and of the shuffling (default: 0)")
+    parser = common.options(
+        "Train LeNet-5 on handwritten digits.",
+        epochs_help="passes over the images (default: 3 for MNIST, 20 for the digits)",
+    )
+    parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step (default: 64)")
+    parser.add_argument(
+        "--lr", type=common.positive_float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third"
+    )
     parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
     parser.add_argument("--explain", action="store_true", help="at the end, print the kernels of a training step")
-    parser.add_argument("--limit", type=_positive, help="use only so many training and test images")
+    parser.add_argument("--limit", type=common.positive, help="use only so many training and test images")
     return parser.parse_args(argv)
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
 
 
 def main(argv: Sequence[str] | None = None) -> float:
@@ -125,22 +99,26 @@ def main(argv: Sequence[str] | None = None) -> float:
     try:
         train, test = (part.first(args.limit) for part in mnist(args.data))
     except DataError as e:
-        sys.exit(f"lenet: {e}")
+        common.fail(e)
     epochs = args.epochs or (3 if len(train) >= FULL_SET else 20)
     print(f"{len(train):,} training and {len(test):,} test images from {train.source}", flush=True)
     wf.manual_seed(args.seed)
     model = LeNet()
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
-    result = 0.0
+    curves = common.Curves()
     for epoch in range(epochs):
         optimizer.lr = args.lr * 0.5 ** (3 * epoch // epochs)  # a new rate compiles nothing
         start = time.perf_counter()
         minibatches = batches(train, min(args.batch_size, len(train)), seed=args.seed + epoch, drop_last=True)
-        loss, seen = train_epoch(model, optimizer, minibatches, Progress(f"epoch {epoch + 1}/{epochs}", len(train)))
+        bar = common.Progress(f"epoch {epoch + 1}/{epochs}", len(train), "img")
+        loss, seen = train_epoch(model, optimizer, minibatches, bar)
         seconds = time.perf_counter() - start
         result = accuracy(model, test)
+        curves.add(loss=loss, test_accuracy=result)
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
         print(f"epoch {epoch + 1}/{epochs}: loss {loss:.4f}, test accuracy {100 * result:.2f} %, {speed}", flush=True)
+    if args.plot:
+        curves.plot(args.plot)
     print(f"test accuracy: {100 * result:.2f} %")
     if args.explain:
         print(wf.explain(train_step))
@@ -148,4 +126,4 @@ def main(argv: Sequence[str] | None = None) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    common.run(main)

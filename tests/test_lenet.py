@@ -2,29 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import sys
 from collections import Counter
 from pathlib import Path
-from types import ModuleType
 
+import lenet
 import numpy as np
 import pytest
 import weft as wf
 from weft import nn, options
 from weft.nn import data
-
-EXAMPLE = Path(__file__).resolve().parent.parent / "examples" / "lenet.py"
-
-
-@pytest.fixture(scope="module")
-def lenet() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("example_lenet", EXAMPLE)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def stripes(n: int, seed: int) -> data.Images:
@@ -37,20 +25,20 @@ def stripes(n: int, seed: int) -> data.Images:
     return data.Images(images, labels, "stripes")
 
 
-def test_shapes_and_parameter_count(lenet: ModuleType) -> None:
+def test_shapes_and_parameter_count() -> None:
     model = lenet.LeNet()
     assert sum(p.size for p in model.parameters()) == 61_706
     assert model(wf.zeros(2, 1, 28, 28)).shape == (2, 10)
 
 
-def test_pixels_are_converted_inside_the_graph(lenet: ModuleType) -> None:
+def test_pixels_are_converted_inside_the_graph() -> None:
     x = lenet.normalised(np.array([[[[0, 255]]]], np.uint8))
     assert x.dtype.name == "float32" and "lazy" in repr(x)
     np.testing.assert_allclose(x.numpy().ravel(), [-0.13 / 0.31, 0.87 / 0.31], rtol=1e-5)
 
 
 def test_main_reports_each_epoch_and_returns_the_accuracy(
-    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(80, 0), stripes(20, 1)))
     result = lenet.main(["--epochs", "2", "--batch-size", "16", "--limit", "40", "--lr", "0.003"])
@@ -60,7 +48,7 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(
     assert lines[3] == f"test accuracy: {100 * result:.2f} %" and len(lines) == 4
 
 
-def test_the_seed_fixes_the_run(lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_seed_fixes_the_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     losses = []
     for seed in ("1", "1", "2"):
@@ -69,26 +57,26 @@ def test_the_seed_fixes_the_run(lenet: ModuleType, monkeypatch: pytest.MonkeyPat
     assert losses[0] == losses[1] != losses[2]
 
 
-def test_a_missing_folder_is_reported_without_a_traceback(lenet: ModuleType, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_without_a_traceback(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="there is no train-images-idx3-ubyte"):
         lenet.main(["--data", str(tmp_path)])
 
 
 @pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]])
-def test_wrong_options_are_refused(lenet: ModuleType, arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         lenet.main(arguments)
     assert "usage:" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_learns_the_embedded_digits(lenet: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learns_the_embedded_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
     monkeypatch.setattr(lenet, "mnist", lambda path: data.digits())
     assert lenet.main(["--epochs", "12"]) >= 0.95
 
 
-def test_learns_mnist(lenet: ModuleType) -> None:
+def test_learns_mnist() -> None:
     """One pass over 12,000 of the 60,000 training images, judged on test images."""
     folder = options.current().data_dir
     if folder is None or not (folder / "mnist").is_dir():
@@ -97,7 +85,7 @@ def test_learns_mnist(lenet: ModuleType) -> None:
 
 
 @pytest.mark.parametrize(("batch", "most"), [(8, 29), (64, 30)])
-def test_a_training_step_takes_few_kernels_and_no_new_memory(lenet: ModuleType, batch: int, most: int) -> None:
+def test_a_training_step_takes_few_kernels_and_no_new_memory(batch: int, most: int) -> None:
     """A budget: fewer is better. Parameters and both averages of Adam are written in place."""
     model = lenet.LeNet()
     optimizer = nn.optim.Adam(model.parameters(), weight_decay=1e-4)
@@ -108,14 +96,14 @@ def test_a_training_step_takes_few_kernels_and_no_new_memory(lenet: ModuleType, 
 
 
 def test_explain_prints_the_kernels_of_a_step(
-    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     lenet.main(["--epochs", "1", "--batch-size", "16", "--explain"])
     assert re.search(r"^\d+ kernels, .* 30 outputs in place$", capsys.readouterr().out, re.M)
 
 
-def test_an_unjitted_step_makes_few_calls(lenet: ModuleType) -> None:
+def test_an_unjitted_step_makes_few_calls() -> None:
     """Each takes about 0.2 us, also where nothing can be timed: 2 ms would be longer than the step itself."""
     model = lenet.LeNet()
     optimizer = nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
@@ -140,7 +128,7 @@ def test_an_unjitted_step_makes_few_calls(lenet: ModuleType) -> None:
     assert calls["call"] <= 6000 and calls["c_call"] <= 8000
 
 
-def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> None:
+def test_a_wrong_label_in_the_middle_leaves_the_weights() -> None:
     model = lenet.LeNet()
     optimizer = nn.optim.Adam(model.parameters(), lr=1e-3)
     images, labels = next(data.batches(stripes(8, 0), 8))
@@ -151,19 +139,3 @@ def test_a_wrong_label_in_the_middle_leaves_the_weights(lenet: ModuleType) -> No
     for p, old in zip(model.parameters(), before, strict=True):
         np.testing.assert_array_equal(p.numpy(), old)
     assert np.isfinite(lenet.train_step(model, optimizer, images, labels).item())
-
-
-def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
-    lenet: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    pytest.importorskip("tqdm")
-    for terminal in (False, True):
-        monkeypatch.setattr(lenet.sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        bar = lenet.Progress("epoch 1/1", 4)
-        for loss in (0.5, 0.25):
-            bar.update(2, loss)
-        if bar.bar is not None:
-            bar.bar.refresh()
-        bar.close()
-        shown = capsys.readouterr().err
-        assert ("loss=0.2500" in shown and "img/s" in shown) if terminal else shown == ""

@@ -1,0 +1,153 @@
+"""What the examples share. In: a command line, the numbers of each epoch. Out: options, a progress bar, curves, pictures.
+
+A script beside this file imports it as `common`, since Python looks first where the script is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from math import inf, nan
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+# ---------------------------------------------------------------- options
+
+
+def options(description: str, epochs: int | None = None, epochs_help: str = "passes over the data") -> argparse.ArgumentParser:
+    """A parser with the options of every example that trains."""
+    parser = argparse.ArgumentParser(description=description)
+    shown = "" if epochs is None else f" (default: {epochs})"
+    parser.add_argument("--epochs", type=positive, default=epochs, help=epochs_help + shown)
+    parser.add_argument("--seed", type=seed, default=0, help="of everything random (default: 0)")
+    add_plot(parser, "save the curves of loss and accuracy there")
+    return parser
+
+
+def add_plot(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument("--plot", type=picture, metavar="FILE", help=f"{what}: a .png, .pdf or .svg file")
+
+
+def positive(text: str) -> int:
+    """The type of an option that counts something."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)
+
+
+def seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, not {text!r}")
+    return int(text)
+
+
+def positive_float(text: str) -> float:
+    """The type of an option that is a rate or a size."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = nan
+    if not 0 < value < inf:
+        raise argparse.ArgumentTypeError(f"must be a finite number above 0, not {text!r}")
+    return value
+
+
+def picture(text: str) -> Path:
+    """The type of --plot: what could go wrong with the file is said before the training, not after it."""
+    path = new_file(text)
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise argparse.ArgumentTypeError("needs matplotlib: pip install matplotlib") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in kinds:
+        raise argparse.ArgumentTypeError(f"{text} must end in one of: {' '.join(f'.{kind}' for kind in sorted(kinds))}")
+    return path
+
+
+def new_file(text: str) -> Path:
+    """The type of an option that names a file to write."""
+    path = Path(text)
+    if path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is a folder")
+    if not path.parent.is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {path.parent}")
+    return path
+
+
+# ---------------------------------------------------------------- running
+
+
+def run(main: Callable[[], object]) -> None:
+    """Runs a script's main; Ctrl-C ends it with a word, not with a traceback."""
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("\ninterrupted", file=sys.stderr)
+        sys.exit(130)  # what a shell expects of a process that Ctrl-C has ended
+
+
+def fail(reason: object) -> NoReturn:
+    """Ends the script with one line that says why."""
+    sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")
+
+
+class Progress:
+    """A tqdm bar on a terminal; elsewhere, or without tqdm, nothing. `with Progress("epoch 1/3", 60_000, "img") as bar: ...`"""
+
+    def __init__(self, title: str, total: int, unit: str) -> None:
+        self.bar: Any = None
+        if sys.stderr.isatty():
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return
+            self.bar = tqdm(total=total, desc=title, unit=unit, leave=False)
+
+    def update(self, done: int, loss: float) -> None:
+        """So many more are done, and this is the loss now."""
+        if self.bar is not None:
+            self.bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
+            self.bar.update(done)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+# ---------------------------------------------------------------- curves
+
+
+class Curves(dict[str, list[float]]):
+    """One number of each kind for each epoch: `curves.add(loss=0.3, accuracy=0.9)`, then `curves["loss"][-1]`."""
+
+    def add(self, **numbers: float) -> None:
+        for name, number in numbers.items():
+            self.setdefault(name, []).append(number)
+
+    def plot(self, path: Path) -> None:
+        """A picture with a panel for each kind."""
+        figure, panels = new_figure(len(self))
+        for axes, (name, values) in zip(panels, self.items(), strict=True):
+            draw_curve(axes, name, values)
+        figure.savefig(path)
+
+
+def new_figure(panels: int) -> tuple[Any, Sequence[Any]]:
+    """An empty matplotlib figure and its panels, side by side; it is drawn in memory and needs no screen."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5 * panels, 4), layout="constrained")
+    return figure, figure.subplots(1, panels, squeeze=False)[0]
+
+
+def draw_curve(axes: Any, name: str, values: Sequence[float]) -> None:
+    """A number of each epoch, from the first."""
+    axes.plot(range(1, len(values) + 1), values, marker="." if len(values) < 50 else "")
+    axes.set_xlabel("epoch")
+    axes.set_ylabel(name.replace("_", " "))
+    axes.grid(alpha=0.3)

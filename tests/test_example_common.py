@@ -1,0 +1,105 @@
+"""What the examples share: options refuse what cannot work before anything runs, the bar, curves and ends are as promised."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import common
+import pytest
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The last line that a script with these arguments prints before it ends."""
+    with pytest.raises(SystemExit) as end:
+        common.options("Does something.", epochs=3).parse_args(arguments)
+    assert end.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+def test_defaults() -> None:
+    args = common.options("Does something.", epochs=3).parse_args([])
+    assert (args.epochs, args.seed, args.plot) == (3, 0, None)
+
+
+@pytest.mark.parametrize("text", ["0", "-2", "1.5", "x", ""])
+def test_epochs_are_counted(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    message = f"argument --epochs: must be a whole number of at least 1, not {text!r}"
+    assert refused(capsys, f"--epochs={text}").endswith(message)
+
+
+def test_a_seed_is_not_negative(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "argument --seed: must be a whole number of at least 0, not '-1'" in refused(capsys, "--seed=-1")
+
+
+@pytest.mark.parametrize("text", ["0", "-0.1", "inf", "nan", "fast"])
+def test_a_rate_is_positive(text: str) -> None:
+    with pytest.raises(common.argparse.ArgumentTypeError, match="must be a finite number above 0"):
+        common.positive_float(text)
+
+
+def test_a_picture_needs_a_folder_and_a_known_kind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert f"there is no folder {tmp_path / 'none'}" in refused(capsys, "--plot", str(tmp_path / "none" / "a.png"))
+    assert f"{tmp_path} is a folder" in refused(capsys, "--plot", str(tmp_path))
+    assert "a.doc must end in one of: " in refused(capsys, "--plot", str(tmp_path / "a.doc"))
+
+
+def test_without_matplotlib_a_plot_is_refused_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    assert refused(capsys, "--plot", str(tmp_path / "a.png")).endswith("--plot: needs matplotlib: pip install matplotlib")
+
+
+def test_curves_keep_a_number_for_each_epoch() -> None:
+    curves = common.Curves()
+    curves.add(loss=0.5, accuracy=0.8)
+    curves.add(loss=0.25, accuracy=0.9)
+    assert curves == {"loss": [0.5, 0.25], "accuracy": [0.8, 0.9]}
+
+
+@pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
+def test_curves_become_a_picture(ending: str, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    common.Curves(loss=[0.5, 0.25], accuracy=[0.8, 0.9]).plot(tmp_path / f"a.{ending}")
+    start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending]
+    assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
+
+
+def test_a_panel_shows_its_curve() -> None:
+    pytest.importorskip("matplotlib")
+    _, panels = common.new_figure(2)
+    common.draw_curve(panels[1], "test_accuracy", [0.5, 0.75])
+    assert [list(x) for x in panels[1].lines[0].get_data()] == [[1, 2], [0.5, 0.75]]
+    assert (panels[1].get_xlabel(), panels[1].get_ylabel()) == ("epoch", "test accuracy")
+
+
+def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("tqdm")
+    for terminal in (False, True):
+        monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
+        with common.Progress("epoch 1/1", 4, "img") as bar:
+            for loss in (0.5, 0.25):
+                bar.update(2, loss)
+            if bar.bar is not None:
+                bar.bar.refresh()
+        shown = capsys.readouterr().err
+        assert ("loss=0.2500" in shown and "img/s" in shown) if terminal else shown == ""
+
+
+def test_ctrl_c_ends_a_script_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    def main() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(SystemExit) as end:
+        common.run(main)
+    assert end.value.code == 130 and capsys.readouterr().err == "\ninterrupted\n"
+
+
+def test_a_failure_names_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["examples/lenet.py"])
+    with pytest.raises(SystemExit, match=r"^lenet: no data$"):
+        common.fail("no data")
