@@ -63,6 +63,10 @@ class StateError(WeftError, builtins.KeyError, RuntimeError):
     __str__ = Exception.__str__  # KeyError shows the repr of its text
 
 
+class AttributeError(WeftError, builtins.AttributeError):
+    """A Module that has no layer, parameter or buffer of that name."""
+
+
 class JitError(WeftError, RuntimeError):
     """A function that cannot be traced: it reads a value that differs from call to call, or keeps one for later."""
 

@@ -37,7 +37,8 @@ def check_device(device: Any) -> None:
     except Exception:  # whatever the text of something else raises
         is_known = False
     if not is_known:
-        raise errors.DeviceError(f"device {shown(device)}: this build has {', '.join(DEVICES)}")
+        here = f"this build computes on {', '.join(DEVICES)} (wf.devices()), so nothing is moved there"
+        raise errors.DeviceError(f"device {shown(device)}: {here}")
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:

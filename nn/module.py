@@ -1,22 +1,25 @@
-"""Module: a tree of layers, their parameters and buffers. In: attributes set by a subclass. Out: names, state, modes."""
+"""Module: a tree of layers that computes. In: attributes and a forward() of a subclass. Out: calls, modes, state, text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from reprlib import recursive_repr
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import ops, state
-from ..frontend.arguments import shown
+from ..frontend import state
+from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
 from ..frontend.trace import asked_training
 from ..ir import dtype as dt
+from .loading import Keys, load
 from .parameter import Buffer, Parameter
+from .tree import Tree
 
 __all__ = ["Buffer", "Module", "Parameter"]
 
 
-class Module:
+class Module(Tree):
     """The base of every layer. Parameters, Buffers, Modules, and lists, tuples or dicts of them, count when set as attributes.
 
     >>> class Scale(nn.Module):
@@ -28,6 +31,45 @@ class Module:
     ['factor']
     """
 
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call computes; a subclass defines it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward()")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        hooks = vars(self).get("_forward_hooks")
+        if not hooks:
+            return self.forward(*args, **kwargs)
+        for hook in hooks["before"].copy():
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for hook in hooks["after"].copy():
+            changed = hook(self, args, result)
+            result = result if changed is None else changed
+        return result
+
+    def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Callable[[], None]:
+        """hook(module, args) runs before forward; what it returns, unless None, replaces args.
+
+        Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
+        """
+        return self._hook("register_forward_pre_hook", "before", hook)
+
+    def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Callable[[], None]:
+        """hook(module, args, result) runs after forward; what it returns, unless None, replaces the result.
+
+        Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
+        """
+        return self._hook("register_forward_hook", "after", hook)
+
+    def _hook(self, who: str, when: str, hook: Callable[..., Any]) -> Callable[[], None]:
+        hooks: list[Callable[..., Any]] = vars(self).setdefault("_forward_hooks", {"before": [], "after": []})[when]
+        hooks.append(as_function(who, "a hook", hook))
+        return lambda: hooks.remove(hook)
+
+    # ------------------------------------------------------------ modes
+
     @property
     def training(self) -> bool:
         """True unless train(False) or eval() was called; a jitted function that asks is traced anew when it changes."""
@@ -38,110 +80,36 @@ class Module:
         vars(self)["training"] = mode
         state.changes.count += 1
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else another Buffer.
-
-        Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
-        """
-        if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
-            old = vars(self).get(name)
-            if isinstance(old, Parameter):
-                what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
-                raise errors.DTypeError(f"{what}, or assign the value with {name}.assign(...)")
-            if isinstance(old, Buffer):
-                fits = old.shape == value.shape and old.dtype is value.dtype
-                value = old.assign(value) if fits else Buffer(value, old.persistent)
-        object.__setattr__(self, name, value)
-
-    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
-        """The same as setting an attribute, for names that a program makes; None keeps the place free."""
-        if not isinstance(parameter, Parameter | None):
-            raise errors.DTypeError(f"register_parameter: {name!r} is a Parameter or None, not {shown(parameter)}")
-        self._register("register_parameter", name, parameter)
-
-    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
-        """Sets the attribute to a Buffer of this Tensor or array, or to None."""
-        given = tensor is None or isinstance(tensor, Buffer)
-        self._register("register_buffer", name, tensor if given else Buffer(tensor, persistent))
-
-    def _register(self, who: str, name: str, value: Any) -> None:
-        if not isinstance(name, str) or not name or "." in name:
-            raise errors.ArgumentError(f"{who}: a name is a text without dots, not {shown(name)}")
-        if hasattr(type(self), name):
-            raise errors.ArgumentError(f"{who}: {name!r} is an attribute that every {type(self).__name__} has")
-        setattr(self, name, value)
-
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} defines no forward()")
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.forward(*args, **kwargs)
-
-    def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The Modules directly below this one; those in containers are named `attribute.index`."""
-        return ((name, value) for name, value in _members(vars(self)) if isinstance(value, Module))
-
-    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
-        """This Module under the prefix, then those below it by dotted names, each once or under each of its names."""
-        seen: set[int] = set()
-        stack: list[tuple[str, Module, frozenset[int]]] = [(prefix, self, frozenset())]
-        while stack:
-            name, module, above = stack.pop()
-            if id(module) in (seen if remove_duplicate else above):
-                continue
-            seen.add(id(module))
-            yield name, module
-            inside = above | {id(module)}
-            stack.extend(reversed([(_join(name, child), m, inside) for child, m in module.named_children()]))
-
-    def modules(self) -> Iterator[Module]:
-        """This Module and those below it."""
-        return (module for _, module in self.named_modules())
-
-    def named_parameters(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Parameter]]:
-        """Every Parameter by its dotted name, which errors will use too; a shared one only under its first name."""
-        return self._named(Parameter, prefix, recurse, remove_duplicate)
-
-    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """Every Parameter, or only this Module's own."""
-        return (p for _, p in self.named_parameters(recurse=recurse))
-
-    def named_buffers(
-        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[tuple[str, Buffer]]:
-        """Every Buffer by its dotted name, persistent or not; a shared one only under its first name."""
-        return self._named(Buffer, prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Buffer]:
-        """Every Buffer, or only this Module's own."""
-        return (b for _, b in self.named_buffers(recurse=recurse))
-
-    def _named(self, kind: Any, prefix: str, recurse: bool, remove_duplicate: bool) -> Iterator[tuple[str, Any]]:
-        seen: set[int] = set()
-        for path, module in self.named_modules(prefix, remove_duplicate) if recurse else [(prefix, self)]:
-            for name, value in _members(vars(module)):
-                if not isinstance(value, kind) or (remove_duplicate and id(value) in seen):
-                    continue
-                if id(value) not in seen:
-                    seen.add(id(value))
-                    value.name = _join(path, name)
-                yield _join(path, name), value
-
     def train(self, mode: bool = True) -> Self:
+        """Training mode for every Module of the tree; with False that of evaluation: nothing dropped, statistics not updated."""
+        mode = as_bool("train", "mode", mode)
         for module in self.modules():
             module.training = mode
         return self
 
     def eval(self) -> Self:
+        """The mode of evaluation: train(False)."""
         return self.train(False)
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
         """Calls fn on every Module of the tree, children first."""
+        as_function("apply", "fn", fn)
         for module in reversed(list(self.modules())):
             fn(module)
         return self
+
+    def requires_grad_(self, requires_grad: bool = True) -> Self:
+        """Every Parameter learns, or none does."""
+        for p in self.parameters():
+            p.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self) -> None:
+        """Forgets the gradients of every Parameter."""
+        for p in self.parameters():
+            p.grad = None
+
+    # ------------------------------------------------------------ dtypes, devices
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
         """Every Parameter, its gradient, and every Buffer of floats in another float dtype: m.to("cpu", wf.float64).
@@ -151,11 +119,19 @@ class Module:
         target = destination(args, device, dtype)
         if target is not None and not target.is_float:
             raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
-        for p in [*self.parameters(), *(b for b in self.buffers() if b.dtype.is_float)]:
-            if target is not None and p.dtype is not target:
-                state.become(p, p.detach().astype(target).node)
-                p.grad = None if p.grad is None else p.grad.astype(target)
+        for t in [*self.parameters(), *(b for b in self.buffers() if b.dtype.is_float)]:
+            if target is not None and t.dtype is not target:
+                state.become(t, t.detach().astype(target).node)
+                t.grad = None if t.grad is None else t.grad.astype(target)
         return self
+
+    def cpu(self) -> Self:
+        """On the CPU."""
+        return self.to("cpu")
+
+    def cuda(self) -> Self:
+        """On the GPU. Raises DeviceError where there is none."""
+        return self.to("cuda")
 
     def float(self) -> Self:
         """As float32."""
@@ -173,69 +149,42 @@ class Module:
         """As bfloat16."""
         return self.to(dt.bfloat16)
 
-    def zero_grad(self) -> None:
-        for p in self.parameters():
-            p.grad = None
+    # ------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Tensor]:
         """The present value of every Parameter and persistent Buffer; later updates do not change it."""
-        return {name: t.detach() for name, t in self._state().items()}
+        return {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
 
-    def _state(self) -> dict[str, Tensor]:
-        named = self._named((Parameter, Buffer), "", recurse=True, remove_duplicate=True)
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
+        """Assigns Tensors or arrays by name, each cast to the dtype that is there. Returns (missing_keys, unexpected_keys).
+
+        Nothing is assigned unless every shape fits and, if strict, every name does; a shared Parameter needs one of its names.
+        Raises StateError (a KeyError and RuntimeError), ShapeError, DTypeError; each lists all names and shapes that do not fit.
+        """
+        return load(type(self).__name__, self._state(remove_duplicate=False), state_dict, strict)
+
+    def _state(self, remove_duplicate: bool) -> dict[str, Tensor]:
+        named = self._named((Parameter, Buffer), remove_duplicate=remove_duplicate)
         return {name: t for name, t in named if getattr(t, "persistent", True)}
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> None:
-        """Assigns Tensors or arrays by name. Nothing is assigned unless every shape fits and, if strict, every name does.
+    # ------------------------------------------------------------ text
 
-        Raises StateError (a KeyError) that lists the names, ShapeError, DTypeError.
-        """
-        if not isinstance(state, Mapping):
-            raise errors.DTypeError(f"load_state_dict: the state is a dict of Tensors or arrays by name, not {shown(state)}")
-        own = self._state()
-        _check_names(type(self).__name__, list(own), list(state), strict)
-        values = {name: _fitting(name, p, state[name]) for name, p in own.items() if name in state}
-        for name, value in values.items():
-            own[name].assign(value)
-        ops.realize(*(own[name] for name in values))
+    def num_parameters(self, trainable_only: bool = False) -> int:
+        """How many numbers the Parameters hold, or those that require a gradient; a shared Parameter counts once."""
+        return sum(p.size for _, p in self._named(Parameter) if p.requires_grad or not trainable_only)
 
     def extra_repr(self) -> str:
         """What stands between the brackets of the repr of a layer."""
         return ""
 
+    @recursive_repr("...")
     def __repr__(self) -> str:
+        """The tree of layers, and behind each how many parameters it has."""
         rows = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
-        if not rows:
-            return f"{type(self).__name__}({self.extra_repr()})"
-        return "\n  ".join([f"{type(self).__name__}({self.extra_repr()}", *rows]) + "\n)"
+        inside = "\n  ".join([self.extra_repr(), *rows]) + "\n" if rows else self.extra_repr()
+        return f"{type(self).__name__}({inside}){self._counted()}"
 
-
-def _join(prefix: str, name: str) -> str:
-    return f"{prefix}.{name}" if prefix else name
-
-
-def _members(container: Any) -> Iterator[tuple[str, Any]]:
-    """The (name, value) pairs of a dict, list or tuple, those of nested containers in their place."""
-    pairs = container.items() if isinstance(container, dict) else enumerate(container)
-    for name, value in pairs:
-        if isinstance(value, (dict, list, tuple)):
-            yield from ((f"{name}.{inner}", v) for inner, v in _members(value))
-        else:
-            yield str(name), value
-
-
-def _check_names(who: str, own: list[str], given: list[str], strict: bool) -> None:
-    missing, unexpected = [n for n in own if n not in given], [n for n in given if n not in own]
-    if strict and (missing or unexpected):
-        parts = [f"{what} {', '.join(names)}" for what, names in (("missing", missing), ("unexpected", unexpected)) if names]
-        raise errors.StateError(f"load_state_dict: the state does not fit {who}: {'; '.join(parts)}")
-
-
-def _fitting(name: str, parameter: Tensor, value: Any) -> Tensor:
-    try:
-        tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(parameter.dtype)
-    except errors.WeftError as error:
-        raise type(error)(f"load_state_dict: {name}: {str(error).removeprefix('tensor: ')}") from None
-    if tensor.shape != parameter.shape:
-        raise errors.ShapeError(f"load_state_dict: {name} has shape {parameter.shape}, but the state has {tensor.shape}")
-    return tensor
+    def _counted(self) -> str:
+        count, trainable = self.num_parameters(), self.num_parameters(trainable_only=True)
+        text = f"  # {count:,} parameter{'s' * (count > 1)}" if count else ""
+        return text if trainable == count else f"{text}, {trainable:,} of them trainable"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,88 @@ def test_errors_name_the_parameter() -> None:
     optimizer.step()
     with pytest.raises(wf.errors.StaleError, match=r"parameter '0\.(weight|bias)'"):
         stale.backward()
+
+
+def test_looking_at_a_part_does_not_rename_its_parameters() -> None:
+    net = nn.Sequential(nn.Linear(2, 1))
+    names = [p.name for p in net.parameters()]
+    repr(net), net[0].state_dict(), net[0].get_parameter("bias"), net[0].num_parameters()
+    assert [p.name for p in (net[0].weight, net[0].bias)] == names == ["0.weight", "0.bias"]
+
+
+def test_names_take_a_prefix_and_leave_out_what_is_below() -> None:
+    net = Net()
+    assert [name for name, _ in net.named_parameters("net", recurse=False)] == ["net.table.scale"]
+    assert [name for name, _ in net.body.named_modules("body")] == ["body", "body.0", "body.1", "body.2"]
+    assert [p.shape for p in net.parameters(recurse=False)] == [(2,)]
+    assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"]
+    assert list(net.children()) == [net.body, *net.heads]
+
+
+def test_a_shared_layer_has_several_names() -> None:
+    layer = nn.Linear(1, 1, bias=False)
+    net = nn.Sequential(layer, nn.Sequential(layer))
+    assert [name for name, _ in net.named_modules()] == ["", "0", "1"]
+    assert [name for name, _ in net.named_modules(remove_duplicate=False)] == ["", "0", "1", "1.0"]
+    assert [name for name, _ in net.named_parameters(remove_duplicate=False)] == ["0.weight", "1.0.weight"]
+
+
+def test_parts_are_found_by_name() -> None:
+    net = Net()
+    assert net.get_submodule("") is net and net.get_submodule("heads.0") is net.heads[0]
+    assert net.get_submodule("body.2") is net.body[2] and net.get_parameter("body.2.bias") is net.body[2].bias
+    assert net.get_parameter("table.scale") is net.table["scale"] and Counting().get_buffer("calls").item() == 0
+    with pytest.raises(AttributeError, match=r"Net has no layer 'body\.7'; it has body, body\.0, body\.1, body\.2, heads"):
+        net.get_submodule("body.7")
+    with pytest.raises(wf.errors.AttributeError, match="Net has no buffer 'x'; it has none"):
+        net.get_buffer("x")
+    with pytest.raises(AttributeError, match="'Net' object has no attribute 'tail'"):
+        _ = net.tail
+
+
+def test_attributes_are_listed_and_deleted() -> None:
+    net = Net()
+    net.add_module("extra", nn.ReLU())
+    assert {"body", "heads", "extra", "named_modules"} <= set(dir(net))
+    del net.extra, net.table
+    assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"] and NAMES[1:] == list(net.state_dict())
+    with pytest.raises(wf.errors.DTypeError, match="add_module: 'x' is a Module or None, not 3"):
+        net.add_module("x", 3)
+
+
+def test_a_copy_has_parameters_and_buffers_of_its_own() -> None:
+    net = nn.Sequential(Counting(), nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)).eval()
+    net[2].weight = net[1].weight
+    net[1].weight.requires_grad_(False)
+    for twin in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert not twin[0].training and twin[2].weight is twin[1].weight and not twin[1].weight.requires_grad
+        assert list(twin.state_dict()) == list(net.state_dict()) and not twin[0].table.persistent
+        before = net.state_dict()
+        for t in [*twin.parameters(), twin[0].mean]:
+            t.assign(t + 1)
+        (twin[0](wf.ones(1, 2)) * 2).backward()
+        assert twin[0].scale.grad is not None and net[0].scale.grad is None
+        for name, value in net.state_dict().items():
+            np.testing.assert_array_equal(value.numpy(), before[name].numpy())
+        np.testing.assert_array_equal(twin[1].weight.numpy(), net[1].weight.numpy() + 1)
+
+
+def test_hooks_see_and_replace_arguments_and_results() -> None:
+    layer, seen = nn.Sequential(), []  # which returns what it gets
+    remove = [layer.register_forward_pre_hook(lambda m, args: args[0] + 1), layer.register_forward_hook(lambda m, a, y: y * 10)]
+    remove.append(layer.register_forward_hook(lambda m, args, y: seen.append((m, args, y))))
+    assert layer(2) == 30 and seen == [(layer, (3,), 30)]
+    for r in remove:
+        r()
+    assert layer(2) == 2 and len(seen) == 1
+    with pytest.raises(wf.errors.DTypeError, match="register_forward_hook: a hook is a function, not 1"):
+        layer.register_forward_hook(1)
+
+
+def test_requires_grad_of_all_parameters() -> None:
+    net = Net()
+    assert net.requires_grad_(False) is net and not any(p.requires_grad for p in net.parameters())
+    assert all(p.requires_grad for p in net.requires_grad_().parameters())
 
 
 def test_train_and_eval_reach_every_module() -> None:
@@ -97,13 +181,36 @@ def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() ->
     before = layer.bias.numpy().copy()
     with pytest.raises(wf.errors.StateError, match="missing weight; unexpected scale"):
         layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)})
+    with pytest.raises(wf.errors.StateError, match=r"fit Linear: missing weight; unexpected scale; bias has shape \(1,\), but"):
+        layer.load_state_dict({"bias": np.ones(3), "scale": np.ones(1)})
+    with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), .* \(2,\); bias has shape \(1,\), .* \(3,\)"):
+        layer.load_state_dict({"bias": np.ones(3), "weight": np.ones(2)})
+    with pytest.raises(wf.errors.DTypeError, match="fit Linear: weight: there is no dtype for elements of type <U1"):
+        layer.load_state_dict({"bias": np.ones(1), "weight": "x"})
+    out_of_range = wf.ones(1, 2)[wf.tensor([5])]
+    with pytest.raises(wf.errors.IndexError):
+        layer.load_state_dict({"bias": np.ones(1), "weight": out_of_range})
     with pytest.raises(wf.errors.DTypeError, match=r"the state is a dict .* not \[1\]"):
         layer.load_state_dict([1])
     with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"):
         layer.load_state_dict({"bias": np.ones(1), "weight": np.ones((2, 1))})
     np.testing.assert_array_equal(layer.bias.numpy(), before)
-    layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)}, strict=False)
+    found = layer.load_state_dict({"bias": np.ones(1), "scale": np.ones(1)}, strict=False)
     assert layer.bias.item() == 1
+    assert found == (["weight"], ["scale"]) and found.missing_keys == ["weight"] and found.unexpected_keys == ["scale"]
+    assert layer.load_state_dict(layer.state_dict()) == ([], [])
+
+
+def test_a_shared_parameter_is_loaded_from_any_of_its_names() -> None:
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
+    net[1].weight = net[0].weight
+    for names in (["0.weight"], ["1.weight"], ["0.weight", "1.weight"]):
+        value = np.random.default_rng(len(names)).random((2, 2), np.float32)
+        net.load_state_dict(dict.fromkeys(names, value))
+        np.testing.assert_array_equal(net[0].weight.numpy(), value)
+    assert list(net.state_dict()) == ["0.weight"]
+    with pytest.raises(wf.errors.StateError, match=r"missing 0\.weight$"):
+        net.load_state_dict({})
 
 
 def test_parameter_takes_arrays_and_tensors() -> None:
@@ -158,17 +265,35 @@ def test_layers_compute_what_their_functions_compute() -> None:
     np.testing.assert_array_equal(emb(wf.tensor([6, 0])).numpy(), emb.weight.numpy()[[6, 0]])
 
 
-def test_repr_shows_the_tree() -> None:
-    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.Sequential(nn.MaxPool2d(2)))
+def test_repr_shows_the_tree_and_counts_parameters() -> None:
+    net = nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.Sequential(nn.Linear(400, 120), nn.MaxPool2d(2)))
     assert repr(net) == (
         "Sequential(\n"
-        "  (0): Conv2d(1, 6, kernel_size=(5, 5), padding=2, bias=True)\n"
+        "  (0): Conv2d(1, 6, kernel_size=(5, 5), padding=2, bias=True)  # 156 parameters\n"
         "  (1): ReLU()\n"
         "  (2): Sequential(\n"
-        "    (0): MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)\n"
-        "  )\n"
-        ")"
+        "    (0): Linear(in_features=400, out_features=120, bias=True)  # 48,120 parameters\n"
+        "    (1): MaxPool2d(kernel_size=2, stride=2, padding=0, dilation=1)\n"
+        "  )  # 48,120 parameters\n"
+        ")  # 48,276 parameters"
     )
+    net[0].requires_grad_(False)
+    assert repr(net).endswith("# 48,276 parameters, 48,120 of them trainable")
+    assert repr(nn.Linear(1, 1, bias=False)).endswith("# 1 parameter")
+
+
+def test_a_layer_that_holds_its_parent_is_no_endless_tree() -> None:
+    net = nn.Sequential(nn.Linear(1, 1))
+    net[0].parent = net
+    assert [name for name, _ in net.named_modules(remove_duplicate=False)] == ["", "0"]
+    assert list(net.eval().state_dict()) == ["0.weight", "0.bias"] and "..." in repr(net)
+
+
+def test_num_parameters_counts_shared_ones_once() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.Linear(3, 4))
+    net[1].weight = net[0].weight
+    net[0].bias.requires_grad_(False)
+    assert (net.num_parameters(), net.num_parameters(trainable_only=True)) == (20, 16)
 
 
 def test_layers_say_what_they_expect() -> None:
@@ -234,8 +359,10 @@ def test_conversions_are_to_floats_on_this_device() -> None:
     assert net.to("cpu").to(None).weight.dtype is wf.float32 and net.to("cpu", dtype="float64").weight.dtype is wf.float64
     with pytest.raises(wf.errors.DTypeError, match=r"Linear\.to: parameters are floats, which int32 is not"):
         net.to(wf.int32)
-    with pytest.raises(wf.errors.DeviceError):
-        net.to("cuda")
+    assert net.cpu() is net
+    for move in (lambda: net.to("cuda"), net.cuda, lambda: net.to(device="cuda:0")):
+        with pytest.raises(wf.errors.DeviceError, match=r"device 'cuda.*this build computes on cpu .* so nothing is moved there"):
+            move()
 
 
 # ---------------------------------------------------------------- buffers

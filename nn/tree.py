@@ -1,0 +1,154 @@
+"""The tree that Modules make. In: attributes set by a subclass. Out: Modules, Parameters and Buffers by their dotted names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from .. import errors
+from ..frontend.arguments import shown
+from ..frontend.tensor import Tensor
+from .parameter import Buffer, Parameter
+
+if TYPE_CHECKING:
+    from .module import Module
+
+MOST_NAMES = 12  # that an error lists
+
+
+class Tree:
+    """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else another Buffer.
+
+        Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
+        """
+        if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
+            old = vars(self).get(name)
+            if isinstance(old, Parameter):
+                what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
+                raise errors.DTypeError(f"{what}, or assign the value with {name}.assign(...)")
+            if isinstance(old, Buffer):
+                fits = old.shape == value.shape and old.dtype is value.dtype
+                value = old.assign(value) if fits else Buffer(value, old.persistent)
+        object.__setattr__(self, name, value)
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """The same as setting an attribute, for names that a program makes; None keeps the place free."""
+        if not isinstance(parameter, Parameter | None):
+            raise errors.DTypeError(f"register_parameter: {name!r} is a Parameter or None, not {shown(parameter)}")
+        self._register("register_parameter", name, parameter)
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Sets the attribute to a Buffer of this Tensor or array, or to None."""
+        given = tensor is None or isinstance(tensor, Buffer)
+        self._register("register_buffer", name, tensor if given else Buffer(tensor, persistent))
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Sets the attribute to a Module, or to None."""
+        if not isinstance(module, Tree | None):
+            raise errors.DTypeError(f"add_module: {name!r} is a Module or None, not {shown(module)}")
+        self._register("add_module", name, module)
+
+    register_module = add_module
+
+    def _register(self, who: str, name: str, value: Any) -> None:
+        if not isinstance(name, str) or not name or "." in name:
+            raise errors.ArgumentError(f"{who}: a name is a text without dots, not {shown(name)}")
+        if hasattr(type(self), name):
+            raise errors.ArgumentError(f"{who}: {name!r} is an attribute that every {type(self).__name__} has")
+        setattr(self, name, value)
+
+    # ------------------------------------------------------------ by name
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The Modules directly below this one; those in lists are named `attribute.index`."""
+        return ((name, value) for name, value in members(vars(self)) if isinstance(value, Tree))  # type: ignore[misc]
+
+    def children(self) -> Iterator[Module]:
+        """The Modules directly below this one."""
+        return (module for _, module in self.named_children())
+
+    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+        """This Module under the prefix, then those below it by dotted names, each once or under each of its names."""
+        seen: set[int] = set()
+        stack: list[tuple[str, Any, frozenset[int]]] = [(prefix, self, frozenset())]
+        while stack:
+            name, module, above = stack.pop()
+            if id(module) in (seen if remove_duplicate else above):
+                continue
+            seen.add(id(module))
+            yield name, module
+            inside = above | {id(module)}
+            stack.extend(reversed([(_join(name, child), m, inside) for child, m in module.named_children()]))
+
+    def modules(self) -> Iterator[Module]:
+        """This Module and those below it."""
+        return (module for _, module in self.named_modules())
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Every Parameter by its dotted name, which errors will use too; a shared one only under its first name."""
+        for name, p in self._named(Parameter, prefix, recurse, remove_duplicate):
+            p.name = name
+            yield name, p
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """Every Parameter, or only this Module's own."""
+        return (p for _, p in self.named_parameters(recurse=recurse))
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Buffer]]:
+        """Every Buffer by its dotted name, persistent or not; a shared one only under its first name."""
+        return self._named(Buffer, prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Buffer]:
+        """Every Buffer, or only this Module's own."""
+        return (b for _, b in self.named_buffers(recurse=recurse))
+
+    def get_submodule(self, target: str) -> Module:
+        """The Module of this dotted name, "" being this one. Raises AttributeError."""
+        return self._get("layer", target, self.named_modules(remove_duplicate=False))  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The Parameter of this dotted name. Raises AttributeError."""
+        return self._get("parameter", target, self._named(Parameter, remove_duplicate=False))  # type: ignore[no-any-return]
+
+    def get_buffer(self, target: str) -> Buffer:
+        """The Buffer of this dotted name. Raises AttributeError."""
+        return self._get("buffer", target, self._named(Buffer, remove_duplicate=False))  # type: ignore[no-any-return]
+
+    def _get(self, what: str, target: str, named: Iterator[tuple[str, Any]]) -> Any:
+        found = dict(named)
+        if target not in found:
+            names = [name for name in found if name]
+            some = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
+            raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {some or 'none'}")
+        return found[target]
+
+    def _named(
+        self, kind: Any, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix, remove_duplicate) if recurse else [(prefix, self)]:
+            for name, value in members(vars(module)):
+                if isinstance(value, kind) and not (remove_duplicate and id(value) in seen):
+                    seen.add(id(value))
+                    yield _join(path, name), value
+
+
+def _join(prefix: str, name: str) -> str:
+    return f"{prefix}.{name}" if prefix else name
+
+
+def members(container: Any) -> Iterator[tuple[str, Any]]:
+    """The (name, value) pairs of a dict, list or tuple, those of nested containers in their place."""
+    pairs = container.items() if isinstance(container, dict) else enumerate(container)
+    for name, value in pairs:
+        if isinstance(value, (dict, list, tuple)):
+            yield from ((f"{name}.{inner}", v) for inner, v in members(value))
+        else:
+            yield str(name), value
