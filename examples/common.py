@@ -15,12 +15,12 @@ from typing import Any, NoReturn, Self
 # ---------------------------------------------------------------- options
 
 
-def options(description: str, epochs: int | None = None, epochs_help: str = "passes over the data") -> argparse.ArgumentParser:
-    """A parser with the options of every example that trains."""
+def options(description: str, epochs: int | str, seed: int = 0) -> argparse.ArgumentParser:
+    """A parser with the options of every example that trains; a default of epochs that is a text says what decides it."""
     parser = argparse.ArgumentParser(description=description)
-    shown = "" if epochs is None else f" (default: {epochs})"
-    parser.add_argument("--epochs", type=positive, default=epochs, help=epochs_help + shown)
-    parser.add_argument("--seed", type=seed, default=0, help="of everything random (default: 0)")
+    number = epochs if isinstance(epochs, int) else None
+    parser.add_argument("--epochs", type=positive, default=number, help=f"passes over the data (default: {epochs})")
+    parser.add_argument("--seed", type=not_negative, default=seed, help=f"of everything random (default: {seed})")
     add_plot(parser, "save the curves of loss and accuracy there")
     return parser
 
@@ -36,7 +36,7 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def seed(text: str) -> int:
+def not_negative(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"must be a whole number of at least 0, not {text!r}")
     return int(text)
@@ -117,6 +117,11 @@ class Progress:
     def __exit__(self, *error: object) -> None:
         if self.bar is not None:
             self.bar.close()
+
+
+def worth_a_line(epoch: int, epochs: int, lines: int = 10) -> bool:
+    """Whether this epoch, counted from 0, is the last or one of about so many that are told."""
+    return (epoch + 1) % max(1, round(epochs / lines)) == 0 or epoch + 1 == epochs
 
 
 # ---------------------------------------------------------------- curves

@@ -79,10 +79,7 @@ def train_epoch(
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.options(
-        "Train LeNet-5 on handwritten digits.",
-        epochs_help="passes over the images (default: 3 for MNIST, 20 for the digits)",
-    )
+    parser = common.options("Train LeNet-5 on handwritten digits.", epochs="3 for MNIST, 20 for the digits")
     parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step (default: 64)")
     parser.add_argument(
         "--lr", type=common.positive_float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third"

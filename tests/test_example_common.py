@@ -90,6 +90,11 @@ def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
         assert ("loss=0.2500" in shown and "img/s" in shown) if terminal else shown == ""
 
 
+@pytest.mark.parametrize(("epochs", "told"), [(3, [0, 1, 2]), (20, [*range(1, 20, 2)]), (25, [*range(1, 24, 2), 24])])
+def test_about_ten_epochs_are_told_and_the_last(epochs: int, told: list[int]) -> None:
+    assert [epoch for epoch in range(epochs) if common.worth_a_line(epoch, epochs)] == told
+
+
 def test_ctrl_c_ends_a_script_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     def main() -> None:
         raise KeyboardInterrupt
