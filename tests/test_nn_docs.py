@@ -12,7 +12,9 @@ import pytest
 import weft as wf
 from weft import nn
 
-MODULES = ["nn.module"]  # those whose every name of __all__ has its example
+MODULES = [  # those whose every name of __all__ has its example
+    "nn.module",
+]
 SECTIONS = [import_module(f"weft.{name}") for name in MODULES]
 ITEMS = [(module, name) for module in SECTIONS for name in module.__all__]
 NAMES: dict[str, Any] = {"wf": wf, "nn": nn, "F": nn.functional}  # what an example may use without importing it
