@@ -13,6 +13,7 @@ import weft as wf
 from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
+    "nn.layers.container",
     "nn.module",
 ]
 SECTIONS = [import_module(f"weft.{name}") for name in MODULES]

@@ -309,12 +309,6 @@ def test_layers_say_what_they_expect() -> None:
         nn.Module()(1)
 
 
-def test_sequential_is_a_sequence() -> None:
-    net = nn.Sequential(nn.ReLU(), nn.Tanh(), nn.Sigmoid())
-    assert len(net) == 3 and isinstance(net[1], nn.Tanh) and len(net[1:]) == 2
-    assert [type(m) for m in net] == [nn.ReLU, nn.Tanh, nn.Sigmoid]
-
-
 @pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16, wf.float64])
 @pytest.mark.parametrize("lazy", [False, True])
 def test_another_dtype_keeps_the_parameters(dtype: wf.DType, lazy: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .activation import GELU, ReLU, Sigmoid, Tanh
-from .container import Sequential
+from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d
 from .dropout import Dropout
 from .embedding import Embedding
@@ -23,6 +23,9 @@ __all__ = [
     "LayerNorm",
     "Linear",
     "MaxPool2d",
+    "ModuleDict",
+    "ModuleList",
+    "ParameterList",
     "ReLU",
     "Sequential",
     "Sigmoid",
