@@ -6,6 +6,7 @@ Every error names the function, the argument and what it does not fit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from math import prod
 from operator import index
 from typing import Any
 
@@ -67,7 +68,7 @@ def _value(n: Node) -> Any:
 def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item"):
-        if getattr(value, "size", 1) != 1:
+        if prod(getattr(value, "shape", ())) != 1:
             raise errors.ShapeError(f"{name}: {what} is one number, not {shown(value)}")
         value = value.item()
     if isinstance(value, int):

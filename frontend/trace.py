@@ -292,6 +292,17 @@ def turn(source: Any, place: int) -> int:
     return 0 if found is None else found.turn(source, place)  # type: ignore[no-any-return]
 
 
+@contextmanager
+def outside() -> Iterator[None]:
+    """What is made in here is no part of the jitted function that is being traced: it stays for later calls."""
+    found = state.trace() if state.traces else None
+    if found is None:
+        yield
+    else:
+        with found.suspended():
+            yield
+
+
 def afterwards(action: Callable[[], None]) -> None:
     """Acts now, or in a jitted function after each call."""
     found = state.trace() if state.traces else None

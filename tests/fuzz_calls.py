@@ -241,7 +241,7 @@ def functions() -> list[Entry]:
     found += public("nn.functional.", nn.functional, dir(nn.functional))
     found += public("nn.init.", nn.init, dir(nn.init))
     found += [(f"nn.{name}", _layer(getattr(nn, name)), False) for name in nn.__all__ if _is_layer(getattr(nn, name))]
-    found += [(f"nn.optim.{kind.__name__}", _optimizer(kind), False) for kind in (nn.optim.SGD, nn.optim.Adam)]
+    found += [(f"nn.optim.{kind.__name__}", _optimizer(kind), False) for kind in vars(nn.optim).values() if _is_optimizer(kind)]
     return [entry for entry in found if _has_signature(entry[1])]
 
 
@@ -254,6 +254,10 @@ def public(prefix: str, module: ModuleType, names: list[str]) -> list[Entry]:
 
 def _is_layer(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, nn.Module) and kind not in (nn.Module, nn.Sequential)
+
+
+def _is_optimizer(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, nn.optim.Optimizer) and kind is not nn.optim.Optimizer
 
 
 def _layer(kind: type) -> Callable[..., Any]:

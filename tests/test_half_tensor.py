@@ -173,8 +173,8 @@ def test_small_steps_of_an_average_are_not_lost() -> None:
         opt.zero_grad()
         (p * 2.0).sum().backward()
         opt.step()
-    assert opt.state[0]["square"].dtype is wf.float32
-    np.testing.assert_allclose(opt.state[0]["square"].numpy(), 4 * (1 - 0.999**50), rtol=1e-3)
+    assert opt.state[0]["exp_avg_sq"].dtype is wf.float32
+    np.testing.assert_allclose(opt.state[0]["exp_avg_sq"].numpy(), 4 * (1 - 0.999**50), rtol=1e-3)
 
 
 def test_a_parameter_is_updated_in_place() -> None:

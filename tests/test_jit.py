@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from stepping import states, stepper
 from weft import options
 from weft.frontend import realize, state
 from weft.frontend.realize import statistics
@@ -644,11 +645,11 @@ def test_a_wrong_index_leaves_everything_as_it_was_and_names_the_line() -> None:
 
     f = wf.jit(step)
     f(wf.tensor([0, 1]))
-    before = [table.tolist(), optimizer.state[0]["momentum"].tolist(), optimizer.steps[:]]
+    before = [table.tolist(), optimizer.state[0]["momentum_buffer"].tolist(), optimizer.steps[:]]
     line = step.__code__.co_firstlineno + 2
     with pytest.raises(IndexError, match=f"index 3 is out of range for axis 0 of extent 3, in .*test_jit.py:{line}"):
         f(wf.tensor([0, 3]))
-    assert [table.tolist(), optimizer.state[0]["momentum"].tolist(), optimizer.steps[:]] == before
+    assert [table.tolist(), optimizer.state[0]["momentum_buffer"].tolist(), optimizer.steps[:]] == before
     f(wf.tensor([2, 2]))
     assert optimizer.steps == [2]
 
@@ -784,20 +785,11 @@ def trained(make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any
     wf.manual_seed(0)
     model = Net()
     optimizer = make(model.parameters())
-
-    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    f, losses = wrapper(step), []
+    f, losses = wrapper(stepper(model, optimizer)), []
     for i in range(steps):
         optimizer.lr = 0.05 * 0.9**i
         losses.append(f(*data(i)).item())
-    state_tensors = [t for s in optimizer.state for t in s.values()]
-    values = [t.tolist() for t in [*model.parameters(), *state_tensors, model.mean, model.seen]]
+    values = [t.tolist() for t in [*model.parameters(), *states(optimizer), model.mean, model.seen]]
     return [losses, *values, optimizer.steps, wf.rand(2).tolist()]
 
 
@@ -813,7 +805,7 @@ def test_parameters_and_optimiser_state_are_written_in_place(make: Callable[[Any
         optimizer.step()
         return loss
 
-    everything = [*model.parameters(), *(t for s in optimizer.state for t in s.values())]
+    everything = [*model.parameters(), *states(optimizer)]
     f = wf.jit(step)
     f(*data(0))
     f(*data(1))

@@ -15,6 +15,7 @@ from weft import nn
 MODULES = [  # those whose every name of __all__ has its example
     "nn.layers.container",
     "nn.module",
+    "nn.optim",
 ]
 SECTIONS = [import_module(f"weft.{name}") for name in MODULES]
 ITEMS = [(module, name) for module in SECTIONS for name in module.__all__]

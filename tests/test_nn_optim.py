@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections import defaultdict
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
+from stepping import states, stepper
 from weft.frontend.realize import statistics
 from weft.nn import functional as F
 from weft.nn import optim
 
 Array = np.ndarray
-STEPS = 4
+STEPS = 5
+Make = Callable[[list[wf.Tensor]], optim.Optimizer]
 
 
-def start() -> tuple[Array, Array]:
+def start() -> list[Array]:
     rng = np.random.default_rng(0)
-    return rng.standard_normal((3, 2)), rng.standard_normal(2)
+    return [rng.standard_normal((3, 2)), rng.standard_normal(2)]
 
 
-def train(make: Callable[[list[wf.Tensor]], optim.Optimizer]) -> list[Array]:
+def train(make: Make) -> list[Array]:
     """The parameters after a few steps on loss = sum(sin(w) * b), b + w broadcast."""
     params = [wf.nn.Parameter(a) for a in start()]
     optimizer = make(params)
@@ -35,47 +41,240 @@ def gradients(p: list[Array]) -> list[Array]:
     return [np.cos(p[0]) * p[1], np.sin(p[0]).sum(0)]
 
 
-def sgd(lr: float, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False) -> list[Array]:
-    p = list(start())
-    m = [np.zeros_like(a) for a in p]
-    for _ in range(STEPS):
-        for i, g in enumerate(gradients(p)):
-            d = g + weight_decay * p[i]
-            m[i] = momentum * m[i] + d
-            p[i] = p[i] - lr * (d + momentum * m[i] if nesterov else m[i])
-    return p
+# ---------------------------------------------------------------- the formulas, in NumPy
+
+State = dict[str, Any]  # of one parameter; a name that is new in it is 0
 
 
-def adam(lr: float, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8, weight_decay: float = 0.0) -> list[Array]:
-    p = list(start())
-    m, s = [np.zeros_like(a) for a in p], [np.zeros_like(a) for a in p]
+def sgd(p: Array, g: Array, s: State, t: int, *, lr: float, momentum: float, dampening: float, nesterov: bool, **_: Any) -> Array:
+    if momentum:
+        s["m"] = g if t == 1 else momentum * s["m"] + (1 - dampening) * g
+        g = g + momentum * s["m"] if nesterov else s["m"]
+    return p - lr * g
+
+
+def adam(p: Array, g: Array, s: State, t: int, *, lr: float, betas: Any, eps: float, amsgrad: bool, **_: Any) -> Array:
+    (a, b), s["m"], s["v"] = betas, betas[0] * s["m"] + (1 - betas[0]) * g, betas[1] * s["v"] + (1 - betas[1]) * g * g
+    s["top"] = np.maximum(s["top"], s["v"])
+    v = s["top"] if amsgrad else s["v"]
+    return p - lr * s["m"] / (1 - a**t) / (np.sqrt(v / (1 - b**t)) + eps)
+
+
+def adamw(p: Array, g: Array, s: State, t: int, *, decay: float, **options: Any) -> Array:
+    return adam(p * (1 - options["lr"] * decay), g, s, t, **options)
+
+
+def rmsprop(
+    p: Array, g: Array, s: State, t: int, *, lr: float, alpha: float, eps: float, momentum: float, centered: bool, **_: Any
+) -> Array:
+    s["v"], s["mean"] = alpha * s["v"] + (1 - alpha) * g * g, alpha * s["mean"] + (1 - alpha) * g
+    s["m"] = momentum * s["m"] + g / (np.sqrt(s["v"] - s["mean"] ** 2 if centered else s["v"]) + eps)
+    return p - lr * s["m"]
+
+
+def adagrad(
+    p: Array, g: Array, s: State, t: int, *, lr: float, lr_decay: float, initial_accumulator_value: float, eps: float, **_: Any
+) -> Array:
+    s["sum"] = (initial_accumulator_value if t == 1 else s["sum"]) + g * g
+    return p - lr / (1 + (t - 1) * lr_decay) * g / (np.sqrt(s["sum"]) + eps)
+
+
+def adadelta(p: Array, g: Array, s: State, t: int, *, lr: float, rho: float, eps: float, **_: Any) -> Array:
+    s["v"] = rho * s["v"] + (1 - rho) * g * g
+    delta = np.sqrt(s["a"] + eps) / np.sqrt(s["v"] + eps) * g
+    s["a"] = rho * s["a"] + (1 - rho) * delta * delta
+    return p - lr * delta
+
+
+def expected(formula: Callable[..., Array], options: dict[str, Any]) -> list[Array]:
+    """The parameters after the same steps; AdamW alone does not add its decay to the gradient."""
+    p, states = start(), [defaultdict(float), defaultdict(float)]
+    decoupled = formula is adamw
     for t in range(1, STEPS + 1):
         for i, g in enumerate(gradients(p)):
-            d = g + weight_decay * p[i]
-            m[i] = betas[0] * m[i] + (1 - betas[0]) * d
-            s[i] = betas[1] * s[i] + (1 - betas[1]) * d * d
-            p[i] = p[i] - lr * (m[i] / (1 - betas[0] ** t)) / (np.sqrt(s[i] / (1 - betas[1] ** t)) + eps)
+            towards = -g if options["maximize"] else g
+            decay = {"decay": options["weight_decay"]} if decoupled else {}
+            towards = towards if decoupled else towards + options["weight_decay"] * p[i]
+            p[i] = formula(p[i], towards, states[i], t, **decay, **options)
     return p
 
 
-@pytest.mark.parametrize(
-    "kwargs",
-    [
-        {"lr": 0.1},
-        {"lr": 0.1, "momentum": 0.9},
-        {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1},
-        {"lr": 0.1, "weight_decay": 0.5},
-    ],
-)
-def test_sgd(kwargs: dict[str, float]) -> None:
-    for got, expected in zip(train(lambda p: optim.SGD(p, **kwargs)), sgd(**kwargs), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-12)
+FORMULAS = {"SGD": sgd, "Adam": adam, "AdamW": adamw, "RMSprop": rmsprop, "Adagrad": adagrad, "Adadelta": adadelta}
+DEFAULTS: dict[str, dict[str, Any]] = {  # torch's
+    "SGD": {"lr": 1e-3, "momentum": 0, "dampening": 0, "weight_decay": 0, "nesterov": False},
+    "Adam": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0, "amsgrad": False},
+    "AdamW": {"lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 1e-2, "amsgrad": False},
+    "RMSprop": {"lr": 1e-2, "alpha": 0.99, "eps": 1e-8, "weight_decay": 0, "momentum": 0, "centered": False},
+    "Adagrad": {"lr": 1e-2, "lr_decay": 0, "weight_decay": 0, "initial_accumulator_value": 0, "eps": 1e-10},
+    "Adadelta": {"lr": 1.0, "rho": 0.9, "eps": 1e-6, "weight_decay": 0},
+}
+OTHERS: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True, "maximize": True}),
+    ("SGD", {"lr": 0.1, "weight_decay": 0.5, "maximize": True}),
+    ("Adam", {"lr": 0.05, "betas": (0.5, 0.3), "eps": 1e-2, "weight_decay": 0.3, "amsgrad": True}),
+    ("AdamW", {"lr": 0.05, "betas": (0.5, 0.7), "weight_decay": 0.3, "maximize": True}),
+    ("RMSprop", {"lr": 0.1, "alpha": 0.7, "eps": 1e-2, "centered": True, "momentum": 0.5, "weight_decay": 0.1}),
+    ("Adagrad", {"lr": 0.1, "lr_decay": 0.5, "initial_accumulator_value": 0.3, "weight_decay": 0.1, "eps": 1e-2}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.5, "eps": 1e-2, "weight_decay": 0.2, "maximize": True}),
+]
+OPTIONS = [*((name, {}) for name in FORMULAS), *OTHERS]
 
 
-@pytest.mark.parametrize("kwargs", [{"lr": 0.1}, {"lr": 0.05, "betas": (0.5, 0.7), "eps": 1e-2, "weight_decay": 0.3}])
-def test_adam(kwargs: dict[str, float]) -> None:
-    for got, expected in zip(train(lambda p: optim.Adam(p, **kwargs)), adam(**kwargs), strict=True):
-        np.testing.assert_allclose(got, expected, rtol=1e-10)
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+def test_five_steps_follow_the_formula(name: str, options: dict[str, Any]) -> None:
+    wanted = expected(FORMULAS[name], {"maximize": False, **DEFAULTS[name], **options})
+    for got, want in zip(train(lambda p: getattr(optim, name)(p, **options)), wanted, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("name", "options"), OPTIONS)
+def test_five_steps_give_torchs_values(name: str, options: dict[str, Any]) -> None:
+    torch = pytest.importorskip("torch")
+    theirs = [torch.tensor(a, requires_grad=True) for a in start()]
+    optimizer = getattr(torch.optim, name)(theirs, **options)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        (theirs[0].sin() * theirs[1]).sum().backward()
+        optimizer.step()
+    for got, want in zip(train(lambda p: getattr(optim, name)(p, **options)), theirs, strict=True):
+        np.testing.assert_allclose(got, want.detach().numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_the_arguments_and_defaults_are_torchs(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    mine, theirs = (inspect.signature(getattr(m, name)).parameters for m in (optim, torch.optim))
+    for position, (argument, parameter) in enumerate(mine.items()):
+        assert theirs[argument].default == parameter.default
+        assert parameter.kind is parameter.KEYWORD_ONLY or [*theirs][position] == argument
+
+
+# ---------------------------------------------------------------- groups
+
+
+def parameters(n: int = 2) -> list[wf.nn.Parameter]:
+    return [wf.nn.Parameter(np.full(2, i + 1.0)) for i in range(n)]
+
+
+def descend(optimizer: optim.Optimizer) -> None:
+    """A step down sum(p), so that every gradient is 1."""
+    optimizer.zero_grad()
+    sum((p.sum() for p in optimizer.params), wf.tensor(0.0)).backward()
+    optimizer.step()
+
+
+def test_each_group_has_its_own_hyperparameters() -> None:
+    a, b = parameters()
+    optimizer = optim.SGD([{"params": [a], "lr": 0.5}, {"params": b, "momentum": 0.5}], lr=0.25)
+    descend(optimizer)
+    descend(optimizer)
+    assert a.tolist() == [0.0, 0.0] and b.tolist() == [2 - 0.25 * 2.5] * 2
+    assert [(g["lr"], g["momentum"], len(g["params"])) for g in optimizer.param_groups] == [(0.5, 0.0, 1), (0.25, 0.5, 1)]
+
+
+def test_a_group_may_be_added_and_is_updated_from_then_on() -> None:
+    a, b = parameters()
+    optimizer = optim.SGD([a], lr=0.5)
+
+    @wf.jit
+    def step() -> None:
+        optimizer.zero_grad()
+        (a + b).sum().backward()
+        optimizer.step()
+
+    step()
+    optimizer.add_param_group({"params": [b], "lr": 1.0})
+    step()
+    assert (a.tolist(), b.tolist(), optimizer.steps) == ([0.0, 0.0], [1.0, 1.0], [2, 1])
+
+
+@pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
+def test_entries_of_a_group_may_change_between_steps_and_compile_nothing(wrapper: Callable[[Any], Any]) -> None:
+    a, b = parameters()
+    optimizer = optim.AdamW([{"params": [a]}, {"params": [b]}], lr=0.1)
+    step = wrapper(lambda: descend(optimizer))
+    step()
+    built, shadow = statistics["built"], b.numpy(copy=True)
+    for lr, decay in ((0.5, 0.1), (0.25, 0.3)):
+        before = a.numpy(copy=True)
+        optimizer.param_groups[0].update(lr=0.0, betas=(0.5, 0.5), eps=1.0)
+        optimizer.param_groups[1].update(lr=lr, weight_decay=decay)
+        step()
+        shadow = shadow * (1 - lr * decay) - lr
+        np.testing.assert_array_equal(a.numpy(), before)
+        np.testing.assert_allclose(b.numpy(), shadow, rtol=1e-6)
+    assert statistics["built"] == built
+
+
+@pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
+def test_an_option_turned_on_later_gets_its_state(wrapper: Callable[[Any], Any]) -> None:
+    (a,) = parameters(1)
+    optimizer = optim.SGD([a], lr=0.25)
+    step = wrapper(lambda: descend(optimizer))
+    step()
+    optimizer.param_groups[0]["momentum"] = 0.5
+    step()
+    step()
+    assert a.tolist() == [1 - 0.25 * (1 + 1 + 1.5)] * 2 and optimizer.state[0]["momentum_buffer"].tolist() == [1.5, 1.5]
+
+
+def test_named_parameters_are_accepted_and_their_names_kept() -> None:
+    model = wf.nn.Linear(2, 1)
+    optimizer = optim.SGD(model.named_parameters(), lr=0.1)
+    assert optimizer.param_groups[0]["param_names"] == ["weight", "bias"]
+    assert all(p is q for p, q in zip(optimizer.param_groups[0]["params"], model.parameters(), strict=True))
+
+
+def test_lr_is_that_of_all_groups() -> None:
+    optimizer = optim.Adam([{"params": [p]} for p in parameters()], lr=0.1)
+    optimizer.lr = 0.5
+    assert optimizer.lr == 0.5 and [g["lr"] for g in optimizer.param_groups] == [0.5, 0.5]
+    optimizer.param_groups[0]["lr"] = 0.25
+    with pytest.raises(ValueError, match="Adam: the groups have rates of their own"):
+        _ = optimizer.lr
+    with pytest.raises(ValueError, match="Adam: lr must be at least 0, not -1"):
+        optimizer.lr = -1
+    assert optimizer.param_groups[1]["lr"] == 0.5
+
+
+def test_the_repr_shows_every_group() -> None:
+    a, b = parameters()
+    assert repr(optim.Adagrad([a])) == (
+        "Adagrad(1 parameters: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0, weight_decay=0.0, eps=1e-10, maximize=False)"
+    )
+    text = repr(optim.Adadelta([{"params": [a]}, {"params": [b], "lr": 2, "name": "head"}])).splitlines()
+    assert text[0] == "Adadelta(" and text[1].startswith("  group 0: 1 parameters: lr=1.0, rho=0.9")
+    assert "lr=2.0" in text[2] and "name='head'" in text[2] and text[3] == ")"
+
+
+# ---------------------------------------------------------------- a step
+
+
+def test_a_closure_computes_the_gradients_and_its_loss_is_returned() -> None:
+    (a,) = parameters(1)
+    optimizer = optim.SGD([a], lr=0.25)
+
+    def closure() -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = (a * a).sum()
+        loss.backward()
+        return loss
+
+    with wf.no_grad():
+        losses = [optimizer.step(closure).item() for _ in range(2)]
+    assert losses == [2.0, 0.5]
+    assert wf.jit(lambda: optimizer.step(closure))().item() == 0.125
+
+
+def test_zero_grad_forgets_gradients_or_makes_them_zero() -> None:
+    a, b = parameters()
+    optimizer = optim.SGD([a, b])
+    a.sum().backward()
+    optimizer.zero_grad(set_to_none=False)
+    assert a.grad is not None and a.grad.tolist() == [0.0, 0.0] and b.grad is None
+    optimizer.zero_grad()
+    assert a.grad is None
 
 
 def test_a_new_learning_rate_is_used_at_the_next_step() -> None:
@@ -105,16 +304,20 @@ def test_a_schedule_over_sliced_minibatches_compiles_at_most_twice() -> None:
 
 
 DECAY = {"weight_decay": 0.01}
-EVERY: dict[str, Callable[[list[wf.Tensor]], optim.Optimizer]] = {
+EVERY: dict[str, Make] = {
     "sgd": lambda p: optim.SGD(p, 0.1),
     "sgd, decay": lambda p: optim.SGD(p, 0.1, **DECAY),
     "momentum": lambda p: optim.SGD(p, 0.1, 0.9),
-    "momentum, decay": lambda p: optim.SGD(p, 0.1, 0.9, **DECAY),
+    "momentum, dampening, decay": lambda p: optim.SGD(p, 0.1, 0.9, 0.5, **DECAY),
     "nesterov": lambda p: optim.SGD(p, 0.1, 0.9, nesterov=True),
     "nesterov, decay": lambda p: optim.SGD(p, 0.1, 0.9, nesterov=True, **DECAY),
     "adam": optim.Adam,
     "adam, decay": lambda p: optim.Adam(p, **DECAY),
     "adam, tensor rate": lambda p: optim.Adam(p, lr=wf.tensor(0.01), **DECAY),
+    "adamw, amsgrad": lambda p: optim.AdamW(p, amsgrad=True),
+    "rmsprop, centered, momentum": lambda p: optim.RMSprop(p, momentum=0.9, centered=True),
+    "adagrad": optim.Adagrad,
+    "adadelta": optim.Adadelta,
 }
 
 
@@ -126,16 +329,8 @@ def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) 
     layers = wf.nn.Linear(108, 70), wf.nn.ReLU(), wf.nn.Linear(70, 10)
     model = wf.nn.Sequential(wf.nn.Conv2d(1, 3, 3), wf.nn.ReLU(), wf.nn.Flatten(), *layers).to(dtype)
     optimizer = EVERY[name](list(model.parameters()))
-
-    @wf.jit
-    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
-    everything = [*optimizer.params, *(t for s in optimizer.state for t in s.values())]
+    step = wf.jit(stepper(model, optimizer))
+    everything = [*optimizer.params, *states(optimizer)]
     batch = wf.randn(32, 1, 8, 8).to(dtype).realize(), wf.tensor(np.arange(32) % 10)
     step(*batch)
     step(*batch)
@@ -182,21 +377,61 @@ def test_a_parameter_without_gradient_keeps_its_value_and_its_step_count() -> No
     np.testing.assert_allclose(used.numpy(), [0.9, 0.9])
 
 
-def test_a_step_accepts_any_iterable_and_refuses_what_cannot_learn() -> None:
-    with pytest.raises(ValueError, match="there are no parameters"):
-        optim.SGD([], lr=0.1)
-    with pytest.raises(ValueError, match="requires a gradient"):
-        optim.Adam([wf.zeros(2)])
-    with pytest.raises(ValueError, match="nesterov needs a momentum"):
-        optim.SGD([wf.nn.Parameter(np.ones(1))], lr=0.1, nesterov=True)
-    with pytest.raises(ValueError, match="betas must be"):
-        optim.Adam([wf.nn.Parameter(np.ones(1))], betas=(0.9, 1.0))
+def test_an_optimiser_accepts_any_iterable() -> None:
     optim.SGD({"a": wf.nn.Parameter(np.ones(1))}.values(), lr=0.1)
+    optim.SGD((p for p in parameters()), lr=0.1)
+    optim.SGD(({"params": (p,)} for p in parameters()), lr=0.1)
+
+
+A, B = wf.nn.Parameter(np.ones(1)), wf.nn.Parameter(np.ones(1))
+WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
+    (lambda: optim.SGD([], lr=0.1), ValueError, "SGD: there are no parameters"),
+    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: every parameter must be a Tensor that requires a gradient"),
+    (lambda: optim.Adam([3]), ValueError, "requires a gradient, got 3"),
+    (lambda: optim.Adam([A * 2]), ValueError, "Adam: a parameter must be a leaf"),
+    (lambda: optim.Adam(A), TypeError, "Adam: params is a sequence of parameters or of groups, not tensor(["),
+    (lambda: optim.Adam({"params": [A]}), TypeError, "Adam: params is a sequence"),
+    (lambda: optim.Adam({A, B}), TypeError, "Adam: params is a sequence"),
+    (lambda: optim.Adam([A, B, A]), ValueError, "Adam: a parameter is there twice"),
+    (lambda: optim.Adam([{"params": [A]}, {"params": [B, A]}]), ValueError, "a parameter is there twice"),
+    (lambda: optim.Adam([{"params": [A]}, B]), ValueError, "Adam: a group is a dict with its parameters"),
+    (lambda: optim.Adam([{"param": [A]}]), ValueError, "a group is a dict with its parameters under 'params', not {'param'"),
+    (lambda: optim.Adam([("a", A), B]), ValueError, "pairs of a name and a parameter, not some of each"),
+    (lambda: optim.SGD([A], -0.1), ValueError, "SGD: lr must be at least 0, not -0.1"),
+    (lambda: optim.SGD([A], float("nan")), ValueError, "SGD: lr must be at least 0, not nan"),
+    (lambda: optim.SGD([A], wf.ones(2)), ValueError, "SGD: lr must be a number or a 0-d Tensor"),
+    (lambda: optim.SGD([A], momentum=-1), ValueError, "SGD: momentum must be at least 0"),
+    (lambda: optim.SGD([A], dampening="a"), TypeError, "SGD: dampening is a real number"),  # type: ignore[arg-type]
+    (lambda: optim.SGD([A], nesterov=True), ValueError, "SGD: nesterov needs a momentum"),
+    (lambda: optim.SGD([A], momentum=0.9, dampening=0.1, nesterov=True), ValueError, "SGD: nesterov needs a momentum, and no"),
+    (lambda: optim.SGD([{"params": [A], "weight_decay": -1}]), ValueError, "SGD: weight_decay must be at least 0"),
+    (lambda: optim.Adam([A], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers in"),
+    (lambda: optim.Adam([A], betas=(0.9,)), ValueError, "Adam: betas must be two numbers in"),  # type: ignore[arg-type]
+    (lambda: optim.AdamW([A], eps=-1e-8), ValueError, "AdamW: eps must be at least 0"),
+    (lambda: optim.RMSprop([A], alpha=-1), ValueError, "RMSprop: alpha must be at least 0"),
+    (lambda: optim.Adagrad([A], lr_decay=-1), ValueError, "Adagrad: lr_decay must be at least 0"),
+    (lambda: optim.Adadelta([A], rho=1.5), ValueError, "Adadelta: rho must be in"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), WRONG, ids=[text for _, _, text in WRONG])
+def test_what_cannot_learn_is_refused(call: Callable[[], Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=re.escape(text)) as caught:
+        call()
+    assert isinstance(caught.value, wf.errors.WeftError)
+
+
+def test_a_group_that_is_refused_adds_nothing() -> None:
+    optimizer = optim.SGD([A])
+    for wrong in ({"params": [B], "lr": -1}, {"params": [B, A]}, {"params": [B], "nesterov": True}):
+        with pytest.raises(ValueError, match="SGD"):
+            optimizer.add_param_group(wrong)
+    assert [*map(id, optimizer.params)] == [id(A)] and len(optimizer.param_groups) == len(optimizer.steps) == 1
 
 
 def test_float32_parameters_stay_float32() -> None:
     p = wf.nn.Parameter(np.ones(3, np.float32))
-    for optimizer in (optim.SGD([p], 0.1, 0.9, 0.01), optim.Adam([p])):
+    for optimizer in (optim.SGD([p], 0.1, 0.9, weight_decay=0.01), optim.Adam([p])):
         optimizer.zero_grad()
         (p * p).sum().backward()
         optimizer.step()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from .adam import Adam
-from .optimizer import Hyperparameters, Optimizer
+from .adagrad import Adadelta, Adagrad
+from .adam import Adam, AdamW
+from .optimizer import Optimizer
+from .rmsprop import RMSprop
 from .sgd import SGD
 
-__all__ = ["SGD", "Adam", "Hyperparameters", "Optimizer"]
+__all__ = ["SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop"]

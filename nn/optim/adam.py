@@ -1,50 +1,115 @@
-"""Adam. In: parameters with gradients. Out: new values assigned to them and to two averages of each."""
+"""Adam and AdamW. In: parameters with gradients. Out: new values assigned to them and to two averages of each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from math import sqrt
+from typing import Any, ClassVar
 
-from ... import errors
-from ...frontend.arguments import as_double, as_sequence, shown
+from ...frontend import ops
 from ...frontend.tensor import Tensor
-from .optimizer import Hyperparameters, Optimizer, Rate
+from .groups import Check, Group, betas, flag, nonnegative, rate
+from .optimizer import Hyperparameters, Optimizer, Rate, extended
 
 
 class Adam(Optimizer):
-    """Adam with bias correction (Kingma and Ba 2015); weight decay is added to the gradient, as in torch.optim.Adam."""
+    """Adam with bias correction (Kingma and Ba 2015): p = p - lr * m / (sqrt(v) + eps), m and v averages of g and g * g.
 
-    state_names = ("mean", "square")
+    weight_decay * p is added to the gradient; amsgrad divides by the largest v so far (Reddi et al. 2018); maximize steps
+    uphill. params: parameters, (name, parameter) pairs, or groups like {"params": [..], "lr": 0.1}. The betas are in [0, 1).
+
+    >>> p = nn.Parameter([1.0, 2.0])
+    >>> optimizer = nn.optim.Adam([p], lr=0.5)
+    >>> (p * p).sum().backward(); optimizer.step(); p.tolist()
+    [0.5, 1.5]
+    """
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "lr": rate,
+        "betas": betas,
+        "eps": nonnegative,
+        "weight_decay": nonnegative,
+        "amsgrad": flag,
+        "maximize": flag,
+    }
 
     def __init__(
         self,
-        params: Iterable[Tensor],
+        params: Any,
         lr: Rate = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        found = [as_double("Adam", "each of betas", b) for b in as_sequence("Adam", "betas", betas)]
-        if len(found) != 2 or not all(0.0 <= b < 1.0 for b in found):
-            raise errors.ArgumentError(f"Adam: betas must be two numbers in [0, 1), not {shown(betas)}")
-        self.betas = (found[0], found[1])
-        self.eps, self.weight_decay = as_double("Adam", "eps", eps), as_double("Adam", "weight_decay", weight_decay)
-        super().__init__(params, lr)
+        options = {"weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize}
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, **options})
 
-    def hyperparameters(self, step: int) -> dict[str, Rate]:
-        beta1, beta2 = self.betas
+    def state_names(self, group: Group) -> tuple[str, ...]:
+        return ("exp_avg", "exp_avg_sq", "max_exp_avg_sq") if group["amsgrad"] else ("exp_avg", "exp_avg_sq")
+
+    def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
+        beta1, beta2 = group["betas"]
+        lr = group["lr"]
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
         factor = correction / (1.0 - beta1**step)
-        found: dict[str, Rate] = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": self.eps * correction}
-        found |= {"lr": self.lr, "factor": factor} if isinstance(self.lr, Tensor) else {"rate": self.lr * factor}
-        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
+        found = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": group["eps"] * correction}
+        if isinstance(lr, Tensor):
+            found |= {"lr": lr, "factor": factor}
+        else:
+            found["rate"] = lr * factor
+        if group["amsgrad"]:
+            found["amsgrad"] = True
+        return extended(found, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        if "weight_decay" in hyper:
-            grad = grad + hyper["weight_decay"] * p
         rate = hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]
-        mean = state["mean"] + hyper["1 - beta1"] * (grad - state["mean"])
-        square = state["square"] + hyper["1 - beta2"] * (grad * grad - state["square"])
-        p.assign(p - rate * mean / (square.sqrt() + hyper["eps"]))
-        state["mean"].assign(mean)
-        state["square"].assign(square)
+        mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
+        square = state["exp_avg_sq"] + hyper["1 - beta2"] * (grad * grad - state["exp_avg_sq"])
+        largest = ops.maximum(state["max_exp_avg_sq"], square) if "amsgrad" in hyper else square
+        p.assign(self.decayed(p, hyper) - rate * mean / (largest.sqrt() + hyper["eps"]))
+        state["exp_avg"].assign(mean)
+        state["exp_avg_sq"].assign(square)
+        if "amsgrad" in hyper:
+            state["max_exp_avg_sq"].assign(largest)
+
+    def decayed(self, p: Tensor, hyper: Hyperparameters) -> Tensor:
+        """What the step is subtracted from."""
+        return p
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay (Loshchilov and Hutter 2019): p = p - lr * weight_decay * p, then Adam's step.
+
+    >>> p = nn.Parameter([1.0, 2.0])
+    >>> optimizer = nn.optim.AdamW([p], lr=0.5, weight_decay=0.5)
+    >>> (p * p).sum().backward(); optimizer.step(); p.tolist()
+    [0.25, 1.0]
+    """
+
+    def __init__(
+        self,
+        params: Any,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+    ) -> None:
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
+
+    def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
+        found, lr = super().hyperparameters(group, step), group["lr"]
+        decay = found.pop("weight_decay", None)
+        if decay is None:
+            return found
+        return found | ({"decay": decay} if isinstance(lr, Tensor) else {"kept": 1.0 - lr * decay})
+
+    def decayed(self, p: Tensor, hyper: Hyperparameters) -> Tensor:
+        if "kept" in hyper:
+            return p * hyper["kept"]
+        return p * (1.0 - hyper["lr"] * hyper["decay"]) if "decay" in hyper else p

@@ -1,122 +1,190 @@
 """What every optimiser does. In: parameters with gradients. Out: new values assigned to them; one step is one program.
 
-Hyperparameters enter each step as 0-d inputs, so changing one (`opt.lr = 0.01`) compiles nothing. Of parameters of 16-bit
-floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
+Hyperparameters live in `param_groups` and enter each step as 0-d inputs, so changing one compiles nothing. Of parameters of
+16-bit floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from itertools import accumulate
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_double, as_sequence, shown
-from ...frontend.grad import no_grad
+from ...frontend.arguments import as_bool
+from ...frontend.grad import enable_grad, no_grad
 from ...frontend.tensor import Tensor, wrap
-from ...frontend.trace import afterwards, guard, live_scalars, turn
+from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
 from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import provenance, user_site
+from . import stored
+from .groups import Check, Group, checked, listed, rate, with_parameters
 
 Rate = float | Tensor
-
-
-class Hyperparameters:
-    """Those of one step as 0-d Tensors of one dtype: `hyper["lr"]`."""
-
-    def __init__(self, tensors: Mapping[str, Tensor]) -> None:
-        self._tensors = tensors
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self._tensors[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._tensors
+Hyperparameters = Mapping[str, Any]  # of one step: 0-d Tensors of one dtype, and True for each option that is on
+NOTHING: tuple[int, Mapping[str, Any]] = (0, {})
 
 
 class Optimizer:
-    """Holds parameters and, per parameter, state Tensors of its shape and a step count."""
+    """The base of all optimisers: groups of parameters, and per parameter state Tensors of its shape and a step count.
 
-    state_names: tuple[str, ...] = ()
+    A subclass lists its hyperparameters in `checks` and defines `state_names`, `hyperparameters` and `update`.
 
-    def __init__(self, params: Iterable[Tensor], lr: Rate) -> None:
+    >>> class Sign(nn.optim.Optimizer):
+    ...     def update(self, p, grad, state, hyper):
+    ...         p.assign(p - hyper["lr"] * grad.sign())
+    >>> p = nn.Parameter([1.0, 2.0])
+    >>> optimizer = Sign([p], {"lr": 0.5})
+    >>> (p * p).sum().backward(); optimizer.step(); p.tolist()
+    [0.5, 1.5]
+    """
+
+    checks: ClassVar[Mapping[str, Check]] = {"lr": rate}
+
+    def __init__(self, params: Any, defaults: Mapping[str, Any]) -> None:
         name = type(self).__name__
-        self.params = as_sequence(name, "params", params)
-        self.lr: Rate = lr if isinstance(lr, Tensor) else as_double(name, "lr", lr)
-        if not self.params:
-            raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
-        for p in self.params:
-            if not isinstance(p, Tensor) or not p.requires_grad:
-                raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {shown(p)}")
-        self.steps = [0] * len(self.params)
-        self._latest: tuple[int, Mapping[str, Rate]] | None = None  # a step and what `hyperparameters` gave for it
-        self.state = [{name: _zeros_like(p) for name in self.state_names} for p in self.params]
+        self.defaults = checked(name, defaults, self.checks)
+        self.param_groups: list[Group] = []
+        self.params: list[Tensor] = []  # of all groups
+        self.steps: list[int] = []
+        self.state: list[dict[str, Tensor]] = []
+        self._latest: dict[int, tuple[int, Mapping[str, Any]]] = {}  # by group: a step, what `hyperparameters` gave for it
+        for group in listed(name, params):
+            self.add_param_group(group)
 
-    def zero_grad(self) -> None:
-        """Forgets the gradients; the next backward() starts from none."""
-        for p in self.params:
-            p.grad = None
+    def add_param_group(self, group: Group) -> None:
+        """More parameters, with hyperparameters of their own: {"params": [..], "lr": 0.1}; those left out are the defaults.
 
-    def step(self) -> None:
-        """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it."""
-        updated = [(i, p, p.grad) for i, p in enumerate(self.params) if p.grad is not None]
-        places = [i for i, _, _ in updated]
-        self._latest = None
-        if places:
-            guard(self._pattern(places))
-        known: dict[tuple[int, DType], Hyperparameters] = {}
+        Raises ArgumentError, and adds nothing, where one is not allowed or a parameter is in a group already.
+        """
+        name = type(self).__name__
+        new = with_parameters(name, group, self.params)
+        new = checked(name, {**self.defaults, **new}, self.checks)
+        self.check_group(new)
+        self.param_groups.append(new)
+        self.params += new["params"]
+        self.steps += [0] * len(new["params"])
+        self.state += [{what: self.new_state(what, p, new) for what in self.state_names(new)} for p in new["params"]]
+
+    @property
+    def lr(self) -> Rate:
+        """The rate that all groups share; set it to give it to all. Raises ArgumentError where they differ."""
+        first, *others = [group["lr"] for group in self.param_groups]
+        if any(other is not first and (isinstance(other, Tensor) or other != first) for other in others):
+            raise errors.ArgumentError(f"{type(self).__name__}: the groups have rates of their own, see param_groups[i]['lr']")
+        return first  # type: ignore[no-any-return]
+
+    @lr.setter
+    def lr(self, value: Rate) -> None:
+        found = rate(type(self).__name__, "lr", value)
+        for group in self.param_groups:
+            group["lr"] = found
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients, so that the next backward() starts from none; with set_to_none=False they become zeros."""
+        forget = as_bool(type(self).__name__, "set_to_none", set_to_none)
+        for p in self.params:
+            p.grad = None if forget or p.grad is None else ops.zeros_like(p.grad)
+
+    def state_dict(self) -> dict[str, Any]:
+        """{"state": {i: {"step": n, ..}}, "param_groups": [{"lr": .., "params": [i, ..]}, ..]}, as torch has it.
+
+        Of each parameter i that has made a step, its state Tensors as they are now; later steps do not change them.
+        """
+        return stored.state_dict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """What `state_dict` gave, here or in torch: state, step counts and hyperparameters. Nothing changes unless all fits.
+
+        Raises StateError (a KeyError) for names and numbers of parameters, ShapeError, DTypeError, ArgumentError.
+        """
+        stored.load_state_dict(self, state)
+
+    # ------------------------------------------------------------ a step
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Updates every parameter that has a gradient, and computes the gradients and the scalars still held beside it.
+
+        closure: computes gradients afresh; what it returns, the loss, is returned.
+        """
+        loss = None if closure is None else _with_gradients(closure)
+        work = [(k, [i for i in places if self.params[i].grad is not None]) for k, places in self.places()]
+        self._latest.clear()
+        for k, places in work:
+            if places:
+                self.complete(k, places)
+                guard(self._pattern(k, places))
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
-            for i, p, g in updated:
-                self._update_one(i, p, _wide(g), known)  # its graph is held by nobody here when the step runs
-        versions = [(p, p.node) for _, p, _ in updated[:1]]
+            for k, places in work:
+                self._update_group(k, places)  # its graph is held by nobody here when the step runs
+        places = [i for _, updated in work for i in updated]
+        versions = [(self.params[i], self.params[i].node) for i in places[:1]]
         try:
-            ops.realize(*(t for i, p, _ in updated for t in (p, *self.state[i].values())))
+            ops.realize(*(t for i in places for t in (self.params[i], *self.state[i].values())))
         except BaseException:
             if any(p.node is version for p, version in versions):  # Ctrl-C: the new value is there, or still to come
                 self._count(places)
             raise
         afterwards(partial(self._count, places))  # not where the step failed
+        return loss
 
-    def _update_one(self, i: int, p: Tensor, grad: Tensor, known: dict[tuple[int, DType], Hyperparameters]) -> None:
-        ahead = turn(self, i)  # steps that a jitted function has made before this one
-        group = (self.steps[i] + ahead, grad.dtype)
-        if group not in known:
-            known[group] = self._live(i, ahead, grad.dtype)
-        self.update(p, grad, self.state[i], known[group])
+    def places(self) -> list[tuple[int, range]]:
+        """Each group's number, and where its parameters are among all."""
+        ends = [*accumulate(len(group["params"]) for group in self.param_groups)]
+        return [(k, range(first, end)) for k, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))]
 
-    def _pattern(self, places: Sequence[int]) -> Callable[[], Any]:
-        """Gives what decides the graph of a step: who has made as many as whom, which hyperparameters there are."""
+    def _update_group(self, k: int, places: Sequence[int]) -> None:
+        known: dict[tuple[int, DType], Hyperparameters] = {}
+        for i in places:
+            p, grad = self.params[i], self.params[i].grad
+            assert grad is not None
+            grad = grad.float() if grad.dtype.is_half else grad
+            ahead = turn(self, i)  # steps that a jitted function has made before this one
+            key = (self.steps[i] + ahead, grad.dtype)
+            if key not in known:
+                known[key] = self._live(k, i, ahead, grad.dtype)
+            hyper = known[key]
+            grad = -grad if "maximize" in hyper else grad
+            grad = grad + hyper["weight_decay"] * p if "weight_decay" in hyper else grad
+            self.update(p, grad, self.state[i], hyper)
+
+    def _pattern(self, k: int, places: Sequence[int]) -> Callable[[], Any]:
+        """Gives what decides the graph of a group's step: who has made as many as whom, which hyperparameters there are."""
         every = len(places) == len(self.steps)
+        steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
 
         def pattern() -> Any:
-            counts = self.steps if every else [self.steps[i] for i in places]
+            counts = steps if every else [steps[i] for i in places]
             step = counts[0] + 1
-            found = self.hyperparameters(step)
-            self._latest = step, found  # a jitted function asks this first, then for the values
-            names = [name if isinstance(x, float) else (name, id(x)) for name, x in found.items()]
-            return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names
+            found = hyperparameters(groups[k], step)
+            latest[k] = step, found  # a jitted function asks this first, then for the values
+            names = [name if type(x) is float else _form(name, x) for name, x in found.items()]
+            return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names, len(groups)
 
         return pattern
 
-    def _live(self, place: int, ahead: int, dtype: DType) -> Hyperparameters:
+    def _live(self, k: int, place: int, ahead: int, dtype: DType) -> Hyperparameters:
         """The hyperparameters of this parameter's step that many ahead, in a jitted function those of each call."""
-        found = self.hyperparameters(1)
-        names = [name for name, x in found.items() if not isinstance(x, Tensor)]
+        steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
+        found = hyperparameters(groups[k], 1)
+        names = [name for name, x in found.items() if x is not True and not isinstance(x, Tensor)]
+        count = len(names)
 
         def values() -> list[float]:
-            step = self.steps[place] + ahead + 1
-            known, now = self._latest or (0, {})
+            step = steps[place] + ahead + 1
+            known, now = latest.get(k, NOTHING)
             if known != step:
-                now = self.hyperparameters(step)
-            return [*now.values()] if len(names) == len(now) else [now[name] for name in names]  # type: ignore[list-item,misc]
+                now = hyperparameters(groups[k], step)
+            return [*now.values()] if count == len(now) else [now[name] for name in names]
 
-        tensors = {name: x.to(dtype=dtype) for name, x in found.items() if isinstance(x, Tensor)}
+        fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in found.items() if name not in names}
         nodes = live_scalars(values, [dtype] * len(names))
-        return Hyperparameters(tensors | {name: wrap(n) for name, n in zip(names, nodes, strict=True)})
+        return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _count(self, places: Sequence[int]) -> None:
         steps = self.steps
@@ -126,18 +194,71 @@ class Optimizer:
         for i in places:
             steps[i] += 1
 
-    def hyperparameters(self, step: int) -> dict[str, Rate]:
-        """What enters the step of this number (from 1) as 0-d inputs, by name. The names must not depend on the number."""
-        raise NotImplementedError(f"{type(self).__name__} defines no hyperparameters()")
+    # ------------------------------------------------------------ state
+
+    def complete(self, k: int, places: Sequence[int]) -> None:
+        """Makes state that the group's options have not asked for before."""
+        group = self.param_groups[k]
+        names = self.state_names(group)
+        for i in places:
+            for what in names:
+                if what not in self.state[i]:
+                    self.state[i][what] = self.new_state(what, self.params[i], group)
+
+    def new_state(self, what: str, p: Tensor, group: Group) -> Tensor:
+        """A state Tensor of a parameter that has made no step."""
+        with outside():  # a jitted function reads it anew at every call
+            return ops.tensor(np.full(p.shape, self.initial(what, group)), dt.float32 if p.dtype.is_half else p.dtype)
+
+    # ------------------------------------------------------------ what a subclass defines
+
+    def check_group(self, group: Group) -> None:
+        """Raises ArgumentError for hyperparameters that do not go together."""
+
+    def state_names(self, group: Group) -> tuple[str, ...]:
+        """The state Tensors of each parameter of a group."""
+        return ()
+
+    def initial(self, what: str, group: Group) -> float:
+        """The first value of a state Tensor."""
+        return 0.0
+
+    def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
+        """What the step of this number (from 1) of a group needs, by name: floats and 0-d Tensors, which enter as 0-d inputs,
+        and True. Which names there are must not depend on the number. `maximize` and `weight_decay` are applied to the
+        gradient before `update`.
+        """
+        return extended({name: group[name] for name in self.checks if name not in ("weight_decay", "maximize")}, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         """Assigns lazy new values to p and its state; grad has the dtype of the state."""
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
 
+    def __repr__(self) -> str:
+        rows = [f"{len(g['params'])} parameters: {_listed(g)}" for g in self.param_groups]
+        if len(rows) == 1:
+            return f"{type(self).__name__}({rows[0]})"
+        return "\n  ".join([f"{type(self).__name__}(", *(f"group {k}: {row}" for k, row in enumerate(rows))]) + "\n)"
 
-def _wide(x: Tensor) -> Tensor:
-    return x.float() if x.dtype.is_half else x
+
+def _form(name: str, x: Any) -> Any:
+    """What decides the graph of a hyperparameter: where a Tensor is to be read, and for numbers that there is one."""
+    return (name, id(x)) if isinstance(x, Tensor) else name
 
 
-def _zeros_like(p: Tensor) -> Tensor:
-    return ops.tensor(np.zeros(p.shape), dt.float32 if p.dtype.is_half else p.dtype)
+def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:
+    """With what is applied to the gradient before `update`, by the names that `hyperparameters` gives it."""
+    if group.get("weight_decay"):
+        found["weight_decay"] = group["weight_decay"]
+    if group.get("maximize"):
+        found["maximize"] = True
+    return found
+
+
+def _listed(group: Group) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in group.items() if name not in ("params", "param_names"))
+
+
+def _with_gradients(closure: Callable[[], Any]) -> Any:
+    with enable_grad():
+        return closure()

@@ -2,37 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_double
 from ...frontend.tensor import Tensor
-from .optimizer import Hyperparameters, Optimizer, Rate
+from .groups import Check, Group, flag, nonnegative, number, rate
+from .optimizer import Hyperparameters, Optimizer, Rate, extended
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent with torch's momentum: m = momentum * m + g; p = p - lr * m."""
+    """Stochastic gradient descent with torch's momentum: m = momentum * m + (1 - dampening) * g; p = p - lr * m.
+
+    The first m is g. With nesterov p - lr * (g + momentum * m); weight_decay * p is added to g; maximize steps uphill.
+    params: parameters, (name, parameter) pairs, or groups like {"params": [..], "lr": 0.1}.
+
+    >>> p = nn.Parameter([1.0, 2.0])
+    >>> optimizer = nn.optim.SGD([p], lr=0.25, momentum=0.5)
+    >>> (p * p).sum().backward(); optimizer.step(); p.tolist()
+    [0.5, 1.0]
+    """
+
+    checks: ClassVar[Mapping[str, Check]] = {
+        "lr": rate,
+        "momentum": nonnegative,
+        "dampening": number,
+        "weight_decay": nonnegative,
+        "nesterov": flag,
+        "maximize": flag,
+    }
 
     def __init__(
-        self, params: Iterable[Tensor], lr: Rate, momentum: float = 0.0, weight_decay: float = 0.0, nesterov: bool = False
+        self,
+        params: Any,
+        lr: Rate = 1e-3,
+        momentum: float = 0.0,
+        dampening: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
-        momentum, weight_decay = as_double("SGD", "momentum", momentum), as_double("SGD", "weight_decay", weight_decay)
-        if as_bool("SGD", "nesterov", nesterov) and not momentum:
-            raise errors.ArgumentError("SGD: nesterov needs a momentum")
-        self.state_names = ("momentum",) if momentum else ()
-        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
-        super().__init__(params, lr)
+        averaging = {"momentum": momentum, "dampening": dampening, "nesterov": nesterov}
+        super().__init__(params, {"lr": lr, **averaging, "weight_decay": weight_decay, "maximize": maximize})
 
-    def hyperparameters(self, step: int) -> dict[str, Rate]:
-        found = {"lr": self.lr, "momentum": self.momentum}
-        return found | {"weight_decay": self.weight_decay} if self.weight_decay else found
+    def check_group(self, group: Group) -> None:
+        if group["nesterov"] and (not group["momentum"] or group["dampening"]):
+            raise errors.ArgumentError("SGD: nesterov needs a momentum, and no dampening")
+
+    def state_names(self, group: Group) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] else ()
+
+    def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
+        found, momentum = {"lr": group["lr"]}, group["momentum"]
+        if momentum:
+            found["momentum"] = momentum
+            if group["dampening"]:
+                found["gain"] = 1.0 if step == 1 else 1.0 - group["dampening"]
+            if group["nesterov"]:
+                found["nesterov"] = True
+        return extended(found, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        if "weight_decay" in hyper:
-            grad = grad + hyper["weight_decay"] * p
-        if state:
-            velocity = hyper["momentum"] * state["momentum"] + grad
-            grad = grad + hyper["momentum"] * velocity if self.nesterov else velocity
-        p.assign(p - hyper["lr"] * grad)
-        if state:  # behind what reads the old momentum, so that both are written in place
-            state["momentum"].assign(velocity)
+        if "momentum" not in hyper:
+            p.assign(p - hyper["lr"] * grad)
+            return
+        velocity = hyper["momentum"] * state["momentum_buffer"] + (hyper["gain"] * grad if "gain" in hyper else grad)
+        p.assign(p - hyper["lr"] * (grad + hyper["momentum"] * velocity if "nesterov" in hyper else velocity))
+        state["momentum_buffer"].assign(velocity)  # behind what reads the old one, so that both are written in place

@@ -1,0 +1,118 @@
+"""Parameter groups. In: what users pass as `params`, and hyperparameters. Out: dicts of both, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ... import errors
+from ...frontend.arguments import as_bool, as_double, as_sequence, shown
+from ...frontend.tensor import Tensor
+
+Group = dict[str, Any]  # "params", and each hyperparameter by its name
+Check = Callable[[str, str, Any], Any]  # (who asks, the name of a hyperparameter, its value) -> the value as a group holds it
+
+
+# ---------------------------------------------------------------- hyperparameters
+
+
+number: Check = as_double
+flag: Check = as_bool
+
+
+def nonnegative(name: str, what: str, value: Any) -> float:
+    """A float of at least 0. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not found >= 0.0:
+        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
+    return found
+
+
+def rate(name: str, what: str, value: Any) -> float | Tensor:
+    """A float of at least 0, or a 0-d Tensor of floats, which is read anew at every step."""
+    if not isinstance(value, Tensor):
+        return nonnegative(name, what, value)
+    if value.shape or not value.dtype.is_float:
+        raise errors.ArgumentError(f"{name}: {what} must be a number or a 0-d Tensor of floats, not {shown(value)}")
+    return value
+
+
+def fraction(name: str, what: str, value: Any) -> float:
+    """A float in [0, 1]."""
+    found = as_double(name, what, value)
+    if not 0.0 <= found <= 1.0:
+        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {shown(value)}")
+    return found
+
+
+def betas(name: str, what: str, value: Any) -> tuple[float, float]:
+    """Two floats in [0, 1)."""
+    found = [as_double(name, f"each of {what}", b) for b in as_sequence(name, what, value)]
+    if len(found) != 2 or not all(0.0 <= b < 1.0 for b in found):
+        raise errors.ArgumentError(f"{name}: {what} must be two numbers in [0, 1), not {shown(value)}")
+    return found[0], found[1]
+
+
+def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
+    """A copy of the group with its hyperparameters as they should be. Raises for the first that is not allowed."""
+    return {**group, **{what: check(name, what, group[what]) for what, check in checks.items()}}
+
+
+def put(group: Group, what: str, value: Any) -> None:
+    """Sets a hyperparameter; one that is a Tensor stays that Tensor."""
+    if isinstance(group.get(what), Tensor) and not isinstance(value, Tensor):
+        group[what].assign(value)
+    else:
+        group[what] = value
+
+
+# ---------------------------------------------------------------- parameters
+
+
+def listed(name: str, params: Any) -> list[Group]:
+    """The groups that `params` stands for: one, unless it holds dicts."""
+    given = _items(name, params)
+    if not given:
+        raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
+    if not any(isinstance(g, Mapping) for g in given):
+        return [{"params": given}]
+    for g in given:
+        _check_group(name, g)
+    return [dict(g) for g in given]
+
+
+def with_parameters(name: str, group: Any, known: list[Tensor]) -> Group:
+    """The group with a list of its parameters, and of their names where it has pairs of both. None may be known already."""
+    _check_group(name, group)
+    given = [group["params"]] if isinstance(group["params"], Tensor) else _items(name, group["params"])
+    pairs = [p for p in given if isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str)]
+    found: Group = {**group, "params": [p[1] for p in pairs] if pairs else given}
+    if pairs:
+        found["param_names"] = [p[0] for p in pairs]
+    if len(found["params"]) != len(given):
+        raise errors.ArgumentError(f"{name}: params are parameters, or pairs of a name and a parameter, not some of each")
+    seen = {*map(id, known)}
+    for p in found["params"]:
+        _check_parameter(name, p, seen)
+    return found
+
+
+def _items(name: str, params: Any) -> list[Any]:
+    if isinstance(params, (Tensor, str, set, frozenset, Mapping)):  # the first two have other items, the others no order
+        raise errors.DTypeError(f"{name}: params is a sequence of parameters or of groups, not {shown(params)}")
+    return as_sequence(name, "params", params)
+
+
+def _check_group(name: str, group: Any) -> None:
+    if not isinstance(group, Mapping) or "params" not in group:
+        raise errors.ArgumentError(f"{name}: a group is a dict with its parameters under 'params', not {shown(group)}")
+
+
+def _check_parameter(name: str, p: Any, seen: set[int]) -> None:
+    if not isinstance(p, Tensor) or not p.requires_grad:
+        raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {shown(p)}")
+    if not p.is_leaf:
+        raise errors.ArgumentError(f"{name}: a parameter must be a leaf, not computed from others: {shown(p)}")
+    if id(p) in seen:
+        raise errors.ArgumentError(f"{name}: a parameter is there twice: {p.name or shown(p)}")
+    seen.add(id(p))

@@ -1,0 +1,112 @@
+"""An optimiser as plain data, and back. In: an Optimizer. Out: dicts of Tensors and numbers in the form that torch gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_int, as_real, as_sequence, shown
+from ...frontend.tensor import Tensor
+from .groups import Group, checked, put
+
+if TYPE_CHECKING:
+    from .optimizer import Optimizer
+
+Values = dict[str, Tensor]
+
+
+def state_dict(optimizer: Optimizer) -> dict[str, Any]:
+    """Of each parameter that has made a step its state, and the groups with places for parameters."""
+    kept = {i: {"step": n, **_snapshot(optimizer.state[i])} for i, n in enumerate(optimizer.steps) if n}
+    groups, first = [], 0
+    for group in optimizer.param_groups:
+        last = first + len(group["params"])
+        groups.append({**_snapshot(group), "params": list(range(first, last))})
+        first = last
+    return {"state": kept, "param_groups": groups}
+
+
+def _snapshot(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value.detach() if isinstance(value, Tensor) else value for name, value in values.items()}
+
+
+def load_state_dict(optimizer: Optimizer, state: Any) -> None:
+    """Checks everything, then changes the optimiser; Tensors stay the same objects, so jitted functions go on with them."""
+    name = f"{type(optimizer).__name__}.load_state_dict"
+    if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
+        raise errors.DTypeError(f"{name}: the state is a dict with 'state' and 'param_groups', not {shown(state)}")
+    groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))
+    entries = _entries(name, groups, state["state"])
+    owners = [group for group in groups for _ in group["params"]]
+    found = [_fitting(f"{name}: parameter {i}", optimizer, i, g, e) for i, (g, e) in enumerate(zip(owners, entries, strict=True))]
+    ops.realize(*(value for _, values in found for value in values.values()))  # what is lazy may fail
+    for own, group in zip(optimizer.param_groups, groups, strict=True):
+        for what, value in group.items():
+            if what != "params":
+                put(own, what, value)
+    optimizer.steps[:] = [step for step, _ in found]
+    for k, places in optimizer.places():
+        optimizer.complete(k, places)
+    for own_state, (_, values) in zip(optimizer.state, found, strict=True):
+        for what, value in values.items():
+            own_state.setdefault(what, value).assign(value)
+    ops.realize(*(t for own_state in optimizer.state for t in own_state.values()))
+
+
+def _groups(name: str, optimizer: Optimizer, given: list[Any]) -> list[Group]:
+    """The groups of the state, checked, with the places that their parameters have in it."""
+    sizes = [len(group["params"]) for group in optimizer.param_groups]
+    for group in given:
+        if not isinstance(group, Mapping) or "params" not in group:
+            raise errors.DTypeError(f"{name}: a group is a dict with the places of its parameters, not {shown(group)}")
+        missing = [what for what in optimizer.checks if what not in group]
+        if missing:
+            raise errors.StateError(f"{name}: a group of the state has no {', '.join(missing)}")
+    found = [checked(name, group, optimizer.checks) for group in given]
+    for group in found:
+        group["params"] = as_sequence(name, "params", group["params"])
+        optimizer.check_group(group)
+    if [len(group["params"]) for group in found] != sizes:
+        theirs = [len(group["params"]) for group in found]
+        raise errors.StateError(f"{name}: the optimiser has groups of {sizes} parameters, the state has {theirs}")
+    return found
+
+
+def _entries(name: str, groups: list[Group], state: Any) -> list[Mapping[str, Any]]:
+    """What the state holds for each parameter in order; it may be keyed by text, as in JSON."""
+    if not isinstance(state, Mapping):
+        raise errors.DTypeError(f"{name}: 'state' is a dict by the places of parameters, not {shown(state)}")
+    by_place = {str(place): entry for place, entry in state.items()}
+    places = [str(place) for group in groups for place in group["params"]]
+    unexpected = [place for place in by_place if place not in places]
+    if unexpected:
+        raise errors.StateError(f"{name}: the state has parameters {', '.join(unexpected)}, which are in no group")
+    return [by_place.get(place, {}) for place in places]
+
+
+def _fitting(where: str, optimizer: Optimizer, i: int, group: Group, entry: Any) -> tuple[int, Values]:
+    """The step count of a parameter and its state Tensors; one that has made no step has those it began with."""
+    if not isinstance(entry, Mapping):
+        raise errors.DTypeError(f"{where}: the state of a parameter is a dict, not {shown(entry)}")
+    names, p = optimizer.state_names(group), optimizer.params[i]
+    given = {what: value for what, value in entry.items() if value is not None and what != "step"}
+    if not given and not entry.get("step"):
+        return 0, {what: optimizer.new_state(what, p, group) for what in names}
+    missing, unexpected = [n for n in names if n not in given], [n for n in given if n not in {*names, *optimizer.state[i]}]
+    if missing or unexpected:
+        parts = [f"{what} {', '.join(found)}" for what, found in (("missing", missing), ("unexpected", unexpected)) if found]
+        raise errors.StateError(f"{where}: {'; '.join(parts)}")
+    step = as_int(where, "step", int(as_real(where, "step", entry.get("step", 1))))
+    return step, {what: _tensor(f"{where}: {what}", optimizer.new_state(what, p, group), value) for what, value in given.items()}
+
+
+def _tensor(where: str, own: Tensor, value: Any) -> Tensor:
+    try:
+        found = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(own.dtype)
+    except errors.WeftError as error:
+        raise type(error)(f"{where}: {str(error).removeprefix('tensor: ')}") from None
+    if found.shape != own.shape:
+        raise errors.ShapeError(f"{where} has shape {found.shape}, but the parameter has {own.shape}")
+    return found
