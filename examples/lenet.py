@@ -1,7 +1,7 @@
 """Trains LeNet-5 on handwritten digits. In: MNIST idx files, or nothing. Out: the test accuracy after each epoch.
 
-    python examples/lenet.py                                  # MNIST if it can be downloaded, else 1,797 embedded digits
-    WEFT_DATA_DIR=folder python examples/lenet.py --epochs 3  # folder holds train-images-idx3-ubyte.gz and so on
+    python examples/lenet.py                       # MNIST if it can be downloaded, else 1,797 embedded digits
+    WEFT_DATA_DIR=folder python examples/lenet.py  # the folder holds train-images-idx3-ubyte.gz and so on
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ from weft.nn import functional as F
 from weft.nn.data import Array, DataError, Images, batches, mnist
 
 TEST_BATCH = 500
-FULL_SET = 10_000  # training images from which on three epochs are plenty
+EPOCHS, EPOCHS_OF_DIGITS = 8, 20
+FULL_SET = 10_000  # training images from which on the first are enough
+HALF_LIFE = 2000  # steps in which the rate of learning falls by half
 
 
 class LeNet(wf.nn.Module):
@@ -79,11 +81,10 @@ def train_epoch(
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = common.options("Train LeNet-5 on handwritten digits.", epochs="3 for MNIST, 20 for the digits")
+    epochs = f"{EPOCHS} for MNIST, {EPOCHS_OF_DIGITS} for the digits"
+    parser = common.options("Train LeNet-5 on handwritten digits.", epochs)
     parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step (default: 64)")
-    parser.add_argument(
-        "--lr", type=common.positive_float, default=2e-3, help="rate of Adam (default: 0.002), halved after each third"
-    )
+    parser.add_argument("--lr", type=common.positive_float, default=2e-3, help="rate of Adam at first (default: 0.002)")
     parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
     parser.add_argument("--explain", action="store_true", help="at the end, print the kernels of a training step")
     parser.add_argument("--limit", type=common.positive, help="use only so many training and test images")
@@ -97,14 +98,14 @@ def main(argv: Sequence[str] | None = None) -> float:
         train, test = (part.first(args.limit) for part in mnist(args.data))
     except DataError as e:
         common.fail(e)
-    epochs = args.epochs or (3 if len(train) >= FULL_SET else 20)
+    epochs = args.epochs or (EPOCHS if len(train) >= FULL_SET else EPOCHS_OF_DIGITS)
     print(f"{len(train):,} training and {len(test):,} test images from {train.source}", flush=True)
     wf.manual_seed(args.seed)
     model = LeNet()
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
     curves = common.Curves()
     for epoch in range(epochs):
-        optimizer.lr = args.lr * 0.5 ** (3 * epoch // epochs)  # a new rate compiles nothing
+        optimizer.lr = args.lr * 0.5 ** (epoch * len(train) / args.batch_size / HALF_LIFE)  # a new rate compiles nothing
         start = time.perf_counter()
         minibatches = batches(train, min(args.batch_size, len(train)), seed=args.seed + epoch, drop_last=True)
         bar = common.Progress(f"epoch {epoch + 1}/{epochs}", len(train), "img")
