@@ -13,7 +13,11 @@ import weft as wf
 from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
+    "nn.functional.classification",
+    "nn.functional.loss",
+    "nn.functional.similarity",
     "nn.layers.container",
+    "nn.layers.loss",
     "nn.module",
     "nn.optim",
 ]

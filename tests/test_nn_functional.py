@@ -3,48 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from itertools import product
 from math import erf
 
 import numpy as np
 import pytest
 import weft as wf
+from nnref import Array, close, derivative_holds, log_softmax, normal
 from weft.nn import functional as F
-
-Array = np.ndarray
-
-
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
-def normal(*shape: int) -> Array:
-    return rng().standard_normal(shape)
-
-
-def close(got: wf.Tensor, expected: Array, tolerance: float = 1e-12) -> None:
-    assert got.shape == np.shape(expected)
-    np.testing.assert_allclose(got.numpy(), expected, rtol=tolerance, atol=tolerance)
-
-
-def derivative_holds(f: Callable[..., wf.Tensor], *arrays: Array) -> None:
-    """The gradient of a weighted sum of f along a random direction equals the central difference."""
-    xs = [wf.tensor(a, requires_grad=True) for a in arrays]
-    out = f(*xs)
-    weights = np.random.default_rng(1).standard_normal(out.shape)
-
-    def value(*at: Array) -> float:
-        return float((f(*[wf.tensor(a) for a in at]).numpy() * weights).sum())
-
-    grads = [g.numpy() for g in wf.grad((out * wf.tensor(weights)).sum(), xs)]
-    h = 1e-5
-    for i, a in enumerate(arrays):
-        direction = np.random.default_rng(2 + i).standard_normal(a.shape)
-        plus, minus = ([b + s * h * direction if i == j else b for j, b in enumerate(arrays)] for s in (1, -1))
-        expected = (value(*plus) - value(*minus)) / (2 * h)
-        np.testing.assert_allclose((grads[i] * direction).sum(), expected, rtol=1e-5, atol=1e-7)
-
 
 # ---------------------------------------------------------------- convolution
 
@@ -165,99 +131,6 @@ def test_pool_says_what_it_expects() -> None:
         F.max_pool2d(wf.zeros(3, 4, 4), 2)
     with pytest.raises(ValueError, match="at most half"):
         F.max_pool2d(wf.zeros(1, 1, 4, 4), 2, padding=2)
-
-
-# ---------------------------------------------------------------- losses
-
-
-def log_softmax(x: Array, axis: int = -1) -> Array:
-    shifted = x - x.max(axis=axis, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-
-
-@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.int64])
-def test_cross_entropy(dtype: type) -> None:
-    x, y = normal(5, 4) * 3, np.array([0, 3, 1, 1, 2], dtype)
-    each = -log_softmax(x)[np.arange(5), y]
-    close(F.cross_entropy(wf.tensor(x), wf.tensor(y)), each.mean())
-    close(F.cross_entropy(wf.tensor(x), wf.tensor(y), reduction="sum"), each.sum())
-    close(F.cross_entropy(wf.tensor(x), wf.tensor(y), reduction="none"), each)
-    close(F.nll_loss(wf.tensor(log_softmax(x)), wf.tensor(y)), each.mean())
-
-
-def test_cross_entropy_gradient_is_softmax_minus_one_hot() -> None:
-    a, y = normal(5, 4), np.array([0, 3, 1, 1, 2])
-    x = wf.tensor(a, requires_grad=True)
-    F.cross_entropy(x, wf.tensor(y)).backward()
-    close(x.grad, (np.exp(log_softmax(a)) - np.eye(4)[y]) / 5)
-
-
-def test_cross_entropy_of_one_row_and_of_images() -> None:
-    one = normal(4)
-    close(F.cross_entropy(wf.tensor(one), wf.tensor(2)), -log_softmax(one)[2])
-    x, y = normal(2, 3, 2, 2), np.array([[[0, 1], [2, 0]], [[1, 1], [0, 2]]])
-    expected = -np.take_along_axis(log_softmax(x, 1), y[:, None], 1).mean()
-    close(F.cross_entropy(wf.tensor(x), wf.tensor(y)), expected)
-    derivative_holds(lambda t: F.cross_entropy(t, wf.tensor(y)), x)
-
-
-def test_cross_entropy_stays_finite_for_large_logits() -> None:
-    x = np.array([[1e4, 0.0], [0.0, -1e4], [3e4, 3e4]])
-    close(F.cross_entropy(wf.tensor(x), wf.tensor([0, 0, 1]), reduction="none"), np.array([0.0, 0.0, np.log(2)]))
-
-
-@pytest.mark.parametrize("label", [4, -1, -100])
-def test_cross_entropy_refuses_a_wrong_label(label: int) -> None:
-    with pytest.raises(IndexError, match=f"{label}.*4"):
-        F.cross_entropy(wf.tensor(normal(2, 4)), wf.tensor([1, label])).item()
-
-
-def test_losses_say_what_they_expect() -> None:
-    with pytest.raises(wf.errors.ShapeError, match=r"labels must have shape \(5,\), not \(4,\)"):
-        F.cross_entropy(wf.zeros(5, 3), wf.tensor([0, 0, 0, 0]))
-    with pytest.raises(wf.errors.DTypeError, match="expected integer indices, got float32"):
-        F.cross_entropy(wf.zeros(5, 3), wf.zeros(5))
-    with pytest.raises(ValueError, match="reduction is"):
-        F.cross_entropy(wf.zeros(1, 3), wf.tensor([0]), reduction="average")
-    with pytest.raises(wf.errors.ShapeError, match="must be equal"):
-        F.mse_loss(wf.zeros(5, 1), wf.zeros(5))
-
-
-def test_mse_loss() -> None:
-    x, y = normal(3, 4), normal(3, 4) * 2
-    close(F.mse_loss(wf.tensor(x), wf.tensor(y)), ((x - y) ** 2).mean())
-    derivative_holds(F.mse_loss, x, y)
-
-
-@pytest.mark.parametrize("target", [0.0, 0.3, 1.0])
-def test_binary_cross_entropy_of_sure_answers_keeps_its_digits(target: float) -> None:
-    x = np.array([-80, -20, -3, -1e-3, 0, 1e-3, 3, 20, 80], np.float32)
-    exact = x.astype(np.float64)
-    t = wf.tensor(x, requires_grad=True)
-    loss = F.binary_cross_entropy_with_logits(t, np.full(x.shape, target, np.float32), reduction="none")
-    loss.sum().backward()
-    target = float(np.float32(target))
-    value = target * np.logaddexp(0, -exact) + (1 - target) * np.logaddexp(0, exact)
-    slope = (1 - target) / (1 + np.exp(-exact)) - target / (1 + np.exp(exact))
-    np.testing.assert_allclose(loss.numpy(), value, rtol=1e-6)
-    np.testing.assert_allclose(t.grad.numpy(), slope, rtol=1e-5, atol=1e-45)
-
-
-def test_binary_cross_entropy_of_an_even_chance_has_its_curvature() -> None:
-    x, ones = wf.tensor([0.0, 1e-6, -1e-6]), wf.ones(3)
-    for target in (0.0, 0.5, 1.0):
-        loss = partial(F.binary_cross_entropy_with_logits, target=ones * target, reduction="sum")
-        found = wf.hessian_vector_product(loss, x, ones)
-        np.testing.assert_allclose(found.numpy(), 0.25, rtol=1e-5)
-
-
-def test_binary_cross_entropy_with_logits() -> None:
-    x, y = np.array([-800.0, -2.0, 0.0, 1.5, 800.0]), np.array([1.0, 0.3, 0.0, 1.0, 1.0])
-    expected = np.maximum(x, 0) - x * y + np.log1p(np.exp(-np.abs(x)))
-    close(F.binary_cross_entropy_with_logits(wf.tensor(x), wf.tensor(y), reduction="none"), expected)
-    t = wf.tensor(x, requires_grad=True)
-    F.binary_cross_entropy_with_logits(t, wf.tensor(y), reduction="sum").backward()
-    close(t.grad, 1 / (1 + np.exp(-x.clip(-700, 700))) - y, 1e-9)
 
 
 # ---------------------------------------------------------------- the rest

@@ -9,10 +9,20 @@ from ...frontend import windows
 from ...frontend.binding import function
 from .activation import gelu, log_softmax, relu, sigmoid, silu, softmax, tanh
 from .attention import scaled_dot_product_attention
+from .classification import cross_entropy, nll_loss
 from .dropout import dropout
 from .embedding import embedding, one_hot
-from .loss import binary_cross_entropy_with_logits, cross_entropy, mse_loss, nll_loss
+from .loss import (
+    binary_cross_entropy,
+    binary_cross_entropy_with_logits,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    smooth_l1_loss,
+)
 from .normalization import layer_norm
+from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
 
 linear = function(windows.linear)
 conv1d, conv2d = map(function, (windows.conv1d, windows.conv2d))
@@ -22,13 +32,20 @@ avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
 __all__ = [
     "avg_pool1d",
     "avg_pool2d",
+    "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "conv1d",
     "conv2d",
+    "cosine_embedding_loss",
+    "cosine_similarity",
     "cross_entropy",
     "dropout",
     "embedding",
     "gelu",
+    "hinge_embedding_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
     "layer_norm",
     "linear",
     "log_softmax",
@@ -41,6 +58,7 @@ __all__ = [
     "scaled_dot_product_attention",
     "sigmoid",
     "silu",
+    "smooth_l1_loss",
     "softmax",
     "tanh",
 ]

@@ -1,12 +1,45 @@
-"""What several functions check of their arguments."""
+"""What several functions share. In: their arguments. Out: those, checked; and losses reduced to what was asked for."""
 
 from __future__ import annotations
 
 from ... import errors
+from ...frontend.arguments import as_choice, as_double
 from ...frontend.tensor import Tensor
+
+REDUCTIONS = ("mean", "sum", "none")
 
 
 def indices(x: Tensor, name: str) -> Tensor:
+    """x as int64. Raises DTypeError for what is no integer."""
     if not x.dtype.is_int:
         raise errors.DTypeError(f"{name}: expected integer indices, got {x.dtype.name}")
     return x.long()
+
+
+def fraction(name: str, what: str, value: float) -> float:
+    """A number in [0, 1]. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not 0.0 <= found <= 1.0:
+        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {found}")
+    return found
+
+
+def same_shapes(name: str, x: Tensor, target: Tensor) -> None:
+    """Raises ShapeError where they differ."""
+    if x.shape != target.shape:
+        raise errors.ShapeError(f"{name}: x has shape {x.shape} but target has shape {target.shape}; they must be equal")
+
+
+def reduced(name: str, x: Tensor, reduction: str) -> Tensor:
+    """The mean or the sum of all elements, or each of them. Raises ArgumentError for another reduction."""
+    match as_choice(name, "reduction", reduction, REDUCTIONS):
+        case "mean":
+            return x.mean()
+        case "sum":
+            return x.sum()
+    return x
+
+
+def weighted(x: Tensor, weight: Tensor | None) -> Tensor:
+    """x times the weight, if there is one."""
+    return x if weight is None else x * weight

@@ -1,0 +1,63 @@
+"""How alike vectors are, and losses of that. In: pairs of vectors. Out: a number per pair, or a scalar."""
+
+from __future__ import annotations
+
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_double, normalise_axis
+from ...frontend.binding import of_tensors
+from ...frontend.half import in_float32
+from ...frontend.tensor import Tensor
+from .common import reduced, same_shapes
+
+__all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss"]
+
+
+@of_tensors
+@in_float32
+def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
+    """sum(x1 * x2) / (|x1| * |x2|) along an axis, of shapes that broadcast; lengths below eps count as eps.
+
+    >>> F.cosine_similarity(wf.tensor([3.0, 4.0]), wf.tensor([4.0, 3.0]), axis=0).item()
+    0.96...
+    """
+    least, shape = as_double("cosine_similarity", "eps", eps), ops.broadcast_shapes(x1.shape, x2.shape)
+    place = normalise_axis("cosine_similarity", axis, len(shape))
+    a, b = (x / x.norm(axis=place, keepdims=True).clip(least) for x in (x1.broadcast_to(shape), x2.broadcast_to(shape)))
+    return (a * b).sum(axis=place)
+
+
+@of_tensors
+@in_float32
+def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
+    """1 - cosine_similarity where target is 1, max(0, cosine_similarity - margin) where it is -1.
+
+    x1 and x2: (N, D), target (N,); or (D,) and a scalar.
+
+    >>> F.cosine_embedding_loss(wf.tensor([[1.0, 0.0]]), wf.tensor([[1.0, 1.0]]), wf.tensor([-1])).item()
+    0.7071...
+    """
+    if x1.shape != x2.shape or x1.ndim not in (1, 2) or target.shape != x1.shape[:-1]:
+        shapes = f"{x1.shape}, {x2.shape} and {target.shape}"
+        raise errors.ShapeError(f"cosine_embedding_loss: x1 and x2 have shape (N, D) and target (N,), not {shapes}")
+    cosine = cosine_similarity(x1, x2, axis=-1)
+    apart = (cosine - as_double("cosine_embedding_loss", "margin", margin)).relu()
+    return reduced("cosine_embedding_loss", _of_sign(target, 1.0 - cosine, apart), reduction)
+
+
+@of_tensors
+@in_float32
+def hinge_embedding_loss(x: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = "mean") -> Tensor:
+    """x where target is 1, max(0, margin - x) where it is -1; the two shapes must be equal.
+
+    >>> F.hinge_embedding_loss(wf.tensor([0.5, 0.25]), wf.tensor([1, -1]), reduction="none").tolist()
+    [0.5, 0.75]
+    """
+    same_shapes("hinge_embedding_loss", x, target)
+    apart = (as_double("hinge_embedding_loss", "margin", margin) - x).relu()
+    return reduced("hinge_embedding_loss", _of_sign(target, x, apart), reduction)
+
+
+def _of_sign(target: Tensor, alike: Tensor, apart: Tensor) -> Tensor:
+    """One value where target is 1, another one where it is -1, 0 elsewhere."""
+    return ops.where(target == 1, alike, ops.where(target == -1, apart, 0.0))

@@ -1,0 +1,46 @@
+"""What the tests of nn share: arrays, and what is asked of values and derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import weft as wf
+
+Array = np.ndarray
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+def normal(*shape: int) -> Array:
+    return rng().standard_normal(shape)
+
+
+def close(got: wf.Tensor, expected: Array, tolerance: float = 1e-12) -> None:
+    assert got.shape == np.shape(expected)
+    np.testing.assert_allclose(got.numpy(), expected, rtol=tolerance, atol=tolerance)
+
+
+def derivative_holds(f: Callable[..., wf.Tensor], *arrays: Array) -> None:
+    """The gradient of a weighted sum of f along a random direction equals the central difference."""
+    xs = [wf.tensor(a, requires_grad=True) for a in arrays]
+    out = f(*xs)
+    weights = np.random.default_rng(1).standard_normal(out.shape)
+
+    def value(*at: Array) -> float:
+        return float((f(*[wf.tensor(a) for a in at]).numpy() * weights).sum())
+
+    grads = [g.numpy() for g in wf.grad((out * wf.tensor(weights)).sum(), xs)]
+    h = 1e-5
+    for i, a in enumerate(arrays):
+        direction = np.random.default_rng(2 + i).standard_normal(a.shape)
+        plus, minus = ([b + s * h * direction if i == j else b for j, b in enumerate(arrays)] for s in (1, -1))
+        expected = (value(*plus) - value(*minus)) / (2 * h)
+        np.testing.assert_allclose((grads[i] * direction).sum(), expected, rtol=1e-5, atol=1e-7)
+
+
+def log_softmax(x: Array, axis: int = -1) -> Array:
+    shifted = x - x.max(axis=axis, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
