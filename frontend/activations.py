@@ -63,7 +63,7 @@ def gelu(x: Node, approximate: str = "none") -> Node:
 
 
 def leaky_relu(x: Node, negative_slope: float = 0.01) -> Node:
-    """x above 0, negative_slope * x below."""
+    """x above 0, negative_slope * x below; the derivative at 0 is negative_slope."""
     x = as_float(x)
     slope = as_double("leaky_relu", "negative_slope", negative_slope)
-    return where(lt(x, 0.0), mul(x, slope), x)
+    return where(gt(x, 0.0), x, mul(x, slope))

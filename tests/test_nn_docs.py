@@ -13,11 +13,15 @@ import weft as wf
 from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
+    "nn.functional.activation",
     "nn.functional.classification",
     "nn.functional.loss",
+    "nn.functional.piecewise",
     "nn.functional.similarity",
+    "nn.layers.activation",
     "nn.layers.container",
     "nn.layers.loss",
+    "nn.layers.piecewise",
     "nn.module",
     "nn.optim",
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from math import erf
 
 import numpy as np
 import pytest
@@ -184,18 +183,6 @@ def test_embedding_and_one_hot() -> None:
     for f in (lambda i: F.embedding(i, wf.tensor(table)), lambda i: F.one_hot(i, 5)):
         with pytest.raises(IndexError):
             f(wf.tensor([5])).numpy()
-
-
-def test_activations() -> None:
-    x = np.array([-3.0, -0.5, 0.0, 0.7, 4.0])
-    t = wf.tensor(x)
-    normal_cdf = np.array([0.5 * (1 + erf(v / np.sqrt(2))) for v in x])
-    close(F.gelu(t), x * normal_cdf, 1e-9)
-    close(F.gelu(t, "tanh"), 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))), 1e-9)
-    close(F.silu(t), x / (1 + np.exp(-x)), 1e-9)
-    close(F.relu(t), np.maximum(x, 0))
-    close(F.softmax(t), np.exp(log_softmax(x)), 1e-9)
-    close(F.log_softmax(t), log_softmax(x), 1e-9)
 
 
 def test_dropout_keeps_the_mean_and_is_off_when_not_training() -> None:

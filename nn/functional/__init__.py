@@ -7,7 +7,23 @@ from __future__ import annotations
 
 from ...frontend import windows
 from ...frontend.binding import function
-from .activation import gelu, log_softmax, relu, sigmoid, silu, softmax, tanh
+from .activation import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    log_softmax,
+    logsigmoid,
+    mish,
+    selu,
+    sigmoid,
+    silu,
+    softmax,
+    softmin,
+    softplus,
+    softsign,
+    tanh,
+)
 from .attention import scaled_dot_product_attention
 from .classification import cross_entropy, nll_loss
 from .dropout import dropout
@@ -22,6 +38,7 @@ from .loss import (
     smooth_l1_loss,
 )
 from .normalization import layer_norm
+from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
 from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
 
 linear = function(windows.linear)
@@ -34,31 +51,47 @@ __all__ = [
     "avg_pool2d",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "celu",
     "conv1d",
     "conv2d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "elu",
     "embedding",
     "gelu",
+    "glu",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
     "kl_div",
     "l1_loss",
     "layer_norm",
+    "leaky_relu",
     "linear",
     "log_softmax",
+    "logsigmoid",
     "max_pool1d",
     "max_pool2d",
+    "mish",
     "mse_loss",
     "nll_loss",
     "one_hot",
+    "prelu",
     "relu",
+    "relu6",
     "scaled_dot_product_attention",
+    "selu",
     "sigmoid",
     "silu",
     "smooth_l1_loss",
     "softmax",
+    "softmin",
+    "softplus",
+    "softsign",
     "tanh",
+    "threshold",
 ]

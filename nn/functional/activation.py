@@ -1,42 +1,206 @@
-"""Elementwise functions between layers, and softmax. In: a Tensor. Out: one of the same shape."""
+"""Smooth functions between layers, and softmax. In: a Tensor. Out: one of the same shape.
+
+All are safe from overflow and pass NaN on; piecewise.py has those made of straight pieces.
+"""
 
 from __future__ import annotations
 
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_double, normalise_axis
 from ...frontend.binding import of_tensors
+from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 
+__all__ = [
+    "celu",
+    "elu",
+    "gelu",
+    "glu",
+    "log_softmax",
+    "logsigmoid",
+    "mish",
+    "selu",
+    "sigmoid",
+    "silu",
+    "softmax",
+    "softmin",
+    "softplus",
+    "softsign",
+    "tanh",
+]
 
-@of_tensors
-def relu(x: Tensor) -> Tensor:
-    return x.relu()
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017: keep mean 0 and variance 1
 
 
 @of_tensors
 def gelu(x: Tensor, approximate: str = "none") -> Tensor:
-    """x times the normal distribution function of x; `approximate="tanh"` is the usual cheaper form."""
+    """x times the normal distribution function of x (Hendrycks and Gimpel 2016); `approximate="tanh"` is the cheaper form.
+
+    >>> F.gelu(wf.tensor([1.0])).item()
+    0.8413...
+    """
     return x.gelu(approximate)
 
 
 @of_tensors
 def silu(x: Tensor) -> Tensor:
+    """x * sigmoid(x).
+
+    >>> F.silu(wf.tensor([1.0])).item()
+    0.7310...
+    """
     return x.silu()
 
 
 @of_tensors
+@in_float32
+def mish(x: Tensor) -> Tensor:
+    """x * tanh(softplus(x)) (Misra 2019).
+
+    >>> F.mish(wf.tensor([1.0])).item()
+    0.8650...
+    """
+    return x * x.softplus().tanh()
+
+
+@of_tensors
 def sigmoid(x: Tensor) -> Tensor:
+    """1 / (1 + exp(-x)).
+
+    >>> F.sigmoid(wf.tensor([0.0, -1000.0])).tolist()
+    [0.5, 0.0]
+    """
     return x.sigmoid()
 
 
 @of_tensors
+@in_float32
+def logsigmoid(x: Tensor) -> Tensor:
+    """log(sigmoid(x)).
+
+    >>> F.logsigmoid(wf.tensor([0.0, -1000.0])).tolist()
+    [-0.693147..., -1000.0]
+    """
+    return -(-x).softplus()
+
+
+@of_tensors
 def tanh(x: Tensor) -> Tensor:
+    """Hyperbolic tangent.
+
+    >>> F.tanh(wf.tensor([0.0, 1.0])).tolist()
+    [0.0, 0.7615...]
+    """
     return x.tanh()
 
 
 @of_tensors
+@in_float32
+def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.
+
+    >>> F.softplus(wf.tensor([0.0, 1000.0])).tolist()
+    [0.693147..., 1000.0]
+    """
+    slope, limit = as_double("softplus", "beta", beta), as_double("softplus", "threshold", threshold)
+    scaled = x * slope
+    return ops.where(scaled > limit, x, scaled.softplus() / slope)
+
+
+@of_tensors
+@in_float32
+def softsign(x: Tensor) -> Tensor:
+    """x / (1 + |x|).
+
+    >>> F.softsign(wf.tensor([1.0, -3.0])).tolist()
+    [0.5, -0.75]
+    """
+    return x / (x.abs() + 1.0)
+
+
+# ---------------------------------------------------------------- exponential below 0
+
+
+@of_tensors
+@in_float32
+def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """x above 0, alpha * (exp(x) - 1) below; the derivative at 0 is alpha (Clevert et al. 2015).
+
+    >>> F.elu(wf.tensor([2.0, -1000.0])).tolist()
+    [2.0, -1.0]
+    """
+    return ops.where(x > 0.0, x, x.expm1() * as_double("elu", "alpha", alpha))
+
+
+@of_tensors
+@in_float32
+def selu(x: Tensor) -> Tensor:
+    """elu with an alpha and a scale that keep mean 0 and variance 1 from layer to layer (Klambauer et al. 2017).
+
+    >>> F.selu(wf.tensor([1.0])).item()
+    1.0507...
+    """
+    return elu(x, SELU_ALPHA) * SELU_SCALE
+
+
+@of_tensors
+@in_float32
+def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
+    """x above 0, alpha * (exp(x / alpha) - 1) below, of slope 1 at 0 (Barron 2017).
+
+    >>> F.celu(wf.tensor([2.0, -1000.0]), alpha=0.5).tolist()
+    [2.0, -0.5]
+    """
+    scale = as_double("celu", "alpha", alpha)
+    if scale == 0.0:
+        raise errors.ArgumentError("celu: alpha must not be 0")
+    return ops.where(x > 0.0, x, (x / scale).expm1() * scale)
+
+
+# ---------------------------------------------------------------- along an axis
+
+
+@of_tensors
 def softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along an axis.
+
+    >>> F.softmax(wf.tensor([1000.0, 1000.0])).tolist()
+    [0.5, 0.5]
+    """
     return x.softmax(axis=axis)
 
 
 @of_tensors
 def log_softmax(x: Tensor, axis: int = -1) -> Tensor:
+    """log(softmax(x)) along an axis.
+
+    >>> F.log_softmax(wf.tensor([1000.0, 0.0])).tolist()
+    [0.0, -1000.0]
+    """
     return x.log_softmax(axis=axis)
+
+
+@of_tensors
+def softmin(x: Tensor, axis: int = -1) -> Tensor:
+    """softmax(-x) along an axis.
+
+    >>> F.softmin(wf.tensor([0.0, 1000.0])).tolist()
+    [1.0, 0.0]
+    """
+    return (-x).softmax(axis=axis)
+
+
+@of_tensors
+@in_float32
+def glu(x: Tensor, axis: int = -1) -> Tensor:
+    """a * sigmoid(b) of the two halves of an axis, which has half the extent then (Dauphin et al. 2016). Raises ShapeError.
+
+    >>> F.glu(wf.tensor([4.0, 6.0, 0.0, 0.0])).tolist()
+    [2.0, 3.0]
+    """
+    place = normalise_axis("glu", axis, x.ndim)
+    if x.shape[place] % 2:
+        raise errors.ShapeError(f"glu: axis {axis} of shape {x.shape} does not have two halves")
+    a, b = x.split(x.shape[place] // 2, place)
+    return a * b.sigmoid()

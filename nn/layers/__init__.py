@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
-from .activation import GELU, ReLU, Sigmoid, Tanh
+from .activation import (
+    CELU,
+    ELU,
+    GELU,
+    GLU,
+    SELU,
+    LogSigmoid,
+    LogSoftmax,
+    Mish,
+    ReLU,
+    Sigmoid,
+    SiLU,
+    Softmax,
+    Softmin,
+    Softplus,
+    Softsign,
+    Tanh,
+)
 from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d
 from .dropout import Dropout
@@ -23,11 +40,25 @@ from .loss import (
     SmoothL1Loss,
 )
 from .normalization import LayerNorm
+from .piecewise import (
+    Hardsigmoid,
+    Hardswish,
+    Hardtanh,
+    LeakyReLU,
+    PReLU,
+    ReLU,
+    ReLU6,
+    Threshold,
+)
 from .pooling import AvgPool2d, MaxPool2d
 from .shape import Flatten
 
 __all__ = [
+    "CELU",
+    "ELU",
     "GELU",
+    "GLU",
+    "SELU",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -39,21 +70,36 @@ __all__ = [
     "Dropout",
     "Embedding",
     "Flatten",
+    "Hardsigmoid",
+    "Hardswish",
+    "Hardtanh",
     "HingeEmbeddingLoss",
     "HuberLoss",
     "KLDivLoss",
     "L1Loss",
     "LayerNorm",
+    "LeakyReLU",
     "Linear",
+    "LogSigmoid",
+    "LogSoftmax",
     "MSELoss",
     "MaxPool2d",
+    "Mish",
     "ModuleDict",
     "ModuleList",
     "NLLLoss",
+    "PReLU",
     "ParameterList",
     "ReLU",
+    "ReLU6",
     "Sequential",
+    "SiLU",
     "Sigmoid",
     "SmoothL1Loss",
+    "Softmax",
+    "Softmin",
+    "Softplus",
+    "Softsign",
     "Tanh",
+    "Threshold",
 ]

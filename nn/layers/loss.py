@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...frontend import ops
 from ...frontend.tensor import Tensor
 from .. import functional as F
+from ..module import Buffer
 from .stateless import Stateless
 
 __all__ = [
@@ -25,9 +25,9 @@ __all__ = [
 ]
 
 
-def _fixed(x: Any) -> Tensor | None:
-    """Weights that no optimiser changes, from a Tensor or any array."""
-    return None if x is None else x.detach() if isinstance(x, Tensor) else ops.tensor(x)
+def _fixed(x: Any) -> Buffer | None:
+    """Weights that are part of the state and that no optimiser changes, from a Tensor or any array."""
+    return None if x is None else Buffer(x)
 
 
 class CrossEntropyLoss(Stateless):

@@ -9,5 +9,5 @@ class Stateless(Module):
     """A Module that shows every setting it was made with."""
 
     def extra_repr(self) -> str:
-        given = {name: value for name, value in vars(self).items() if name != "training" and value is not None}
-        return ", ".join(f"{name}={value!r}" for name, value in given.items())
+        hidden = {"training", "_forward_hooks"}
+        return ", ".join(f"{name}={x!r}" for name, x in vars(self).items() if name not in hidden and x is not None)
