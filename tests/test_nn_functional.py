@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import weft as wf
 from nnref import Array, close, derivative_holds, log_softmax, normal
+from weft import nn
 from weft.nn import functional as F
 
 # ---------------------------------------------------------------- convolution
@@ -185,6 +186,52 @@ def test_embedding_and_one_hot() -> None:
             f(wf.tensor([5])).numpy()
 
 
+@pytest.mark.parametrize("padding", [2, -3])
+def test_a_row_of_padding_has_a_value_and_no_gradient(padding: int) -> None:
+    table, i = wf.tensor(normal(5, 3), requires_grad=True), np.array([[0, 4], [2, 2]])
+    out = F.embedding(wf.tensor(i), table, padding)
+    out.sum().backward()
+    close(out, table.numpy()[i])
+    assert table.grad.tolist() == [[float(row)] * 3 for row in (1, 0, 0, 0, 1)]
+
+
+def test_padding_costs_the_forward_pass_nothing() -> None:
+    i, table = wf.tensor([0, 2]), wf.zeros(5, 3)
+    plain, padded = (wf.explain(F.embedding(i, table, padding)) for padding in (None, 2))
+    assert [k.nodes for k in plain.kernels] == [k.nodes for k in padded.kernels]
+
+
+def test_embedding_says_what_it_takes() -> None:
+    with pytest.raises(IndexError, match="padding_idx=5 is out of range for 5 rows"):
+        F.embedding(wf.tensor([1]), wf.zeros(5, 3), 5)
+    with pytest.raises(ValueError, match="there is no max_norm"):
+        F.embedding(wf.tensor([1]), wf.zeros(5, 3), max_norm=1.0)
+    with pytest.raises(wf.errors.DTypeError, match="expected integer indices, got float32"):
+        F.embedding(wf.tensor([1.0]), wf.zeros(5, 3))
+
+
+def test_embedding_layers() -> None:
+    layer = nn.Embedding(4, 2, padding_idx=-1)
+    assert layer.weight.tolist()[3] == [0.0, 0.0] and layer.weight.numpy()[:3].all()
+    assert repr(layer).startswith("Embedding(4, 2, padding_idx=3)")
+    fixed = nn.Embedding.from_pretrained(normal(3, 2))
+    assert not fixed.weight.requires_grad and fixed.weight.dtype is wf.float64
+    assert nn.Embedding.from_pretrained(wf.ones(3, 2), freeze=False, padding_idx=0).weight.requires_grad
+    with pytest.raises(wf.errors.ShapeError, match=r"the vectors must have shape .*, not \(3,\)"):
+        nn.Embedding.from_pretrained(wf.ones(3))
+
+
+def test_one_hot_counts_the_classes_where_it_may_compute() -> None:
+    assert F.one_hot(wf.tensor([0, 2])).tolist() == [[1, 0, 0], [0, 0, 1]]
+    with pytest.raises(wf.errors.JitError):
+        wf.jit(F.one_hot)(wf.tensor([0, 2]))
+    with pytest.raises(ValueError, match="num_classes is needed"):
+        F.one_hot(wf.zeros(0, dtype="int64"))
+
+
+# ---------------------------------------------------------------- dropout
+
+
 def test_dropout_keeps_the_mean_and_is_off_when_not_training() -> None:
     wf.manual_seed(0)
     x = wf.ones(4000)
@@ -193,5 +240,37 @@ def test_dropout_keeps_the_mean_and_is_off_when_not_training() -> None:
     assert abs((out == 0).mean() - 0.25) < 0.03
     assert F.dropout(x, 0.25, training=False) is x
     assert not F.dropout(x, 1.0).numpy().any()
-    with pytest.raises(ValueError, match="p must be in"):
-        F.dropout(x, 1.5)
+
+
+@pytest.mark.parametrize("spatial", [1, 2])
+def test_dropout_of_channels_drops_all_of_a_channel_or_nothing(spatial: int) -> None:
+    wf.manual_seed(0)
+    f = (F.dropout1d, F.dropout2d)[spatial - 1]
+    x = wf.ones(50, 40, *[3] * spatial)
+    out = f(x, 0.25).numpy().reshape(2000, -1)
+    assert (out == out[:, :1]).all() and set(out[:, 0]) == {np.float32(0), np.float32(1 / 0.75)}
+    assert abs((out[:, 0] == 0).mean() - 0.25) < 0.04
+    assert f(x[0], 0.25).shape == x.shape[1:] and f(x, training=False) is x
+    with pytest.raises(wf.errors.ShapeError, match=r"expected x of shape \(N, C, .*\) or \(C, .*\), got \(2,\)"):
+        f(wf.ones(2))
+
+
+def test_alpha_dropout_keeps_mean_and_variance() -> None:
+    wf.manual_seed(0)
+    x = wf.randn(100000)
+    out = F.alpha_dropout(x, 0.3, training=True).numpy()
+    assert abs(out.mean()) < 0.02 and abs(out.var() - 1) < 0.02
+    assert F.alpha_dropout(x, 0.3) is x and not F.alpha_dropout(x, 1.0, training=True).numpy().any()
+
+
+LAYERS = {nn.Dropout: wf.ones(50), nn.Dropout1d: wf.ones(50, 2), nn.Dropout2d: wf.ones(50, 2, 1), nn.AlphaDropout: wf.ones(50)}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_dropout_layers_work_while_training_only(layer: type[nn.Module]) -> None:
+    x, dropout = LAYERS[layer], layer(0.5)
+    assert len(set(dropout(x).numpy().ravel())) == 2 and dropout.eval()(x) is x
+    assert repr(dropout) == f"{layer.__name__}(p=0.5)"
+    for p in (1.5, float("nan")):
+        with pytest.raises(ValueError, match=rf"{layer.__name__}: p must be in \[0, 1\], not {p}"):
+            layer(p)

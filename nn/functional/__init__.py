@@ -26,7 +26,7 @@ from .activation import (
 )
 from .attention import scaled_dot_product_attention
 from .classification import cross_entropy, nll_loss
-from .dropout import dropout
+from .dropout import alpha_dropout, dropout, dropout1d, dropout2d
 from .embedding import embedding, one_hot
 from .loss import (
     binary_cross_entropy,
@@ -47,6 +47,7 @@ max_pool1d, max_pool2d = map(function, (windows.max_pool1d, windows.max_pool2d))
 avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
 
 __all__ = [
+    "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
     "binary_cross_entropy",
@@ -58,6 +59,8 @@ __all__ = [
     "cosine_similarity",
     "cross_entropy",
     "dropout",
+    "dropout1d",
+    "dropout2d",
     "elu",
     "embedding",
     "gelu",

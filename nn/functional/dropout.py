@@ -1,22 +1,81 @@
-"""Elements zeroed at random. In: a Tensor and a probability. Out: one of the same shape."""
+"""Elements or channels zeroed at random. In: a Tensor and a probability. Out: one of the same shape."""
 
 from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_double
+from ...frontend.arguments import as_bool
 from ...frontend.binding import of_tensors
+from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
+from ...ir.shapes import Shape
+from .common import fraction
+
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
+
+SELU_FLOOR = -1.7580993408473766  # -scale * alpha of selu: what it tends to
 
 
 @of_tensors
 def dropout(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
-    """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training."""
-    p = as_double("dropout", "p", p)
-    if not 0.0 <= p <= 1.0:
-        raise errors.ArgumentError(f"dropout: p must be in [0, 1], not {p}")
-    if not as_bool("dropout", "training", training) or p == 0.0:
+    """Zeroes each element with probability p and scales the others by 1 / (1 - p); the identity when not training.
+
+    >>> sorted(set(F.dropout(wf.ones(100), 0.5).tolist()))
+    [0.0, 2.0]
+    """
+    return _dropped("dropout", x, p, training, x.shape)
+
+
+@of_tensors
+def dropout1d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """dropout of whole channels: of (N, C, L), or (C, L), all elements along L together (Tompson et al. 2014).
+
+    >>> F.dropout1d(wf.ones(8, 4, 3)).sum(axis=2).max().item()
+    6.0
+    """
+    return _dropped("dropout1d", x, p, training, _channels("dropout1d", x, 1))
+
+
+@of_tensors
+def dropout2d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """dropout of whole channels: of (N, C, H, W), or (C, H, W), all elements along H and W together.
+
+    >>> F.dropout2d(wf.ones(8, 4, 3, 3)).sum(axis=(2, 3)).max().item()
+    18.0
+    """
+    return _dropped("dropout2d", x, p, training, _channels("dropout2d", x, 2))
+
+
+@of_tensors
+@in_float32
+def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
+    """dropout behind selu: sets elements to what selu tends to, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
+
+    >>> len(set(F.alpha_dropout(wf.ones(100), 0.5, training=True).tolist()))
+    2
+    """
+    p = fraction("alpha_dropout", "p", p)
+    if not as_bool("alpha_dropout", "training", training) or p == 0.0:
         return x
     if p == 1.0:
         return x * 0.0
-    return ops.where(ops.rand(*x.shape) < p, 0.0, x * (1.0 / (1.0 - p)))
+    scale = ((1.0 - p) * (1.0 + p * SELU_FLOOR**2)) ** -0.5
+    return ops.where(ops.rand(*x.shape) < p, SELU_FLOOR, x) * scale - scale * SELU_FLOOR * p
+
+
+def _dropped(name: str, x: Tensor, p: float, training: bool, draws: Shape) -> Tensor:
+    """x with zeros where a number of this shape, which broadcasts, is below p."""
+    p = fraction(name, "p", p)
+    if not as_bool(name, "training", training) or p == 0.0:
+        return x
+    if p == 1.0:
+        return x * 0.0
+    return ops.where(ops.rand(*draws) < p, 0.0, x * (1.0 / (1.0 - p)))
+
+
+def _channels(name: str, x: Tensor, spatial: int) -> Shape:
+    """The shape of x with its last axes, which make up a channel, as 1."""
+    if x.ndim not in (spatial + 1, spatial + 2):
+        axes = ("L", "H, W")[spatial - 1]
+        raise errors.ShapeError(f"{name}: expected x of shape (N, C, {axes}) or (C, {axes}), got {x.shape}")
+    return (*x.shape[:-spatial], *[1] * spatial)

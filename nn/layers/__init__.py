@@ -22,7 +22,7 @@ from .activation import (
 )
 from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d
-from .dropout import Dropout
+from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
 from .embedding import Embedding
 from .linear import Linear
 from .loss import (
@@ -59,6 +59,7 @@ __all__ = [
     "GELU",
     "GLU",
     "SELU",
+    "AlphaDropout",
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
@@ -68,6 +69,8 @@ __all__ = [
     "CosineSimilarity",
     "CrossEntropyLoss",
     "Dropout",
+    "Dropout1d",
+    "Dropout2d",
     "Embedding",
     "Flatten",
     "Hardsigmoid",
