@@ -1,6 +1,7 @@
 """Random Tensors. In: shapes; the generator's key and draw number. Out: lazy Tensors, the same for the same seed and order.
 
-Key and draw number are 0-d inputs of a program, so drawing again or seeding anew compiles nothing. See philox.py.
+Key and draw number are 0-d inputs of a program, so drawing again or seeding anew compiles nothing. See philox.py. What Python
+itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and number, which is its own stream.
 """
 
 from __future__ import annotations
@@ -8,7 +9,10 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from math import pi, prod
-from typing import Any
+from threading import get_ident
+from typing import Any, Self
+
+import numpy as np
 
 from .. import errors
 from ..ir import dtype as dt
@@ -25,6 +29,7 @@ from .trace import live_scalars, live_source, refuse
 
 MASK64 = (1 << 64) - 1
 
+Draw = tuple[int, int]  # a key and the number of a draw
 
 class Generator:
     """A key, and how many draws were made with it; thread-safe."""
@@ -49,6 +54,12 @@ class Generator:
             self._draws += 1
             return [self._draws - 1]
 
+    def draw(self) -> Draw:
+        """One draw, for numbers that Python makes of it."""
+        with self._lock:
+            self._draws += 1
+            return self._seed, self._draws - 1
+
     def _give_back(self, draw: Sequence[float]) -> None:
         """Takes a draw back whose numbers nobody has seen, unless there was another since."""
         with self._lock:
@@ -70,7 +81,38 @@ class _Default:
     generator: Generator | None = None
 
 
+class Fork:
+    """In a `with` block, this thread draws what depends on one draw and the number of a part alone, whoever draws meanwhile."""
+
+    running: dict[int, Fork] = {}  # noqa: RUF012 by thread; empty nearly always, and faster to ask than a threading.local
+
+    def __init__(self, draw: Draw, part: int) -> None:
+        self._draw, self._part = draw, part
+        self._generator: Generator | None = None
+
+    def __enter__(self) -> Self:
+        self._before = Fork.running.get(get_ident())
+        Fork.running[get_ident()] = self
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._before is None:
+            del Fork.running[get_ident()]
+        else:
+            Fork.running[get_ident()] = self._before
+
+    @property
+    def generator(self) -> Generator:
+        """Made when something is drawn: most parts draw nothing."""
+        if self._generator is None:
+            self._generator = Generator(int(_host_words(self._draw, 1, 1 + self._part)[0]))
+        return self._generator
+
+
 def _default() -> Generator:
+    fork = Fork.running.get(get_ident()) if Fork.running else None
+    if fork is not None:
+        return fork.generator
     with _Default.lock:
         if _Default.generator is None:
             _Default.generator = Generator(0)
@@ -84,6 +126,32 @@ def _words(count: int) -> philox.Words:
 def manual_seed(seed: int) -> None:
     """Seeds the generator of all random Tensors (the seed is 0 at start)."""
     _default().manual_seed(seed)
+
+
+# ---------------------------------------------------------------- numbers for Python
+
+
+def next_draw() -> Draw:
+    """A fresh draw, made now. Raises JitError in a jitted function."""
+    refuse("drawing numbers for Python")
+    return _default().draw()
+
+
+def _host_words(draw: Draw, count: int, part: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    return np.random.Philox(key=draw, counter=(0, 0, 0, part)).random_raw(count)
+
+
+def host_words(count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+    """An array of 64 random bits each, of a fresh draw, at once. Raises JitError in a jitted function."""
+    return _host_words(next_draw(), count, 0)
+
+
+def permutation(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """The numbers below count in a random order, at once: random words are sorted whose low bits are these numbers."""
+    low = np.uint64((1 << count.bit_length()) - 1)
+    words = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
+    words.sort()
+    return (words & low).astype(np.int64)
 
 
 # ---------------------------------------------------------------- from bits to numbers

@@ -13,6 +13,10 @@ import weft as wf
 from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
+    "nn.data.collate",
+    "nn.data.dataset",
+    "nn.data.loader",
+    "nn.data.samplers",
     "nn.functional.activation",
     "nn.functional.classification",
     "nn.functional.dropout",

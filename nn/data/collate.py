@@ -1,0 +1,100 @@
+"""From items to a batch. In: a list of items of one structure, or a structure of arrays. Out: the structure with Tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...frontend import storage
+from ...frontend.arguments import as_sequence, shown
+from ...frontend.creation import tensor
+from ...frontend.tensor import Tensor, of_storage
+from ...frontend.tree import mapped
+from ...ir import dtype as dt
+from .idx import Array
+
+__all__ = ["default_collate"]
+
+NUMBERS = {bool: np.bool_, int: np.int64, float: np.float32}
+ADVICE = "pass a collate_fn that joins them"
+
+
+def default_collate(items: Sequence[Any]) -> Any:
+    """The items, stacked along a new first axis: arrays, Tensors and numbers become Tensors, strings a list.
+
+    Tuples, lists and dicts are followed: a list of n pairs (image (28, 28), label) gives (images (n, 28, 28), labels (n,)).
+    Python floats become float32, ints int64. Raises ShapeError for items of unequal shapes, DTypeError for other types.
+
+    >>> nn.data.default_collate([(1, "a"), (2, "b")])
+    (tensor([1, 2], dtype=int64), ['a', 'b'])
+    """
+    return as_tensors(stacked(as_sequence("default_collate", "items", items)))
+
+
+def stacked(items: list[Any]) -> Any:
+    """As arrays in the structure of an item."""
+    first = items[0]
+    match first:
+        case Tensor():
+            return _stack([np.asarray(i.numpy()) for i in items])
+        case np.ndarray() | np.generic():
+            return _stack(items)
+        case bool() | int() | float():
+            return np.asarray(items, NUMBERS[float if any(type(i) is float for i in items) else type(first)])
+        case str() | bytes():
+            return items
+        case Mapping():
+            return {key: stacked([i[key] for i in items]) for key in first}
+        case tuple() | list():
+            return _of_fields(first, items)
+    raise errors.DTypeError(f"DataLoader: items with {shown(first)} do not make a batch: {ADVICE}")
+
+
+def _of_fields(first: Any, items: list[Any]) -> Any:
+    lengths = {len(i) for i in items}
+    if len(lengths) > 1:
+        raise errors.ShapeError(f"DataLoader: items of one batch have {_listed(lengths)} fields: {ADVICE}")
+    columns = [stacked(list(column)) for column in zip(*items, strict=True)]
+    return type(first)(*columns) if hasattr(first, "_fields") else type(first)(columns)
+
+
+def _stack(arrays: list[Array]) -> Array:
+    shapes = {a.shape for a in arrays}
+    if len(shapes) > 1:
+        raise errors.ShapeError(f"DataLoader: items of one batch have shapes {_listed(shapes)}: {ADVICE}")
+    return np.stack(arrays)
+
+
+def _listed(values: Any) -> str:
+    return " and ".join(map(str, sorted(values)[:3]))
+
+
+def joined(parts: Sequence[Any], order: Array) -> Any:
+    """Structures of arrays as one: rows of all parts one after the other, then taken in this order."""
+    match parts[0]:
+        case dict() as first:
+            return {key: joined([p[key] for p in parts], order) for key in first}
+        case [str() | bytes(), *_]:
+            texts = [text for p in parts for text in p]
+            return [texts[row] for row in order]
+        case tuple() | list() as first:
+            columns = [joined(column, order) for column in zip(*parts, strict=True)]
+            return type(first)(*columns) if hasattr(first, "_fields") else type(first)(columns)
+    return np.concatenate(parts)[order]
+
+
+def as_tensors(tree: Any) -> Any:
+    """The structure with a Tensor for each array of numbers, over the same memory; all else stays."""
+    return mapped(_as_tensor, tree)
+
+
+def _as_tensor(leaf: Any) -> Any:
+    if not isinstance(leaf, np.ndarray):
+        return leaf
+    dtype = dt.from_numpy(leaf.dtype)
+    if dtype is not None and leaf.flags.c_contiguous and leaf.flags.aligned and leaf.dtype.isnative:
+        return of_storage(storage.from_array(leaf, dtype, copy=False))
+    return leaf if dtype is None else tensor(leaf)

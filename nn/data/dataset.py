@@ -1,0 +1,195 @@
+"""Data sets. In: arrays, or other data sets and rows of them. Out: items by number, and whole batches by arrays of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import floor, isclose
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...frontend import random
+from ...frontend.arguments import as_real, as_sequence, shown
+from ...frontend.creation import tensor
+from ...frontend.tensor import Tensor
+from .collate import joined, stacked
+from .idx import Array
+
+__all__ = ["ConcatDataset", "Dataset", "Subset", "TensorDataset", "random_split"]
+
+
+class Dataset:
+    """The base of data sets: a subclass defines `__len__()` and `__getitem__(i)`, the item of row i.
+
+    With a method `take_rows(rows)`, which gives the batch of an array of rows in the structure of an item, a DataLoader asks
+    for whole batches and not for items.
+
+    >>> class Squares(nn.data.Dataset):
+    ...     def __len__(self): return 4
+    ...     def __getitem__(self, i): return i, i * i
+    >>> next(iter(nn.data.DataLoader(Squares(), batch_size=3)))[1]
+    tensor([0, 1, 4], dtype=int64)
+    """
+
+    def __len__(self) -> int:
+        raise NotImplementedError(f"{type(self).__name__} defines no __len__()")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} defines no __getitem__()")
+
+    def __add__(self, other: Any) -> ConcatDataset:
+        return ConcatDataset([self, other])
+
+
+class TensorDataset(Dataset):
+    """Rows of arrays (or Tensors, lists) of one length: item i is a tuple of the rows i, as NumPy arrays.
+
+    Rows by an array of numbers are taken at once, so a DataLoader has no loop over items. `transform` is applied to rows of the
+    first array, to whole batches if it has a method `batch`. Raises ShapeError for unequal lengths.
+
+    >>> data = nn.data.TensorDataset(wf.arange(6).reshape(3, 2), [5, 6, 7])
+    >>> len(data), data[1][0]
+    (3, array([2, 3]))
+    """
+
+    def __init__(self, *arrays: Any, transform: Callable[[Any], Any] | None = None) -> None:
+        self.arrays = tuple(_as_array(a) for a in arrays)
+        self.transform = transform
+        lengths = [len(a) if a.ndim else None for a in self.arrays]
+        if not lengths or None in lengths or len(set(lengths)) > 1:
+            raise errors.ShapeError(f"TensorDataset: arrays of one length, not {[a.shape for a in self.arrays]}")
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+    def __getitem__(self, index: Any) -> tuple[Any, ...]:
+        return transformed(self.transform, tuple(a[index] for a in self.arrays))
+
+    def take_rows(self, rows: Array) -> tuple[Any, ...]:
+        return transformed_rows(self.transform, tuple(a.take(rows, axis=0) for a in self.arrays))
+
+
+def _as_array(data: Any) -> Array:
+    if isinstance(data, np.ndarray):
+        return data
+    return np.asarray((data if isinstance(data, Tensor) else tensor(data)).numpy())
+
+
+def transformed(transform: Callable[[Any], Any] | None, item: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The item with the transform of its first field."""
+    return item if transform is None else (transform(item[0]), *item[1:])
+
+
+def transformed_rows(transform: Any, rows: tuple[Array, ...]) -> tuple[Any, ...]:
+    """The rows with the transforms of those of their first field: at once if the transform can."""
+    if transform is None:
+        return rows
+    first = transform.batch(rows[0]) if hasattr(transform, "batch") else stacked([transform(row) for row in rows[0]])
+    return (first, *rows[1:])
+
+
+class Subset(Dataset):
+    """Some rows of a data set, in the order of `indices`. Raises IndexError for a row that it has not, DTypeError.
+
+    >>> list(nn.data.Subset("abcde", [3, 0]))
+    ['d', 'a']
+    """
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, _as_rows(len(dataset), indices)
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.dataset[int(self.indices[index])]
+
+    def take_rows(self, rows: Array) -> Any:
+        return rows_of(self.dataset, self.indices[rows])
+
+
+def _as_rows(length: int, indices: Any) -> Array:
+    rows = np.asarray(as_sequence("Subset", "indices", indices))
+    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size):
+        raise errors.DTypeError(f"Subset: indices are numbers of rows, not {shown(indices)}")
+    outside = rows[(rows < -length) | (rows >= length)]
+    if outside.size:
+        raise errors.IndexError(f"Subset: there is no row {outside[0]} in a data set of {length}")
+    return rows.astype(np.int64)
+
+
+class ConcatDataset(Dataset):
+    """The items of several data sets one after the other; `a + b` of two of them.
+
+    >>> both = nn.data.ConcatDataset(["ab", "cde"])
+    >>> len(both), both[3], both[-1]
+    (5, 'd', 'e')
+    """
+
+    def __init__(self, datasets: Sequence[Any]) -> None:
+        self.datasets = as_sequence("ConcatDataset", "datasets", datasets)
+        if not self.datasets:
+            raise errors.ArgumentError("ConcatDataset: there are no data sets")
+        self._ends = np.cumsum([len(d) for d in self.datasets])
+
+    def __len__(self) -> int:
+        return int(self._ends[-1])
+
+    def __getitem__(self, index: int) -> Any:
+        if not -len(self) <= index < len(self):
+            raise errors.IndexError(f"ConcatDataset: there is no item {index} among {len(self)}")
+        row = index % len(self)
+        part = int(self._part(row))
+        return self.datasets[part][row - int(self._start(part))]
+
+    def _part(self, rows: Any) -> Any:
+        return np.searchsorted(self._ends, rows, side="right")
+
+    def _start(self, part: int) -> Any:
+        return self._ends[part - 1] if part else 0
+
+    def take_rows(self, rows: Array) -> Any:
+        part = self._part(rows)
+        places = [np.flatnonzero(part == k) for k in range(len(self.datasets))]
+        used = [k for k, found in enumerate(places) if found.size]
+        parts = [rows_of(self.datasets[k], rows[places[k]] - self._start(k)) for k in used]
+        return parts[0] if len(parts) == 1 else joined(parts, np.argsort(np.concatenate(places)))
+
+
+def rows_of(dataset: Any, rows: Any) -> Any:
+    """Arrays in the structure of an item: at once if the data set can, else the items stacked."""
+    if hasattr(dataset, "take_rows"):
+        return dataset.take_rows(np.asarray(rows))
+    return stacked(items_of(dataset, rows))
+
+
+def items_of(dataset: Any, rows: Any) -> list[Any]:
+    """The items as a list; rows are whatever a sampler gives."""
+    return [dataset[row] for row in (rows.tolist() if isinstance(rows, np.ndarray) else rows)]
+
+
+def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
+    """Subsets of these lengths, or fractions that sum to 1, of rows in random order (one draw of Weft's generator).
+
+    Rows that fractions leave over go to the first subsets, one each. Raises ArgumentError if lengths do not sum up.
+
+    >>> [len(part) for part in nn.data.random_split(range(10), [0.75, 0.25])]
+    [8, 2]
+    """
+    given = as_sequence("random_split", "lengths", lengths)
+    sizes = _sizes(len(dataset), [as_real("random_split", "each of lengths", n) for n in given])
+    order = random.permutation(len(dataset))
+    return [Subset(dataset, rows) for rows in np.split(order, np.cumsum(sizes)[:-1])]
+
+
+def _sizes(total: int, lengths: list[int | float]) -> list[int]:
+    if any(n < 0 for n in lengths):
+        raise errors.ArgumentError(f"random_split: lengths are not negative, but {shown(lengths)} are given")
+    if any(isinstance(n, float) for n in lengths) and isclose(sum(lengths), 1.0):
+        sizes = [floor(total * n) for n in lengths]
+        left = total - sum(sizes)
+        return [size + (i < left) for i, size in enumerate(sizes)]
+    if not lengths or sum(lengths) != total:
+        raise errors.ArgumentError(f"random_split: lengths {shown(lengths)} sum neither to {total} rows nor, as fractions, to 1")
+    return [int(n) for n in lengths]

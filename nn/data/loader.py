@@ -1,0 +1,89 @@
+"""Minibatches. In: a data set, an order. Out: batches of Tensors, made ahead of time where making them takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any
+
+from ... import errors
+from ...frontend import random
+from ...frontend.arguments import as_bool, as_function, as_int, shown
+from .collate import as_tensors
+from .dataset import items_of, rows_of
+from .prefetch import Ahead
+from .samplers import BatchSampler, RandomSampler, SequentialSampler
+
+__all__ = ["DataLoader"]
+
+
+class DataLoader:
+    """Goes over a data set in batches, as often as wished: `for images, labels in DataLoader(train, 64, shuffle=True)`.
+
+    A batch has the structure of an item, with a Tensor (n, ...) for each array or number (`default_collate`); a data set
+    with `take_rows(rows)` gives it as a whole. `collate_fn` makes another batch of a list of items. What gives the rows is
+    `shuffle`, a `sampler` of rows, or a `batch_sampler` of lists of them.
+
+    A pass takes two draws of Weft's generator when it begins, one without shuffling: wf.manual_seed decides the order, and
+    what a data set draws at random follows from the number of its batch alone. If a batch takes longer than 0.2 ms, a thread
+    makes the next ones, up to `prefetch` ahead; with 0 each is made when it is asked for.
+    Raises ArgumentError, DTypeError; what a data set raises comes from next().
+
+    >>> loader = nn.data.DataLoader([(1.0, 0), (2.0, 1), (3.0, 0)], batch_size=2)
+    >>> [(x.tolist(), y.tolist()) for x, y in loader]
+    [([1.0, 2.0], [0, 1]), ([3.0], [0])]
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        sampler: Iterable[Any] | None = None,
+        batch_sampler: Iterable[Any] | None = None,
+        *,
+        drop_last: bool = False,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        prefetch: int = 2,
+    ) -> None:
+        self.dataset, self.collate_fn = _indexable(dataset), collate_fn
+        self.prefetch = as_int("DataLoader", "prefetch", prefetch)
+        if self.prefetch < 0:
+            raise errors.ArgumentError(f"DataLoader: prefetch is a number of batches, not {self.prefetch}")
+        if collate_fn is not None:
+            as_function("DataLoader", "collate_fn", collate_fn)
+        if as_bool("DataLoader", "shuffle", shuffle) and sampler is not None:
+            raise errors.ArgumentError("DataLoader: a sampler decides the order, so shuffle must be False")
+        if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
+            raise errors.ArgumentError("DataLoader: a batch_sampler excludes batch_size, shuffle, sampler and drop_last")
+        if batch_sampler is None:
+            if sampler is None:
+                sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+
+    def __len__(self) -> int:
+        """The number of batches of a pass."""
+        return len(self.batch_sampler)  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Any]:
+        fetch = partial(_fetch, self.dataset, self.collate_fn, random.next_draw())
+        order = iter(self.batch_sampler)
+        return Ahead(order, fetch, self.prefetch)
+
+
+def _indexable(dataset: Any) -> Any:
+    missing = [name for name in ("__len__", "__getitem__") if not hasattr(dataset, name)]
+    if missing:
+        raise errors.DTypeError(f"DataLoader: a data set has a length and items, but {shown(dataset)} has no {missing[0]}()")
+    return dataset
+
+
+def _fetch(dataset: Any, collate: Callable[[list[Any]], Any] | None, draw: random.Draw, number: int, rows: Any) -> Any:
+    """The batch of these rows."""
+    with random.Fork(draw, number):
+        try:
+            return as_tensors(rows_of(dataset, rows)) if collate is None else collate(items_of(dataset, rows))
+        except StopIteration as error:  # which would end the loop in silence
+            raise RuntimeError("DataLoader: the data set raised StopIteration") from error

@@ -1,0 +1,148 @@
+"""Batches made ahead of time by a thread. In: the rows of each batch, a function that fetches them. Out: batches, in order.
+
+The rows are asked for in the thread that iterates; only fetching runs in the other one, which ends with the iterator: after
+its last batch, when it is dropped, or with the process. In a forked child, which has no such thread, next() fetches itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from queue import SimpleQueue
+from threading import Lock, Thread
+from time import perf_counter
+from typing import Any
+
+Fetch = Callable[[int, Any], Any]
+SLOW_SECONDS = 2e-4  # for a batch, from which on a thread is worth its cost
+EXIT_SECONDS = 5.0  # for which the end of the process waits for a fetch that is under way
+
+
+class _Job:
+    """One batch: its number and rows, then its value or the exception that it met."""
+
+    __slots__ = ("done", "error", "number", "ready", "rows", "value")
+
+    def __init__(self, number: int, rows: Any) -> None:
+        self.number, self.rows = number, rows
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self.ready = Lock()
+        self.ready.acquire()
+
+    def run(self, fetch: Fetch) -> None:
+        try:
+            self.value = fetch(self.number, self.rows)
+        except BaseException as error:  # it is raised again where the batch is asked for
+            self.fail(error)
+        self.done = True
+        self.ready.release()
+
+    def fail(self, error: BaseException) -> None:
+        self.error = error
+        self.done = True
+
+    def result(self) -> Any:
+        if self.error is None:
+            return self.value
+        try:
+            raise self.error
+        finally:
+            self.error = None  # whose traceback holds this frame
+
+
+class _Worker:
+    """A thread that serves jobs one after the other; it knows nothing of the iterator, so that this can be dropped."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self.stopped = False
+        self.thread = Thread(target=self._serve, args=(fetch,), name="weft-data", daemon=True)
+        running.add(self)
+        self.thread.start()
+
+    def _serve(self, fetch: Fetch) -> None:
+        while (job := self.jobs.get()) is not None and not self.stopped:
+            job.run(fetch)
+            del job  # and with it the batch, once it is taken
+
+    def stop(self) -> None:
+        """May be called anywhere, by the garbage collector too: it does not wait."""
+        self.stopped = True
+        self.jobs.put(None)
+
+
+running: weakref.WeakSet[_Worker] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """No thread may be inside of NumPy while the interpreter goes away."""
+    workers = list(running)
+    for worker in workers:
+        worker.stop()
+    for worker in workers:
+        worker.thread.join(EXIT_SECONDS)
+
+
+class Ahead:
+    """An iterator over batches: with a thread, `count` of them are under way while one is used.
+
+    A thread costs a step some 40 us, so there is one only from the first batch on that took much longer than that.
+    """
+
+    def __init__(self, order: Iterator[Any], fetch: Fetch, count: int) -> None:
+        self._order, self._fetch, self._count = order, fetch, count
+        self._jobs: deque[_Job] = deque()
+        self._number = 0
+        self._worker: _Worker | None = None
+
+    def __iter__(self) -> Ahead:
+        return self
+
+    def __next__(self) -> Any:
+        return self._fetch_here() if self._worker is None else self._take(self._worker)
+
+    def _fetch_here(self) -> Any:
+        number, self._number = self._number, self._number + 1
+        rows = next(self._order)
+        start = perf_counter()
+        batch = self._fetch(number, rows)
+        if self._count and perf_counter() - start > SLOW_SECONDS:
+            self._worker = _Worker(self._fetch)
+            weakref.finalize(self, self._worker.stop).atexit = False
+            for _ in range(self._count):
+                self._ask(self._worker)
+        return batch
+
+    def _ask(self, worker: _Worker) -> None:
+        try:
+            job = _Job(self._number, next(self._order))
+        except StopIteration:
+            return
+        except Exception as error:  # it has its place behind the batches before
+            job = _Job(self._number, None)
+            job.fail(error)
+        else:
+            worker.jobs.put(job)
+        self._number += 1
+        self._jobs.append(job)
+
+    def _take(self, worker: _Worker) -> Any:
+        if not self._jobs:
+            worker.stop()
+            raise StopIteration
+        job = self._jobs.popleft()
+        try:
+            self._ask(worker)
+            if not job.done and not worker.thread.is_alive():
+                job.run(self._fetch)
+            if not job.done:
+                job.ready.acquire()
+        except BaseException:  # Ctrl-C: the batch comes next time
+            self._jobs.appendleft(job)
+            raise
+        return job.result()

@@ -1,0 +1,116 @@
+"""Which rows a batch has. In: a length. Out: the numbers of rows, one by one or as an array for each batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sized
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...frontend import random
+from ...frontend.arguments import as_bool, as_int, shown
+from .idx import Array
+
+MOST_SAMPLES = 1 << 40
+__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+
+
+class Sampler:
+    """The base of samplers: `order()` gives the rows of a pass at once, from which iteration follows.
+
+    >>> class Backwards(nn.data.Sampler):
+    ...     def order(self): return [2, 1, 0]
+    >>> list(Backwards())
+    [2, 1, 0]
+    """
+
+    def order(self) -> Any:
+        """The rows of one pass, a list or an array (n,) of integers."""
+        raise NotImplementedError(f"{type(self).__name__} defines no order()")
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(np.asarray(self.order()).tolist())
+
+
+class SequentialSampler(Sampler):
+    """All rows of a data set in their order.
+
+    >>> list(nn.data.SequentialSampler([7, 8, 9]))
+    [0, 1, 2]
+    """
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+    def order(self) -> Array:
+        return np.arange(len(self))
+
+
+class RandomSampler(Sampler):
+    """All rows in a random order, another one in each pass; or num_samples of them, with replacement each from all rows.
+
+    A pass takes one draw of Weft's generator when it begins, so wf.manual_seed decides. Raises ArgumentError for more rows
+    than there are, without replacement.
+
+    >>> sorted(nn.data.RandomSampler(range(5)))
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None) -> None:
+        self.data_source, self.replacement = data_source, as_bool("RandomSampler", "replacement", replacement)
+        self.num_samples = None if num_samples is None else as_int("RandomSampler", "num_samples", num_samples)
+        rows, most = len(data_source), (MOST_SAMPLES if self.replacement and len(data_source) else len(data_source))
+        if not 0 <= len(self) <= most:
+            how = "with" if self.replacement else "without"
+            raise errors.ArgumentError(f"RandomSampler: there are no {len(self)} samples of {rows} rows {how} replacement")
+
+    def __len__(self) -> int:
+        return len(self.data_source) if self.num_samples is None else self.num_samples
+
+    def order(self) -> Array:
+        rows = len(self.data_source)
+        if self.replacement:
+            return (random.host_words(len(self)) % np.uint64(rows)).astype(np.int64)
+        return random.permutation(rows)[: len(self)]
+
+
+class BatchSampler:
+    """The rows of a sampler in pieces of batch_size, the last one shorter or dropped.
+
+    Those of a Sampler with an `order()` come as arrays, of any other iterable as lists.
+
+    >>> list(nn.data.BatchSampler("abcde", 2, drop_last=False))
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+
+    def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
+        self.batch_size = as_int("BatchSampler", "batch_size", batch_size)
+        if self.batch_size < 1:
+            raise errors.ArgumentError(f"BatchSampler: batch_size is at least 1, not {self.batch_size}")
+        if not isinstance(sampler, Iterable):
+            raise errors.DTypeError(f"BatchSampler: the sampler gives rows when iterated over, which {shown(sampler)} does not")
+        self.sampler, self.drop_last = sampler, as_bool("BatchSampler", "drop_last", drop_last)
+
+    def __iter__(self) -> Iterator[Any]:
+        if hasattr(self.sampler, "order"):
+            return self._pieces(np.asarray(self.sampler.order()))  # now: a random order takes its draw when the pass begins
+        return self._lists(iter(self.sampler))
+
+    def _pieces(self, order: Array) -> Iterator[Array]:
+        size = self.batch_size
+        end = len(order) - len(order) % size if self.drop_last else len(order)
+        return (order[i : i + size] for i in range(0, end, size))
+
+    def _lists(self, rows: Iterator[Any]) -> Iterator[list[Any]]:
+        while piece := list(islice(rows, self.batch_size)):
+            if len(piece) == self.batch_size or not self.drop_last:
+                yield piece
+
+    def __len__(self) -> int:
+        rows = len(self.sampler)  # type: ignore[arg-type]
+        return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
