@@ -1,15 +1,19 @@
-"""nn/data.py: idx files and what is said of damaged ones, where MNIST comes from, the embedded digits, minibatches."""
+"""nn/data: idx files and what is said of damaged ones, where MNIST comes from, the embedded digits, minibatches."""
 
 from __future__ import annotations
 
 import gzip
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from weft import options
+from weft import nn, options
 from weft.nn import data
+from weft.nn.data import image_sets as sets
+from weft.nn.data import sources
+from weft.nn.data.embedded import resize
 
 
 def idx(array: np.ndarray) -> bytes:
@@ -86,18 +90,37 @@ def test_images_and_labels_must_belong_together(tmp_path: Path) -> None:
         data.read_mnist(tmp_path)
 
 
-def test_path_comes_before_option_before_download_before_digits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for i, name in enumerate(("path", "option", "net")):
+@pytest.mark.parametrize("load", [data.mnist, data.fashion_mnist])
+def test_path_comes_before_option_before_download_before_digits(
+    load: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sub = {data.mnist: "mnist", data.fashion_mnist: "fashion-mnist"}[load]
+    for i, name in enumerate(("path", f"option/{sub}", "net")):
         write_mnist(tmp_path / name, train=i + 1)
-    monkeypatch.setattr(data.images, "download", lambda: tmp_path / "net")
-    monkeypatch.setattr(data.images, "digits", lambda: "digits")
+    monkeypatch.setattr(sources, "download", lambda source: tmp_path / "net")
     with options.override(data_dir=tmp_path / "option"):
-        assert len(data.mnist(tmp_path / "path")[0]) == 1
-        assert len(data.mnist()[0]) == 2
+        assert len(load(tmp_path / "path")[0]) == 1
+        assert len(load()[0]) == 2
+    with options.override(data_dir=tmp_path / "path"):  # MNIST may lie there, but no other set
+        assert len(load()[0]) == (1 if load is data.mnist else 3)
     with options.override(data_dir=None):
-        assert len(data.mnist()[0]) == 3
-        monkeypatch.setattr(data.images, "download", lambda: None)
-        assert data.mnist() == "digits"
+        assert len(load()[0]) == 3
+        pytest.importorskip("sklearn")
+        monkeypatch.setattr(sources, "download", lambda source: None)
+        train, _ = load()
+        assert len(train) == 1437 and "scikit-learn digits, in place of " in train.source
+
+
+def test_a_data_dir_that_is_no_folder_is_named(tmp_path: Path) -> None:
+    with options.override(data_dir=tmp_path / "none"), pytest.raises(data.DataError, match="WEFT_DATA_DIR: there is no folder"):
+        data.mnist()
+
+
+def test_a_set_that_is_not_complete_is_refused(tmp_path: Path) -> None:
+    write_mnist(tmp_path / "mnist")
+    (tmp_path / "mnist" / "t10k-labels-idx1-ubyte").unlink()
+    with options.override(data_dir=tmp_path), pytest.raises(data.DataError, match="mnist: there is no t10k-labels"):
+        data.mnist()
 
 
 class FakePooch:
@@ -122,21 +145,26 @@ class FakePooch:
     def HTTPDownloader(self, timeout: float) -> None: ...
 
 
-def test_download_verifies_checksums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("source", [sets.MNIST, sets.FASHION_MNIST], ids=lambda source: source.name)
+def test_download_verifies_checksums(source: sources.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fake = FakePooch(None)
-    monkeypatch.setattr(data.images, "import_module", fake)
-    assert data.download(tmp_path) == tmp_path
-    assert fake.checksums == list(data.MNIST_SHA256.values())
+    monkeypatch.setattr(sources, "import_module", fake)
+    assert sources.download(source, tmp_path) == tmp_path
+    assert fake.checksums == list(source.sha256.values()) and len(set(fake.checksums)) == 4
 
 
 def test_download_without_network_gives_none_and_with_a_bad_checksum_raises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(data.images, "import_module", FakePooch(ConnectionError("no network")))
-    assert data.download(tmp_path) is None
-    monkeypatch.setattr(data.images, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
+    monkeypatch.setattr(sources, "import_module", FakePooch(ConnectionError("no network")))
+    assert sources.download(sets.MNIST, tmp_path) is None
+    monkeypatch.setattr(sources, "import_module", FakePooch(ValueError("SHA256 hash does not match")))
     with pytest.raises(data.DataError, match="known checksum"):
-        data.download(tmp_path)
+        sources.download(sets.MNIST, tmp_path)
+
+
+def test_a_set_without_a_url_is_not_downloaded(tmp_path: Path) -> None:
+    assert sources.download(sources.Source("own", ("a.txt",), ("own",)), tmp_path) is None
 
 
 def test_digits_are_28x28_uint8_with_a_fixed_split() -> None:
@@ -151,8 +179,8 @@ def test_digits_are_28x28_uint8_with_a_fixed_split() -> None:
 def test_resize_is_bilinear() -> None:
     image = np.array([[[0.0, 4.0], [8.0, 12.0]]])
     expected = np.array([[0, 1, 3, 4], [2, 3, 5, 6], [6, 7, 9, 10], [8, 9, 11, 12]])
-    assert np.allclose(data.resize(image, 4, 4)[0], expected)
-    assert np.allclose(data.resize(np.ones((2, 8, 8)), 28, 28), 1.0)
+    assert np.allclose(resize(image, 4, 4)[0], expected)
+    assert np.allclose(resize(np.ones((2, 8, 8)), 28, 28), 1.0)
 
 
 def numbered(n: int) -> data.Images:
@@ -181,3 +209,20 @@ def test_batches_can_drop_the_short_one() -> None:
         next(data.batches(numbered(10), 0))
     with pytest.raises(TypeError, match=r"batches: size is an int, not 2\.5"):
         next(data.batches(numbered(10), 2.5))  # type: ignore[arg-type]
+
+
+def test_images_are_a_data_set_of_pairs() -> None:
+    images, labels = next(iter(nn.data.DataLoader(numbered(5), 3)))
+    assert images.shape == (3, 1, 1, 1) and images.dtype.name == labels.dtype.name == "uint8"
+    assert labels.tolist() == images.flatten().tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("channels", "seen"), [(1, (2, 3)), (3, (2, 3, 3))])
+def test_a_transform_sees_images_as_files_give_them(channels: int, seen: tuple[int, ...]) -> None:
+    pixels = np.arange(4 * channels * 6, dtype=np.uint8).reshape(4, channels, 2, 3)
+    shapes = []
+    images = data.Images(pixels, np.zeros(4, np.uint8), "made", transform=lambda image: shapes.append(image.shape) or image * 2)
+    batch, _ = next(iter(nn.data.DataLoader(images, 4)))
+    assert shapes == [seen] * 4 and np.array_equal(images[3][0], batch[3].numpy())
+    expected = 2 * (pixels[:, 0] if channels == 1 else pixels.transpose(0, 2, 3, 1))
+    assert np.array_equal(batch.numpy(), expected)

@@ -15,6 +15,9 @@ from weft import nn
 MODULES = [  # those whose every name of __all__ has its example
     "nn.data.collate",
     "nn.data.dataset",
+    "nn.data.embedded",
+    "nn.data.image_sets",
+    "nn.data.images",
     "nn.data.loader",
     "nn.data.samplers",
     "nn.functional.activation",

@@ -5,15 +5,14 @@ from __future__ import annotations
 from .batches import batches
 from .collate import default_collate
 from .dataset import ConcatDataset, Dataset, Subset, TensorDataset, random_split
+from .embedded import digits
 from .idx import Array, DataError, read_idx
-from .images import DIGITS_TEST, MNIST_SHA256, MNIST_URL, Images, digits, download, mnist, read_mnist, resize
+from .image_sets import fashion_mnist, mnist, read_mnist
+from .images import Images
 from .loader import DataLoader
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = [
-    "DIGITS_TEST",
-    "MNIST_SHA256",
-    "MNIST_URL",
     "Array",
     "BatchSampler",
     "ConcatDataset",
@@ -29,10 +28,9 @@ __all__ = [
     "batches",
     "default_collate",
     "digits",
-    "download",
+    "fashion_mnist",
     "mnist",
     "random_split",
     "read_idx",
     "read_mnist",
-    "resize",
 ]
