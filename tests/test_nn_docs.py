@@ -19,6 +19,7 @@ MODULES = [  # those whose every name of __all__ has its example
     "nn.data.image_sets",
     "nn.data.images",
     "nn.data.loader",
+    "nn.data.points",
     "nn.data.samplers",
     "nn.functional.activation",
     "nn.functional.classification",

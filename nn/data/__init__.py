@@ -10,9 +10,11 @@ from .idx import Array, DataError, read_idx
 from .image_sets import fashion_mnist, mnist, read_mnist
 from .images import Images
 from .loader import DataLoader
+from .points import POINT_SETS, Points, points
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 __all__ = [
+    "POINT_SETS",
     "Array",
     "BatchSampler",
     "ConcatDataset",
@@ -20,6 +22,7 @@ __all__ = [
     "DataLoader",
     "Dataset",
     "Images",
+    "Points",
     "RandomSampler",
     "Sampler",
     "SequentialSampler",
@@ -30,6 +33,7 @@ __all__ = [
     "digits",
     "fashion_mnist",
     "mnist",
+    "points",
     "random_split",
     "read_idx",
     "read_mnist",
