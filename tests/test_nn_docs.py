@@ -14,13 +14,17 @@ from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
     "nn.data.collate",
+    "nn.data.corpus",
     "nn.data.dataset",
     "nn.data.embedded",
+    "nn.data.glove",
     "nn.data.image_sets",
     "nn.data.images",
     "nn.data.loader",
     "nn.data.points",
     "nn.data.samplers",
+    "nn.data.sst2",
+    "nn.data.text",
     "nn.functional.activation",
     "nn.functional.classification",
     "nn.functional.dropout",

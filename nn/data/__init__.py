@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from .batches import batches
 from .collate import default_collate
+from .corpus import Sentences, reviews
 from .dataset import ConcatDataset, Dataset, Subset, TensorDataset, random_split
 from .embedded import digits
+from .glove import read_glove
 from .idx import Array, DataError, read_idx
 from .image_sets import fashion_mnist, mnist, read_mnist
 from .images import Images
 from .loader import DataLoader
 from .points import POINT_SETS, Points, points
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from .sst2 import read_sst2, read_tsv
+from .text import Vocabulary, pad_sequences, tokenize
 
 __all__ = [
     "POINT_SETS",
@@ -25,16 +29,25 @@ __all__ = [
     "Points",
     "RandomSampler",
     "Sampler",
+    "Sentences",
     "SequentialSampler",
     "Subset",
     "TensorDataset",
+    "Vocabulary",
     "batches",
     "default_collate",
     "digits",
     "fashion_mnist",
     "mnist",
+    "pad_sequences",
     "points",
     "random_split",
+    "read_glove",
     "read_idx",
     "read_mnist",
+    "read_sst2",
+    "read_tsv",
+    "resize",
+    "reviews",
+    "tokenize",
 ]
