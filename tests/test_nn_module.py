@@ -299,7 +299,7 @@ def test_num_parameters_counts_shared_ones_once() -> None:
 def test_layers_say_what_they_expect() -> None:
     with pytest.raises(wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3"):
         nn.Linear(3, 4)(wf.zeros(2, 5))
-    with pytest.raises(wf.errors.ShapeError, match=r"conv2d: expected x of shape \(N, 1, H, W\)"):
+    with pytest.raises(wf.errors.ShapeError, match=r"conv2d: expected x of shape \(N, C, H, W\) or \(C, H, W\)"):
         nn.Conv2d(1, 6, 5)(wf.zeros(28, 28))
     with pytest.raises(ValueError, match="groups=3 must divide"):
         nn.Conv2d(4, 6, 5, groups=3)

@@ -1,6 +1,6 @@
 """Layers and losses as functions. In: Tensors. Out: Tensors; torch's signatures, with `axis` for `dim`.
 
-Everything here is a composite of a few graph ops; frontend/windows.py has convolution and pooling.
+Everything here is a composite of a few graph ops.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from .activation import (
     log_softmax,
     logsigmoid,
     mish,
+    relu,
     selu,
     sigmoid,
     silu,
@@ -47,6 +48,10 @@ max_pool1d, max_pool2d = map(function, (windows.max_pool1d, windows.max_pool2d))
 avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
 
 __all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -55,6 +60,8 @@ __all__ = [
     "celu",
     "conv1d",
     "conv2d",
+    "conv_transpose1d",
+    "conv_transpose2d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
@@ -83,6 +90,7 @@ __all__ = [
     "mse_loss",
     "nll_loss",
     "one_hot",
+    "pad",
     "prelu",
     "relu",
     "relu6",

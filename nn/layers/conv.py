@@ -1,18 +1,56 @@
-"""Convolutions. In: (N, C, *spatial). Out: (N, C', *spatial')."""
+"""Convolutions and transposed ones. In: (N, C, *spatial) or (C, *spatial). Out: (N, C', *spatial') or (C', *spatial')."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ... import errors
-from ...frontend.arguments import as_bool, as_ints, as_shape
+from ...frontend.arguments import as_bool, as_choice, as_ints, as_shape
+from ...frontend.convolution import margins
 from ...frontend.tensor import Tensor
-from ...frontend.windows import Pair
+from ...frontend.windows import Pair, Rank
 from .. import functional as F
 from .. import init
+from ..functional.padding import MODES
 from ..module import Module, Parameter
+
+__all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
 
 
 class _Conv(Module):
+    """What all have in common: channels, kernel, groups, and torch's initial weights."""
+
     spatial = 0
+    is_transposed = False
+
+    def _build(self, in_channels: int, out_channels: int, kernel_size: Pair, groups: int, bias: bool, **how: Any) -> None:
+        name = type(self).__name__
+        out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size = as_ints(name, "kernel_size", kernel_size, self.spatial)
+        for key, value in how.items():
+            setattr(self, key, value)
+        first, second = (in_channels, out_channels) if self.is_transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(init.layer_weight(shape))
+        has_bias = as_bool(name, "bias", bias)
+        self.bias = Parameter(init.layer_bias((out_channels, *shape[1:]))) if has_bias else None
+
+    def extra_repr(self) -> str:
+        given = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups": 1, "padding_mode": "zeros"}
+        found = {k: getattr(self, k, default) for k, default in given.items()}
+        rest = "".join(f", {k}={value}" for k, value in found.items() if value != given[k])
+        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}{rest}, bias={self.bias is not None}"
+
+
+class _Direct(_Conv):
+    stride: Pair
+    padding: Pair | str
+    dilation: Pair
+    padding_mode: str
 
     def __init__(
         self,
@@ -24,37 +62,113 @@ class _Conv(Module):
         dilation: Pair = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
     ) -> None:
-        name = type(self).__name__
-        out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
-        if groups < 1 or in_channels % groups or out_channels % groups:
-            raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
-        kernel = as_ints(name, "kernel_size", kernel_size, self.spatial)
-        shape = (out_channels, in_channels // groups, *kernel)
-        self.in_channels, self.out_channels, self.kernel_size = in_channels, out_channels, kernel
-        self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
-        self.weight = Parameter(init.layer_weight(shape))
-        self.bias = Parameter(init.layer_bias(shape)) if as_bool(name, "bias", bias) else None
+        as_choice(type(self).__name__, "padding_mode", padding_mode, ["zeros", *list(MODES)[1:]])
+        how = {"stride": stride, "padding": padding, "dilation": dilation, "padding_mode": padding_mode}
+        self._build(in_channels, out_channels, kernel_size, groups, bias, **how)
 
-    def extra_repr(self) -> str:
-        given = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
-        rest = "".join(f", {k}={getattr(self, k)}" for k, default in given.items() if getattr(self, k) != default)
-        return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}{rest}, bias={self.bias is not None}"
+    def forward(self, x: Tensor) -> Tensor:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            rank = Rank(type(self).__name__, self.spatial)
+            strides, dilations = rank.sizes("stride", self.stride), rank.sizes("dilation", self.dilation)
+            widths = margins(rank, padding, self.kernel_size, strides, dilations)
+            x, padding = F.pad(x, [w for pair in reversed(widths) for w in pair], self.padding_mode), 0
+        convolved = (F.conv1d, F.conv2d)[self.spatial - 1]
+        return convolved(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[no-any-return]
 
 
-class Conv1d(_Conv):
-    """(N, in_channels, L) -> (N, out_channels, L')."""
+class Conv1d(_Direct):
+    """A convolution (N, in_channels, L) -> (N, out_channels, L'), with or without N; weight (out, in // groups, K).
+
+    padding: an int, "valid" or "same"; padding_mode: "zeros", "reflect", "replicate" or "circular". weight and bias begin
+    uniform within 1 / sqrt(in_channels // groups * K).
+
+    >>> nn.Conv1d(16, 33, 3, stride=2)(wf.rand(20, 16, 50)).shape
+    (20, 33, 24)
+    """
 
     spatial = 1
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv1d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
 
+class Conv2d(_Direct):
+    """A convolution (N, in_channels, H, W) -> (N, out_channels, H', W'), with or without N; weight (out, in // groups, KH, KW).
 
-class Conv2d(_Conv):
-    """(N, in_channels, H, W) -> (N, out_channels, H', W')."""
+    padding: an int, a pair, "valid" or "same"; padding_mode: "zeros", "reflect", "replicate" or "circular". weight and bias
+    begin uniform within 1 / sqrt(in_channels // groups * KH * KW).
+
+    >>> nn.Conv2d(16, 33, (3, 5), padding="same", padding_mode="circular")(wf.rand(4, 16, 10, 12)).shape
+    (4, 33, 10, 12)
+    """
 
     spatial = 2
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.conv2d(x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups)
+
+class _Transposed(_Conv):
+    is_transposed = True
+    stride: Pair
+    padding: Pair
+    output_padding: Pair
+    dilation: Pair
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Pair,
+        stride: Pair = 1,
+        padding: Pair = 0,
+        output_padding: Pair = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Pair = 1,
+        padding_mode: str = "zeros",
+    ) -> None:
+        as_choice(type(self).__name__, "padding_mode", padding_mode, ["zeros"])
+        how = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+        self._build(in_channels, out_channels, kernel_size, groups, bias, **how)
+
+    def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        extra = self.output_padding if output_size is None else self._extra(x.shape[-self.spatial :], output_size)
+        convolved = (F.conv_transpose1d, F.conv_transpose2d)[self.spatial - 1]
+        how = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return convolved(x, self.weight, self.bias, *how)  # type: ignore[no-any-return]
+
+    def _extra(self, extents: tuple[int, ...], output_size: Sequence[int]) -> tuple[int, ...]:
+        """The output_padding that leads to this size of the result."""
+        rank = Rank(type(self).__name__, self.spatial)
+        wanted = as_ints(rank.name, "output_size", output_size)[-self.spatial :]
+        strides, pads, dilations = (rank.sizes(k, getattr(self, k)) for k in ("stride", "padding", "dilation"))
+        sizes = zip(extents, self.kernel_size, strides, pads, dilations, strict=True)
+        least = tuple((n - 1) * s - 2 * p + (k - 1) * d + 1 for n, k, s, p, d in sizes)
+        if len(wanted) != self.spatial or any(not 0 <= w - n < s for w, n, s in zip(wanted, least, strides, strict=True)):
+            most = tuple(n + s - 1 for n, s in zip(least, strides, strict=True))
+            raise errors.ArgumentError(f"{rank.name}: output_size is from {least} to {most} for images {extents}, not {wanted}")
+        return tuple(w - n for w, n in zip(wanted, least, strict=True))
+
+
+class ConvTranspose1d(_Transposed):
+    """The gradient of a Conv1d by its input as a layer: (N, in_channels, L) -> (N, out_channels, L'), with or without N.
+
+    weight (in_channels, out_channels // groups, K). Of the lengths that the convolution would map to L, output_padding or
+    layer(x, output_size) chooses one. weight and bias begin uniform within 1 / sqrt(out_channels // groups * K).
+
+    >>> nn.ConvTranspose1d(16, 33, 4, stride=2, padding=1)(wf.rand(20, 16, 50)).shape
+    (20, 33, 100)
+    """
+
+    spatial = 1
+
+
+class ConvTranspose2d(_Transposed):
+    """The gradient of a Conv2d by its input as a layer: (N, in_channels, H, W) -> (N, out_channels, H', W'), with or without N.
+
+    weight (in_channels, out_channels // groups, KH, KW). Of the sizes that the convolution would map to H, W, output_padding
+    or layer(x, output_size) chooses one. weight and bias begin uniform within 1 / sqrt(out_channels // groups * KH * KW).
+
+    >>> nn.ConvTranspose2d(16, 8, 3, stride=2, padding=1)(wf.rand(2, 16, 5, 5), output_size=(10, 10)).shape
+    (2, 8, 10, 10)
+    """
+
+    spatial = 2

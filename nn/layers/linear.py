@@ -8,9 +8,17 @@ from .. import functional as F
 from .. import init
 from ..module import Module, Parameter
 
+__all__ = ["Linear"]
+
 
 class Linear(Module):
-    """(..., in_features) -> (..., out_features): x @ weight.T + bias."""
+    """(..., in_features) -> (..., out_features): x @ weight.T + bias; weight (out_features, in_features), bias (out_features,).
+
+    Both begin uniform within 1 / sqrt(in_features).
+
+    >>> nn.Linear(20, 30)(wf.rand(128, 20)).shape
+    (128, 30)
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         shape = as_shape("Linear", (out_features, in_features))

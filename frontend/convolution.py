@@ -1,0 +1,230 @@
+"""Convolutions and transposed ones. In: images (N, C, *spatial), weights in torch's layouts. Out: sums of products with windows.
+
+A transposed convolution is the gradient of a convolution by its images, built as such: it compiles to the same kernel.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from .. import errors
+from ..ir.graph import Node, reshape
+from ..ir.shapes import Shape, addressable
+from .arguments import as_int, shown
+from .broadcast import spread
+from .contract import Places, alike, summed
+from .elementwise import add
+from .movement import part
+from .padding import pad
+from .reductions import accumulator
+from .windows import Pair, Rank, Sizes, of_rank, overlaid, windows
+
+
+def conv(
+    rank: Rank,
+    x: Node,
+    weight: Node,
+    bias: Node | None = None,
+    stride: Pair = 1,
+    padding: Pair | str = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+) -> Node:
+    """x (N, C, *spatial) or (C, *spatial), weight (O, C // groups, *kernel), bias (O,) -> (N, O, *spatial'): torch's convolution.
+
+    padding: zeros on both sides, "valid" for none, or "same" for as many as keep the extents (needs stride 1).
+    """
+    groups = as_int(rank.name, "groups", groups)
+    _check(rank, x.shape, weight.shape, None if bias is None else bias.shape, groups)
+    strides, dilations = rank.sizes("stride", stride), rank.sizes("dilation", dilation)
+    kernel = weight.shape[2:]
+    x, weight = _factors(rank.name, x, weight)
+    x = pad(x, ((0, 0), (0, 0), *margins(rank, padding, kernel, strides, dilations)), 0.0)
+    win = windows(rank, x, kernel, strides, dilations)
+    plan = _axes(win.shape, weight.shape, groups)
+    out = summed(
+        [(reshape(win, plan.window), plan.window_places), (reshape(weight, plan.weight), plan.weight_places)],
+        plan.shape,
+        plan.kept,
+    )
+    return _shifted(reshape(out, plan.out), bias)
+
+
+conv1d = of_rank(conv, 1, ">>> F.conv1d(wf.ones(1, 1, 4), wf.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]")
+conv2d = of_rank(conv, 2, ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4, 4, 4)")
+
+
+class _Axes(NamedTuple):
+    """Shapes of windows and weight with the groups (where there are several) as an axis, and where their axes stand in
+    N G O (outputs) | C (kernel), the extents of which are `shape`; the first `kept` remain; the result is of shape `out`."""
+
+    window: Shape
+    window_places: Places
+    weight: Shape
+    weight_places: Places
+    shape: Shape
+    kept: int
+    out: Shape
+
+
+@lru_cache(4096)
+def _axes(window: Shape, weight: Shape, groups: int) -> _Axes:
+    n, channels, *rest = window
+    outs, kernel = tuple(rest[::2]), tuple(rest[1::2])
+    split, g = ((groups,), 1) if groups > 1 else ((), 0)
+    features = weight[0] // groups
+    shape = (n, *split, features, *outs, channels // groups, *kernel)
+    kept = 2 + g + len(outs)
+    spatial = [place for i in range(len(outs)) for place in (2 + g + i, kept + 1 + i)]
+    lead = tuple(range(1, 1 + g))
+    return _Axes(
+        (n, *split, channels // groups, *rest),
+        (0, *lead, kept, *spatial),
+        (*split, features, *weight[1:]),
+        (*lead, 1 + g, *range(kept, len(shape))),
+        addressable("convolution", shape),
+        kept,
+        (n, weight[0], *outs),
+    )
+
+
+@lru_cache(4096)
+def _check(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int) -> None:
+    name = rank.name
+    if len(weight) != 2 + rank.spatial:
+        raise errors.ShapeError(f"{name}: weight must have {2 + rank.spatial} axes (O, C // groups, kernel), not shape {weight}")
+    out_channels, per_group = weight[:2]
+    if groups < 1 or out_channels % groups:
+        raise errors.ShapeError(f"{name}: out_channels={out_channels} is not a multiple of groups={groups}")
+    if x[1] != per_group * groups:
+        wanted = f"(N, {per_group * groups}, {rank.axes})"
+        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight}, got {x}")
+    _check_bias(name, bias, out_channels)
+
+
+def _check_bias(name: str, bias: Shape | None, out_channels: int) -> None:
+    if bias is not None and bias != (out_channels,):
+        raise errors.ShapeError(f"{name}: bias must have shape ({out_channels},), not {bias}")
+
+
+def margins(rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dilations: Sizes) -> list[tuple[int, int]]:
+    """How much padding stands before and after each spatial axis."""
+    if padding == "valid":
+        return [(0, 0)] * len(kernel)
+    if padding == "same":
+        if any(s != 1 for s in strides):
+            raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
+        totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+        return [(t // 2, t - t // 2) for t in totals]
+    if isinstance(padding, str):
+        raise errors.ArgumentError(f'{rank.name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
+    return [(p, p) for p in rank.sizes("padding", padding)]
+
+
+def _factors(name: str, x: Node, weight: Node) -> tuple[Node, Node]:
+    """In the dtype of their products."""
+    if x.dtype is not weight.dtype:
+        x, weight = alike(name, x, weight)
+    return accumulator(x, None), accumulator(weight, None)
+
+
+def _shifted(out: Node, bias: Node | None) -> Node:
+    return out if bias is None else add(out, spread(bias, (1,), out.shape))
+
+
+# ---------------------------------------------------------------- transposed
+
+
+def conv_transpose(
+    rank: Rank,
+    x: Node,
+    weight: Node,
+    bias: Node | None = None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    output_padding: Pair = 0,
+    groups: int = 1,
+    dilation: Pair = 1,
+) -> Node:
+    """x (N, C, *spatial) or (C, *spatial), weight (C, O // groups, *kernel), bias (O,) -> (N, O, *spatial').
+
+    The gradient of a convolution of this stride, padding and dilation by its images. Each extent becomes
+    (n - 1) * stride - 2 * padding + dilation * (kernel - 1) + output_padding + 1; the last is below stride or dilation.
+    """
+    groups = as_int(rank.name, "groups", groups)
+    _check_transposed(rank, x.shape, weight.shape, None if bias is None else bias.shape, groups)
+    strides, dilations = rank.sizes("stride", stride, 1), rank.sizes("dilation", dilation, 1)
+    pads, extra = rank.sizes("padding", padding), rank.sizes("output_padding", output_padding)
+    if any(e >= max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
+        raise errors.ArgumentError(f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation {dilations}")
+    x, weight = _factors(rank.name, x, weight)
+    plan = _transposed_axes(x.shape, weight.shape, groups)
+    products = summed(
+        [(reshape(x, plan.image), plan.image_places), (reshape(weight, plan.weight), plan.weight_places)], plan.shape, plan.kept
+    )
+    sizes = zip(x.shape[2:], weight.shape[2:], strides, dilations, extra, strict=True)
+    full = tuple((n - 1) * s + (k - 1) * d + e + 1 for n, k, s, d, e in sizes)
+    if any(f <= 2 * p for f, p in zip(full, pads, strict=True)):
+        raise errors.ShapeError(f"{rank.name}: padding {pads} leaves nothing of the extents {full}")
+    out = overlaid(reshape(products, plan.windows), full, strides, dilations)
+    for axis, p in enumerate(pads, 2):
+        out = part(out, axis, p, out.shape[axis] - p) if p else out
+    return _shifted(out, bias)
+
+
+conv_transpose1d = of_rank(
+    conv_transpose,
+    1,
+    ">>> F.conv_transpose1d(wf.ones(1, 1, 2), wf.ones(1, 1, 3), stride=2).tolist()\n    [[[1.0, 1.0, 2.0, 1.0, 1.0]]]",
+)
+conv_transpose2d = of_rank(
+    conv_transpose,
+    2,
+    ">>> F.conv_transpose2d(wf.ones(2, 4, 8, 8), wf.ones(4, 3, 4, 4), stride=2, padding=1).shape\n    (2, 3, 16, 16)",
+)
+
+
+class _TransposedAxes(NamedTuple):
+    """Shapes of images and weight with the groups (where there are several) as an axis, and where their axes stand in
+    N G O (position, place inside of each window) | C, the extents of which are `shape`; the first `kept` remain; without the
+    groups they are of shape `windows`."""
+
+    image: Shape
+    image_places: Places
+    weight: Shape
+    weight_places: Places
+    shape: Shape
+    kept: int
+    windows: Shape
+
+
+@lru_cache(4096)
+def _transposed_axes(x: Shape, weight: Shape, groups: int) -> _TransposedAxes:
+    (n, channels, *extents), (_, features, *kernel) = x, weight
+    split, g = ((groups,), 1) if groups > 1 else ((), 0)
+    pairs = tuple(e for both in zip(extents, kernel, strict=True) for e in both)
+    shape = (n, *split, features, *pairs, channels // groups)
+    kept, lead, first = len(shape) - 1, tuple(range(1, 1 + g)), 2 + g
+    return _TransposedAxes(
+        (n, *split, channels // groups, *extents),
+        (0, *lead, kept, *range(first, kept, 2)),
+        (*split, channels // groups, features, *kernel),
+        (*lead, kept, 1 + g, *range(first + 1, kept, 2)),
+        addressable("convolution", shape),
+        kept,
+        (n, groups * features, *pairs),
+    )
+
+
+@lru_cache(4096)
+def _check_transposed(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int) -> None:
+    name = rank.name
+    if len(weight) != 2 + rank.spatial:
+        raise errors.ShapeError(f"{name}: weight must have {2 + rank.spatial} axes (C, O // groups, kernel), not shape {weight}")
+    if groups < 1 or weight[0] % groups:
+        raise errors.ShapeError(f"{name}: in_channels={weight[0]} is not a multiple of groups={groups}")
+    if x[1] != weight[0]:
+        wanted = f"(N, {weight[0]}, {rank.axes})"
+        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight}, got {x}")
+    _check_bias(name, bias, weight[1] * groups)

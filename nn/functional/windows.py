@@ -1,0 +1,31 @@
+"""Products with weights and windows: linear, convolutions, pools. In: Tensors in torch's layouts. Out: Tensors."""
+
+from __future__ import annotations
+
+from ...frontend import convolution, pooling
+from ...frontend import linear as dense
+from ...frontend.binding import function
+
+linear = function(dense.linear)
+conv1d, conv2d = map(function, (convolution.conv1d, convolution.conv2d))
+conv_transpose1d, conv_transpose2d = map(function, (convolution.conv_transpose1d, convolution.conv_transpose2d))
+max_pool1d, max_pool2d = map(function, (pooling.max_pool1d, pooling.max_pool2d))
+avg_pool1d, avg_pool2d = map(function, (pooling.avg_pool1d, pooling.avg_pool2d))
+adaptive_avg_pool1d, adaptive_avg_pool2d = map(function, (pooling.adaptive_avg_pool1d, pooling.adaptive_avg_pool2d))
+adaptive_max_pool1d, adaptive_max_pool2d = map(function, (pooling.adaptive_max_pool1d, pooling.adaptive_max_pool2d))
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "conv1d",
+    "conv2d",
+    "conv_transpose1d",
+    "conv_transpose2d",
+    "linear",
+    "max_pool1d",
+    "max_pool2d",
+]

@@ -1,0 +1,107 @@
+"""Layer by layer against torch: its state dict is loaded, then outputs and all gradients agree, in training and eval mode."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn
+
+torch = pytest.importorskip("torch")
+T = torch.nn
+
+Array = np.ndarray
+Case = tuple[str, tuple[int, ...], tuple[Any, ...], dict[str, Any]]  # layer, shape of the input, arguments
+
+IMAGE, LINE = (2, 4, 7, 6), (2, 4, 9)
+CASES: dict[str, Case] = {
+    "linear": ("Linear", (2, 3, 5), (5, 4), {}),
+    "linear without bias": ("Linear", (5,), (5, 4), {"bias": False}),
+    "conv1d": ("Conv1d", LINE, (4, 3, 3), {"stride": 2, "padding": 1, "dilation": 2}),
+    "conv1d of one line": ("Conv1d", LINE[1:], (4, 6, 2), {"groups": 2, "padding": "same"}),
+    "conv2d": ("Conv2d", IMAGE, (4, 3, (3, 2)), {"stride": (2, 1), "padding": (1, 0)}),
+    "conv2d of one image": ("Conv2d", IMAGE[1:], (4, 3, 3), {"padding": "valid", "bias": False}),
+    "conv2d depthwise": ("Conv2d", IMAGE, (4, 8, 3), {"groups": 4, "padding": 1, "dilation": 2}),
+    "conv2d reflect": ("Conv2d", IMAGE, (4, 3, 3), {"padding": (2, 1), "padding_mode": "reflect"}),
+    "conv2d replicate": ("Conv2d", IMAGE, (4, 3, 4), {"padding": "same", "padding_mode": "replicate"}),
+    "conv1d circular": ("Conv1d", LINE, (4, 3, 3), {"padding": 2, "padding_mode": "circular"}),
+    "transposed line": ("ConvTranspose1d", LINE, (4, 3, 4), {"stride": 2, "padding": 1}),
+    "transposed, dilated line": ("ConvTranspose1d", LINE[1:], (4, 6, 2), {"stride": 3, "dilation": 2, "groups": 2}),
+    "transposed": ("ConvTranspose2d", (2, 4, 4, 5), (4, 3, 4, 2, 1), {}),
+    "transposed one by one": ("ConvTranspose2d", (2, 4, 4, 5), (4, 3, 3), {"padding": 1, "bias": False}),
+    "transposed with more": ("ConvTranspose2d", (4, 4, 5), (4, 6, (3, 2), (2, 3), (1, 0), (1, 2)), {"groups": 2}),
+    "transposed, dilated": ("ConvTranspose2d", (2, 4, 4, 5), (4, 4, 3), {"dilation": 2, "groups": 4, "output_padding": 1}),
+    "max pool of lines": ("MaxPool1d", LINE, (3, 2, 1), {"dilation": 2}),
+    "max pool": ("MaxPool2d", IMAGE, (3, 2), {"ceil_mode": True, "padding": 1}),
+    "max pool of one image": ("MaxPool2d", IMAGE[1:], ((2, 3),), {}),
+    "average of lines": ("AvgPool1d", LINE, (4, 3, 2, True, False), {}),
+    "average": ("AvgPool2d", IMAGE, (3, 2, 1), {}),
+    "average of what is there": ("AvgPool2d", IMAGE, (3, (1, 2), 1), {"count_include_pad": False}),
+    "average over the end": ("AvgPool2d", IMAGE, (4, 3, 1), {"ceil_mode": True}),
+    "average with a divisor": ("AvgPool2d", IMAGE[1:], (2,), {"divisor_override": 3, "ceil_mode": True}),
+    "adaptive average of lines": ("AdaptiveAvgPool1d", LINE, (4,), {}),
+    "adaptive average": ("AdaptiveAvgPool2d", IMAGE, ((3, 4),), {}),
+    "adaptive average of all": ("AdaptiveAvgPool2d", IMAGE, (1,), {}),
+    "adaptive average, more cells": ("AdaptiveAvgPool2d", IMAGE[1:], ((None, 8),), {}),
+    "adaptive maximum of lines": ("AdaptiveMaxPool1d", LINE, (3,), {}),
+    "adaptive maximum": ("AdaptiveMaxPool2d", IMAGE, ((5, 3),), {}),
+    "flatten": ("Flatten", IMAGE, (1, 2), {}),
+    "unflatten": ("Unflatten", IMAGE, (-3, (2, -1)), {}),
+}
+
+
+def draw(shape: tuple[int, ...], seed: int = 0) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+def layers(case: str) -> tuple[nn.Module, Any]:
+    """The same layer of both, with torch's weights, which are moved away from ones and zeros."""
+    name, _, args, kwargs = CASES[case]
+    torch.manual_seed(0)
+    mine, theirs = getattr(nn, name)(*args, **kwargs), getattr(T, name)(*args, **kwargs)
+    for p in theirs.parameters():
+        p.data += 0.1 * torch.randn(p.shape)
+    mine.load_state_dict(theirs.state_dict())
+    return mine, theirs
+
+
+def close(mine: Any, theirs: Any, tolerance: float, what: str) -> None:
+    expected = theirs.detach().numpy()
+    scale = max(1.0, float(np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(mine.numpy(), expected, rtol=tolerance, atol=tolerance * scale, err_msg=what)
+
+
+def outputs_and_gradients_agree(mine: nn.Module, theirs: Any, x: Array) -> None:
+    a, b = wf.tensor(x, requires_grad=True), torch.tensor(x, requires_grad=True)
+    out, expected = mine(a), theirs(b)
+    close(out, expected, 1e-5, "output")
+    weights = draw(out.shape, 1)
+    (out * wf.tensor(weights)).sum().backward()
+    (expected * torch.tensor(weights)).sum().backward()
+    close(a.grad, b.grad, 1e-4, "gradient of the input")
+    ours = dict(mine.named_parameters())
+    for name, p in theirs.named_parameters():
+        close(ours[name].grad, p.grad, 1e-4, f"gradient of {name}")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_outputs_and_gradients(case: str) -> None:
+    outputs_and_gradients_agree(*layers(case), draw(CASES[case][1]))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_eval_mode(case: str) -> None:
+    mine, theirs = layers(case)
+    x = draw(CASES[case][1])
+    close(mine.eval()(wf.tensor(x)), theirs.eval()(torch.tensor(x)), 1e-5, "output")
+
+
+def test_places_of_the_greatest_elements() -> None:
+    x = draw(IMAGE)
+    for how in ({"kernel_size": 3, "stride": 2, "padding": 1}, {"kernel_size": 2, "dilation": 2, "ceil_mode": True}):
+        mine, theirs = (m.MaxPool2d(**how, return_indices=True) for m in (nn, T))
+        (out, places), (expected, there) = mine(wf.tensor(x)), theirs(torch.tensor(x))
+        close(out, expected, 0, "output")
+        np.testing.assert_array_equal(places.numpy(), there.numpy())
