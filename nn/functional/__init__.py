@@ -5,8 +5,6 @@ Everything here is a composite of a few graph ops.
 
 from __future__ import annotations
 
-from ...frontend import windows
-from ...frontend.binding import function
 from .activation import (
     celu,
     elu,
@@ -15,7 +13,6 @@ from .activation import (
     log_softmax,
     logsigmoid,
     mish,
-    relu,
     selu,
     sigmoid,
     silu,
@@ -29,23 +26,26 @@ from .attention import scaled_dot_product_attention
 from .classification import cross_entropy, nll_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d
 from .embedding import embedding, one_hot
-from .loss import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-)
+from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from .normalization import layer_norm
+from .padding import pad
 from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
 from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
-
-linear = function(windows.linear)
-conv1d, conv2d = map(function, (windows.conv1d, windows.conv2d))
-max_pool1d, max_pool2d = map(function, (windows.max_pool1d, windows.max_pool2d))
-avg_pool1d, avg_pool2d = map(function, (windows.avg_pool1d, windows.avg_pool2d))
+from .windows import (
+    adaptive_avg_pool1d,
+    adaptive_avg_pool2d,
+    adaptive_max_pool1d,
+    adaptive_max_pool2d,
+    avg_pool1d,
+    avg_pool2d,
+    conv1d,
+    conv2d,
+    conv_transpose1d,
+    conv_transpose2d,
+    linear,
+    max_pool1d,
+    max_pool2d,
+)
 
 __all__ = [
     "adaptive_avg_pool1d",

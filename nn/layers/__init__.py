@@ -11,7 +11,6 @@ from .activation import (
     LogSigmoid,
     LogSoftmax,
     Mish,
-    ReLU,
     Sigmoid,
     SiLU,
     Softmax,
@@ -40,16 +39,7 @@ from .loss import (
     SmoothL1Loss,
 )
 from .normalization import LayerNorm
-from .piecewise import (
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    PReLU,
-    ReLU,
-    ReLU6,
-    Threshold,
-)
+from .piecewise import Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, Threshold
 from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
