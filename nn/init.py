@@ -1,63 +1,192 @@
-"""Initial values of parameters. In: a shape. Out: a Tensor drawn from weft's generator (`wf.manual_seed`)."""
+"""Initial values. In: a Tensor, whose value is replaced. Out: the same Tensor, with draws of weft's generator (`wf.manual_seed`).
+
+Names with an underscore are torch's, and assign to a Tensor of any float dtype; the others make a Tensor of a shape.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod, sqrt
+from typing import TypeVar
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_double, as_shape
+from ..frontend.arguments import shown
+from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from .initial import (
+    calculate_gain,
+    fans,
+    kaiming_normal,
+    kaiming_uniform,
+    layer_bias,
+    layer_weight,
+    normal,
+    orthogonal,
+    trunc_normal,
+    uniform,
+    xavier_normal,
+    xavier_uniform,
+)
 
-Shape = Sequence[int]
+__all__ = [
+    "calculate_gain",
+    "constant_",
+    "eye_",
+    "fans",
+    "kaiming_normal",
+    "kaiming_normal_",
+    "kaiming_uniform",
+    "kaiming_uniform_",
+    "layer_bias",
+    "layer_weight",
+    "normal",
+    "normal_",
+    "ones_",
+    "orthogonal",
+    "orthogonal_",
+    "trunc_normal",
+    "trunc_normal_",
+    "uniform",
+    "uniform_",
+    "xavier_normal",
+    "xavier_normal_",
+    "xavier_uniform",
+    "xavier_uniform_",
+    "zeros_",
+]
+
+T = TypeVar("T", bound=Tensor)
 
 
-def uniform(shape: Shape, low: float = 0.0, high: float = 1.0) -> Tensor:
-    """Uniform in [low, high). Drawn flat, with the bounds as inputs, so that every parameter shares one kernel."""
-    extents, low, high = as_shape("uniform", (shape,)), as_double("uniform", "low", low), as_double("uniform", "high", high)
-    draws = ops.rand(prod(extents))
-    return (draws * ops.tensor(high - low, draws.dtype) + ops.tensor(low, draws.dtype)).reshape(*extents)
+def _drawn(name: str, tensor: Tensor) -> DType:
+    """The dtype in which values for this Tensor are drawn: 16-bit floats are rounded from float32."""
+    if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
+        raise errors.DTypeError(f"{name}: the tensor is one of floats, not {shown(tensor)}")
+    return dt.float32 if tensor.dtype.is_half else tensor.dtype
 
 
-def normal(shape: Shape, mean: float = 0.0, std: float = 1.0) -> Tensor:
-    extents, mean, std = as_shape("normal", (shape,)), as_double("normal", "mean", mean), as_double("normal", "std", std)
-    draws = ops.randn(prod(extents))
-    return (draws * ops.tensor(std, draws.dtype) + ops.tensor(mean, draws.dtype)).reshape(*extents)
+def _filled(name: str, tensor: T, value: float | Tensor) -> T:
+    if not isinstance(tensor, Tensor):
+        raise errors.DTypeError(f"{name}: the tensor is a Tensor, not {shown(tensor)}")
+    with no_grad():
+        return tensor.assign(value)
 
 
-def fans(shape: Shape) -> tuple[int, int]:
-    """(fan_in, fan_out) of a weight of shape (out, in, *kernel)."""
-    out, into, *kernel = _weight_shape("fans", shape)
-    return into * prod(kernel), out * prod(kernel)
+def uniform_(tensor: T, a: float = 0.0, b: float = 1.0) -> T:
+    """Uniform in [a, b).
+
+    >>> nn.init.uniform_(wf.zeros(3), 2.0, 2.0).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    dtype = _drawn("uniform_", tensor)
+    return _filled("uniform_", tensor, uniform(tensor.shape, a, b, dtype))
 
 
-def _weight_shape(name: str, shape: Shape) -> tuple[int, ...]:
-    extents = as_shape(name, (shape,))
-    if len(extents) < 2:
-        raise errors.ShapeError(f"{name}: a weight has the shape (out, in, *kernel), not {extents}")
-    return extents
+def normal_(tensor: T, mean: float = 0.0, std: float = 1.0) -> T:
+    """Normal with this mean and standard deviation.
+
+    >>> abs(nn.init.normal_(wf.zeros(1000), mean=5.0).mean().item() - 5) < 0.2
+    True
+    """
+    dtype = _drawn("normal_", tensor)
+    return _filled("normal_", tensor, normal(tensor.shape, mean, std, dtype))
 
 
-def kaiming_uniform(shape: Shape, a: float = 0.0) -> Tensor:
-    """Uniform with bound sqrt(6 / ((1 + a**2) * fan_in)) (He et al. 2015, for leaky relu of slope a)."""
-    a = as_double("kaiming_uniform", "a", a)
-    bound = sqrt(6.0 / ((1.0 + a * a) * max(1, fans(shape)[0])))
-    return uniform(shape, -bound, bound)
+def trunc_normal_(tensor: T, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> T:
+    """Normal with this mean and standard deviation, but none outside of [a, b].
+
+    >>> abs(nn.init.trunc_normal_(wf.zeros(1000))).max().item() <= 2
+    True
+    """
+    dtype = _drawn("trunc_normal_", tensor)
+    return _filled("trunc_normal_", tensor, trunc_normal(tensor.shape, mean, std, a, b, dtype))
 
 
-def xavier_uniform(shape: Shape, gain: float = 1.0) -> Tensor:
-    """Uniform with bound gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010)."""
-    bound = as_double("xavier_uniform", "gain", gain) * sqrt(6.0 / max(1, sum(fans(shape))))
-    return uniform(shape, -bound, bound)
+def constant_(tensor: T, val: float) -> T:
+    """Every element is val.
+
+    >>> nn.init.constant_(wf.zeros(2), 0.5).tolist()
+    [0.5, 0.5]
+    """
+    return _filled("constant_", tensor, ops.full((), val))
 
 
-def layer_weight(shape: Shape) -> Tensor:
-    """torch's default for Linear and convolutions: kaiming_uniform with a = sqrt(5), so the bound is 1 / sqrt(fan_in)."""
-    return kaiming_uniform(shape, sqrt(5.0))
+def ones_(tensor: T) -> T:
+    """Ones.
+
+    >>> nn.init.ones_(wf.zeros(2)).tolist()
+    [1.0, 1.0]
+    """
+    return _filled("ones_", tensor, 1)
 
 
-def layer_bias(weight_shape: Shape) -> Tensor:
-    """torch's default bias: uniform with bound 1 / sqrt(fan_in) of the weight."""
-    bound = 1.0 / sqrt(max(1, fans(weight_shape)[0]))
-    return uniform(_weight_shape("layer_bias", weight_shape)[:1], -bound, bound)
+def zeros_(tensor: T) -> T:
+    """Zeros.
+
+    >>> nn.init.zeros_(wf.ones(2)).tolist()
+    [0.0, 0.0]
+    """
+    return _filled("zeros_", tensor, 0)
+
+
+def eye_(tensor: T) -> T:
+    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for what is no matrix.
+
+    >>> nn.init.eye_(wf.zeros(2, 3)).tolist()
+    [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    if not isinstance(tensor, Tensor) or tensor.ndim != 2:
+        raise errors.ShapeError(f"eye_: the tensor is a matrix, not {shown(tensor)}")
+    return _filled("eye_", tensor, ops.eye(*tensor.shape))
+
+
+def xavier_uniform_(tensor: T, gain: float = 1.0) -> T:
+    """Uniform with bound gain * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio 2010). Raises ShapeError below two axes.
+
+    >>> abs(nn.init.xavier_uniform_(wf.zeros(4, 2))).max().item() <= 1
+    True
+    """
+    dtype = _drawn("xavier_uniform_", tensor)
+    return _filled("xavier_uniform_", tensor, xavier_uniform(tensor.shape, gain, dtype))
+
+
+def xavier_normal_(tensor: T, gain: float = 1.0) -> T:
+    """Normal with standard deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio 2010).
+
+    >>> nn.init.xavier_normal_(wf.zeros(4, 2), gain=0.0).sum().item()
+    0.0
+    """
+    dtype = _drawn("xavier_normal_", tensor)
+    return _filled("xavier_normal_", tensor, xavier_normal(tensor.shape, gain, dtype))
+
+
+def kaiming_uniform_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
+    """Uniform with bound gain * sqrt(3 / fan) (He et al. 2015); a: the slope of the leaky relu that follows.
+
+    >>> abs(nn.init.kaiming_uniform_(wf.zeros(2, 6))).max().item() <= 1
+    True
+    """
+    dtype = _drawn("kaiming_uniform_", tensor)
+    return _filled("kaiming_uniform_", tensor, kaiming_uniform(tensor.shape, a, mode, nonlinearity, dtype))
+
+
+def kaiming_normal_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
+    """Normal with standard deviation gain / sqrt(fan) (He et al. 2015); a: the slope of the leaky relu that follows.
+
+    >>> nn.init.kaiming_normal_(wf.zeros(2, 6), mode="fan_out", nonlinearity="relu").shape
+    (2, 6)
+    """
+    dtype = _drawn("kaiming_normal_", tensor)
+    return _filled("kaiming_normal_", tensor, kaiming_normal(tensor.shape, a, mode, nonlinearity, dtype))
+
+
+def orthogonal_(tensor: T, gain: float = 1.0) -> T:
+    """Orthonormal rows or columns, whichever are fewer, times gain (Saxe et al. 2014). Computed now, by NumPy.
+
+    >>> w = nn.init.orthogonal_(wf.zeros(5, 2))
+    >>> bool(wf.allclose(w.T @ w, wf.eye(2), atol=1e-6))
+    True
+    """
+    dtype = _drawn("orthogonal_", tensor)
+    return _filled("orthogonal_", tensor, orthogonal(tensor.shape, gain, dtype))

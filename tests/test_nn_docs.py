@@ -35,6 +35,7 @@ MODULES = [  # those whose every name of __all__ has its example
     "nn.functional.similarity",
     "nn.functional.windows",
     "nn.layers.activation",
+    "nn.init",
     "nn.layers.container",
     "nn.layers.conv",
     "nn.layers.dropout",
