@@ -47,6 +47,18 @@ CASES: dict[str, Case] = {
     "adaptive average, more cells": ("AdaptiveAvgPool2d", IMAGE[1:], ((None, 8),), {}),
     "adaptive maximum of lines": ("AdaptiveMaxPool1d", LINE, (3,), {}),
     "adaptive maximum": ("AdaptiveMaxPool2d", IMAGE, ((5, 3),), {}),
+    "layer norm": ("LayerNorm", (2, 3, 5), ((3, 5),), {}),
+    "rms norm": ("RMSNorm", (2, 3, 5), (5,), {}),
+    "rms norm, plain": ("RMSNorm", (2, 3, 5), ((3, 5), 0.1, False), {}),
+    "group norm": ("GroupNorm", IMAGE, (2, 4), {}),
+    "group norm, plain": ("GroupNorm", LINE[:2], (2, 4, 1e-3, False), {}),
+    "batch norm of rows": ("BatchNorm1d", (6, 4), (4,), {}),
+    "batch norm of lines": ("BatchNorm1d", LINE, (4,), {"affine": False, "momentum": None}),
+    "batch norm": ("BatchNorm2d", IMAGE, (4, 1e-3, 0.3), {}),
+    "batch norm of the batch alone": ("BatchNorm2d", IMAGE, (4,), {"track_running_stats": False}),
+    "instance norm of one line": ("InstanceNorm1d", LINE[1:], (4,), {}),
+    "instance norm": ("InstanceNorm2d", IMAGE, (4,), {"affine": True, "track_running_stats": True}),
+    "instance norm, one image": ("InstanceNorm2d", IMAGE[1:], (4,), {"affine": True}),
     "flatten": ("Flatten", IMAGE, (1, 2), {}),
     "unflatten": ("Unflatten", IMAGE, (-3, (2, -1)), {}),
 }
@@ -91,11 +103,23 @@ def test_outputs_and_gradients(case: str) -> None:
     outputs_and_gradients_agree(*layers(case), draw(CASES[case][1]))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_eval_mode(case: str) -> None:
+TRACKING = [case for case in CASES if hasattr(layers(case)[1], "running_mean")]
+
+
+@pytest.mark.parametrize("case", TRACKING)
+@pytest.mark.parametrize("jitted", [False, True], ids=["lazy", "jitted"])
+def test_running_statistics_follow_and_eval_mode_uses_them(case: str, jitted: bool) -> None:
     mine, theirs = layers(case)
-    x = draw(CASES[case][1])
-    close(mine.eval()(wf.tensor(x)), theirs.eval()(torch.tensor(x)), 1e-5, "output")
+    call = wf.jit(mine) if jitted else mine
+    for seed in range(3):
+        x = draw(CASES[case][1], seed) * (seed + 1) + seed
+        out, expected = call(wf.tensor(x)), theirs(torch.tensor(x))
+    close(out, expected, 1e-5, "output")
+    state = mine.state_dict()
+    assert list(state) == list(theirs.state_dict())
+    for name, value in theirs.state_dict().items():
+        close(state[name], value, 1e-5, name)
+    outputs_and_gradients_agree(mine.eval(), theirs.eval(), x)
 
 
 def test_places_of_the_greatest_elements() -> None:

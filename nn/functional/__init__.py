@@ -27,7 +27,7 @@ from .classification import cross_entropy, nll_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d
 from .embedding import embedding, one_hot
 from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
-from .normalization import layer_norm
+from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from .padding import pad
 from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
 from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
@@ -55,6 +55,7 @@ __all__ = [
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
+    "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
@@ -72,11 +73,13 @@ __all__ = [
     "embedding",
     "gelu",
     "glu",
+    "group_norm",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -94,6 +97,7 @@ __all__ = [
     "prelu",
     "relu",
     "relu6",
+    "rms_norm",
     "scaled_dot_product_attention",
     "selu",
     "sigmoid",

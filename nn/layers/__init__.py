@@ -38,7 +38,7 @@ from .loss import (
     NLLLoss,
     SmoothL1Loss,
 )
-from .normalization import LayerNorm
+from .normalization import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, LayerNorm, RMSNorm
 from .piecewise import Hardsigmoid, Hardswish, Hardtanh, LeakyReLU, PReLU, ReLU, ReLU6, Threshold
 from .pooling import (
     AdaptiveAvgPool1d,
@@ -67,6 +67,8 @@ __all__ = [
     "AvgPool2d",
     "BCELoss",
     "BCEWithLogitsLoss",
+    "BatchNorm1d",
+    "BatchNorm2d",
     "Conv1d",
     "Conv2d",
     "ConvTranspose1d",
@@ -79,12 +81,15 @@ __all__ = [
     "Dropout2d",
     "Embedding",
     "Flatten",
+    "GroupNorm",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
     "HingeEmbeddingLoss",
     "HuberLoss",
     "Identity",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
     "KLDivLoss",
     "L1Loss",
     "LayerNorm",
@@ -101,6 +106,7 @@ __all__ = [
     "NLLLoss",
     "PReLU",
     "ParameterList",
+    "RMSNorm",
     "ReLU",
     "ReLU6",
     "Sequential",
