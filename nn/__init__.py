@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from . import data, functional, init, layers, optim
-from .layers import *
-from .layers import BatchNorm1d, BatchNorm2d, GroupNorm, InstanceNorm1d, InstanceNorm2d, RMSNorm
+from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
 
-__all__ += layers.__all__
-
-
 __all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
     "Buffer",
-    "GroupNorm",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
     "Module",
     "Parameter",
-    "RMSNorm",
     "data",
     "functional",
     "init",
     "optim",
 ]
+__all__ += layers.__all__
