@@ -226,6 +226,7 @@ def fitting(rng: random.Random, name: str) -> Any:
 
 
 Entry = tuple[str, Callable[..., Any], bool]
+CONTAINERS = nn.layers.container.__all__  # made of modules, not of numbers
 
 
 def functions() -> list[Entry]:
@@ -253,7 +254,7 @@ def public(prefix: str, module: ModuleType, names: list[str]) -> list[Entry]:
 
 
 def _is_layer(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, nn.Module) and kind not in (nn.Module, nn.Sequential)
+    return isinstance(kind, type) and issubclass(kind, nn.Module) and kind is not nn.Module and kind.__name__ not in CONTAINERS
 
 
 def _is_optimizer(kind: Any) -> bool:
@@ -263,10 +264,12 @@ def _is_optimizer(kind: Any) -> bool:
 def _layer(kind: type) -> Callable[..., Any]:
     """Makes a layer and applies it."""
 
-    def apply(input: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return kind(*args, **kwargs)(input)
+    inputs = [p.name for p in list(inspect.signature(kind.forward).parameters.values())[1:] if p.default is p.empty]
 
-    return _with_first(apply, kind, "input")
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        return kind(*args[len(inputs) :], **kwargs)(*args[: len(inputs)])
+
+    return _with_first(apply, list(inspect.signature(kind).parameters.values()), inputs)
 
 
 def _optimizer(kind: Any) -> Callable[..., Any]:
@@ -281,14 +284,16 @@ def _optimizer(kind: Any) -> Callable[..., Any]:
             optimizer.step()
         return optimizer.params
 
-    return _with_first(step, kind, None)
+    first, *others = inspect.signature(kind).parameters.values()
+    return _with_first(step, others, [first.name])
 
 
-def _with_first(call: Any, kind: type, first: str | None) -> Callable[..., Any]:
-    """The signature of a class's constructor, with a first parameter before it or in the place of its first."""
-    own = list(inspect.signature(kind).parameters.values())
-    lead = inspect.Parameter(first or own.pop(0).name, inspect.Parameter.POSITIONAL_ONLY)
-    call.__signature__ = inspect.Signature([lead, *own])
+def _with_first(call: Any, own: list[inspect.Parameter], first: list[str]) -> Callable[..., Any]:
+    """The signature of the parameters of a constructor behind others, which are positional."""
+    taken = {p.name for p in own}
+    names = [f"the_{name}" if name in taken else name for name in first]
+    lead = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+    call.__signature__ = inspect.Signature([*lead, *own])
     return call  # type: ignore[no-any-return]
 
 
