@@ -20,7 +20,7 @@ from .broadcast import broadcast_shape
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
 from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
 from .dlpack import from_dlpack
-from .random import manual_seed, normal, rand, randint, randn, uniform
+from .random import get_rng_state, manual_seed, normal, rand, randint, randn, set_rng_state, uniform
 from .ranges import arange, eye, linspace
 from .realize import realize
 from .tensor import Tensor
@@ -175,6 +175,7 @@ __all__ = [
     "full_like",
     "gather",
     "gelu",
+    "get_rng_state",
     "greater",
     "greater_equal",
     "hstack",
@@ -252,6 +253,7 @@ __all__ = [
     "rsqrt",
     "scatter_add",
     "searchsorted",
+    "set_rng_state",
     "setdiff1d",
     "setxor1d",
     "sigmoid",

@@ -7,7 +7,7 @@ itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import pi, prod
 from threading import get_ident
 from typing import Any, Self
@@ -22,7 +22,7 @@ from ..ir.op import Op
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
-from .arguments import as_double, as_int, as_shape
+from .arguments import as_double, as_int, as_shape, shown
 from .broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
 from .trace import live_scalars, live_source, refuse
@@ -30,6 +30,7 @@ from .trace import live_scalars, live_source, refuse
 MASK64 = (1 << 64) - 1
 
 Draw = tuple[int, int]  # a key and the number of a draw
+
 
 class Generator:
     """A key, and how many draws were made with it; thread-safe."""
@@ -44,8 +45,21 @@ class Generator:
         with self._lock:
             self._start(as_int("manual_seed", "the seed", seed) & MASK64)
 
-    def _start(self, seed: int) -> None:
-        self._seed, self._draws = seed, 0
+    def state(self) -> dict[str, int]:
+        """The key, and how many draws were made."""
+        refuse("get_rng_state: reading the generator")
+        with self._lock:
+            return {"seed": self._seed, "draws": self._draws}
+
+    def restore(self, state: Mapping[str, int]) -> None:
+        """Goes on where `state` was read."""
+        refuse("set_rng_state: setting the generator")
+        seed, draws = _checked(state)
+        with self._lock:
+            self._start(seed, draws)
+
+    def _start(self, seed: int, draws: int = 0) -> None:
+        self._seed, self._draws = seed, draws
         self._key = storage.scalar_leaf(seed, dt.uint64)
 
     def _next(self) -> list[float]:
@@ -72,6 +86,16 @@ class Generator:
             key = self._key
         key = live_source(self, lambda: [self._seed], dt.uint64, key)
         return philox.words(count, key, live_scalars(self._next, [dt.uint64], self._give_back)[0])
+
+
+def _checked(state: Any) -> tuple[int, int]:
+    """(seed, draws) of what Generator.state gave. Raises ArgumentError for anything else."""
+    if not isinstance(state, Mapping) or set(state) != {"seed", "draws"}:
+        raise errors.ArgumentError(f"set_rng_state: the state is what get_rng_state() gave, not {shown(state)}")
+    seed, draws = (as_int("set_rng_state", name, state[name]) for name in ("seed", "draws"))
+    if not (0 <= seed <= MASK64 and 0 <= draws <= MASK64):
+        raise errors.ArgumentError(f"set_rng_state: seed and draws are numbers of 64 bits, not {shown(state)}")
+    return seed, draws
 
 
 class _Default:
@@ -152,6 +176,23 @@ def permutation(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     words = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
     words.sort()
     return (words & low).astype(np.int64)
+
+
+def get_rng_state() -> dict[str, int]:
+    """The state of the generator of all random Tensors: its seed, and how many draws were made; JSON can keep it.
+
+    >>> state = wf.get_rng_state()
+    >>> a = wf.rand(3)
+    >>> wf.set_rng_state(state)
+    >>> bool((a == wf.rand(3)).all())
+    True
+    """
+    return _default().state()
+
+
+def set_rng_state(state: Mapping[str, int]) -> None:
+    """The generator of all random Tensors goes on where get_rng_state() gave this state. Raises ArgumentError, DTypeError."""
+    _default().restore(state)
 
 
 # ---------------------------------------------------------------- from bits to numbers

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import weft as wf
@@ -99,3 +101,34 @@ def test_uniform_and_normal_take_their_parameters() -> None:
     wf.manual_seed(0)
     u, z = wf.uniform(2.0, 3.0, (5000,)).numpy(), wf.normal(10.0, 0.1, (5000,)).numpy()
     assert u.min() >= 2 and u.max() <= 3 and abs(z.mean() - 10) < 0.01 and abs(z.std() - 0.1) < 0.01
+
+
+@pytest.mark.parametrize("jitted", [False, True], ids=["lazy", "jit"])
+def test_the_generator_goes_on_from_a_state(jitted: bool) -> None:
+    def draw() -> wf.Tensor:
+        return wf.rand(3)
+
+    f = wf.jit(draw) if jitted else draw
+    wf.manual_seed(11)
+    f().numpy()
+    state = json.loads(json.dumps(wf.get_rng_state()))
+    expected = [f().tolist() for _ in range(3)]
+    wf.manual_seed(12)
+    f().numpy()
+    wf.set_rng_state(state)
+    assert [f().tolist() for _ in range(3)] == expected and wf.get_rng_state() == {"seed": 11, "draws": 4}
+
+
+def test_a_wrong_state_of_the_generator_is_refused_and_changes_nothing() -> None:
+    wf.manual_seed(3)
+    before = wf.get_rng_state()
+    wrong = [None, {}, {"seed": 1}, {"seed": -1, "draws": 0}, {"seed": 0, "draws": 1 << 64}, {"seed": 1, "draws": 0, "more": 1}]
+    for state in wrong:
+        with pytest.raises(wf.errors.ArgumentError, match="set_rng_state"):
+            wf.set_rng_state(state)
+    with pytest.raises(wf.errors.DTypeError, match=r"set_rng_state: draws is an int, not 0\.5"):
+        wf.set_rng_state({"seed": 1, "draws": 0.5})
+    for f in (wf.get_rng_state, lambda: wf.set_rng_state(before)):
+        with pytest.raises(wf.errors.JitError, match=r"in the jitted function .* would happen only while it is traced"):
+            wf.jit(f)()
+    assert wf.get_rng_state() == before
