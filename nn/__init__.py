@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import data, functional, init, layers, optim
+from . import data, functional, init, layers, optim, utils
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
 
@@ -14,5 +14,6 @@ __all__ = [
     "functional",
     "init",
     "optim",
+    "utils",
 ]
 __all__ += layers.__all__

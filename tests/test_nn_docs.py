@@ -49,6 +49,7 @@ MODULES = [  # those whose every name of __all__ has its example
     "nn.layers.shape",
     "nn.module",
     "nn.optim",
+    "nn.utils",
 ]
 SECTIONS = [import_module(f"weft.{name}") for name in MODULES]
 ITEMS = [(module, name) for module in SECTIONS for name in module.__all__]
