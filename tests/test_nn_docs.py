@@ -25,6 +25,7 @@ MODULES = [  # those whose every name of __all__ has its example
     "nn.data.samplers",
     "nn.data.sst2",
     "nn.data.text",
+    "nn.data.transforms",
     "nn.functional.activation",
     "nn.functional.classification",
     "nn.functional.dropout",

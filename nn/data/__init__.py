@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import transforms
 from .batches import batches
 from .collate import default_collate
 from .corpus import Sentences, reviews
@@ -47,7 +48,7 @@ __all__ = [
     "read_mnist",
     "read_sst2",
     "read_tsv",
-    "resize",
     "reviews",
     "tokenize",
+    "transforms",
 ]

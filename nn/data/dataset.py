@@ -15,6 +15,7 @@ from ...frontend.creation import tensor
 from ...frontend.tensor import Tensor
 from .collate import joined, stacked
 from .idx import Array
+from .transforms import in_batch
 
 __all__ = ["ConcatDataset", "Dataset", "Subset", "TensorDataset", "random_split"]
 
@@ -83,10 +84,7 @@ def transformed(transform: Callable[[Any], Any] | None, item: tuple[Any, ...]) -
 
 def transformed_rows(transform: Any, rows: tuple[Array, ...]) -> tuple[Any, ...]:
     """The rows with the transforms of those of their first field: at once if the transform can."""
-    if transform is None:
-        return rows
-    first = transform.batch(rows[0]) if hasattr(transform, "batch") else stacked([transform(row) for row in rows[0]])
-    return (first, *rows[1:])
+    return rows if transform is None else (in_batch(transform, rows[0]), *rows[1:])
 
 
 class Subset(Dataset):
