@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import inf, nan
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -103,13 +103,20 @@ class Progress:
                 from tqdm import tqdm
             except ImportError:
                 return
-            self.bar = tqdm(total=total, desc=title, unit=unit, leave=False)
+            self.bar = tqdm(total=total, desc=title, unit=unit, leave=False, delay=0.5)
 
     def update(self, done: int, loss: float) -> None:
         """So many more are done, and this is the loss now."""
         if self.bar is not None:
             self.bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
             self.bar.update(done)
+
+    def print(self, line: str) -> None:
+        """The line above the bar."""
+        if self.bar is None:
+            print(line, flush=True)
+        else:
+            self.bar.write(line)
 
     def __enter__(self) -> Self:
         return self
@@ -124,6 +131,28 @@ def worth_a_line(epoch: int, epochs: int, lines: int = 10) -> bool:
     return (epoch + 1) % max(1, round(epochs / lines)) == 0 or epoch + 1 == epochs
 
 
+# ---------------------------------------------------------------- a training
+
+
+class Training:
+    """The epochs of a training. It keeps what was measured after each."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self.epochs, self.curves = args.epochs, Curves()
+
+    @property
+    def done(self) -> int:
+        """How many epochs have been made."""
+        return len(next(iter(self.curves.values()), []))
+
+    def __iter__(self) -> Iterator[int]:
+        """The numbers, from 0, of the epochs that are left."""
+        return iter(range(self.done, self.epochs))
+
+    def end_epoch(self, **numbers: float) -> None:
+        self.curves.add(**numbers)
+
+
 # ---------------------------------------------------------------- curves
 
 
@@ -134,11 +163,11 @@ class Curves(dict[str, list[float]]):
         for name, number in numbers.items():
             self.setdefault(name, []).append(number)
 
-    def plot(self, path: Path) -> None:
-        """A picture with a panel for each kind."""
-        figure, panels = new_figure(len(self))
-        for axes, (name, values) in zip(panels, self.items(), strict=True):
-            draw_curve(axes, name, values)
+    def plot(self, path: Path, *names: str) -> None:
+        """A picture with a panel for each of these kinds."""
+        figure, panels = new_figure(len(names))
+        for axes, name in zip(panels, names, strict=True):
+            draw_curve(axes, name, self[name])
         figure.savefig(path)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import common
 import weft as wf
 from weft.nn import functional as F
-from weft.nn.data import Array, DataError, Images, batches, mnist
+from weft.nn.data import DataError, DataLoader, Images, fashion_mnist, mnist
 
+DATASETS = {"mnist": mnist, "fashion": fashion_mnist}
 TEST_BATCH = 500
 EPOCHS, EPOCHS_OF_DIGITS = 8, 20
 FULL_SET = 10_000  # training images from which on the first are enough
@@ -38,38 +39,39 @@ class LeNet(wf.nn.Module):
         return self.fc3(self.fc2(self.fc1(x).relu()).relu())
 
 
-def normalised(images: Array) -> wf.Tensor:
+def normalised(images: wf.Tensor) -> wf.Tensor:
     """uint8 pixels to floats of about mean 0 and deviation 1; the conversion is fused into the first layer."""
-    return (wf.tensor(images).float() / 255.0 - 0.13) / 0.31
+    return (images.float() / 255.0 - 0.13) / 0.31
 
 
 @wf.jit  # without it, the same results and numbers; with it, no Python between the kernels nor around them
-def train_step(model: LeNet, optimizer: wf.nn.optim.Adam, images: Array, labels: Array) -> wf.Tensor:
+def train_step(model: LeNet, optimizer: wf.nn.optim.Adam, images: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
     optimizer.zero_grad()
-    loss = F.cross_entropy(model(normalised(images)), wf.tensor(labels))
+    loss = F.cross_entropy(model(normalised(images)), labels)
     loss.backward()
     optimizer.step()
     return loss
 
 
 @wf.jit
-def count_right(model: LeNet, images: Array, labels: Array) -> wf.Tensor:
+def count_right(model: LeNet, images: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
     """How many images the model labels correctly."""
-    return (model(normalised(images)).argmax(axis=1) == wf.tensor(labels)).sum()
+    return (model(normalised(images)).argmax(axis=1) == labels).sum()
+
+
+def loader(data: Images, batch_size: int, training: bool) -> DataLoader:
+    """Minibatches: for training in random order and all of one size, so that one program is compiled."""
+    return DataLoader(data, min(batch_size, len(data)), shuffle=training, drop_last=training)
 
 
 def accuracy(model: LeNet, data: Images) -> float:
     """The share of images that the model labels correctly."""
-    right = 0
     with wf.no_grad():
-        for images, labels in batches(data, TEST_BATCH):
-            right += int(count_right(model, images, labels).item())
+        right = sum(count_right(model, images, labels).item() for images, labels in loader(data, TEST_BATCH, training=False))
     return right / len(data)
 
 
-def train_epoch(
-    model: LeNet, optimizer: wf.nn.optim.Adam, data: Iterator[tuple[Array, Array]], bar: common.Progress
-) -> tuple[float, int]:
+def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar: common.Progress) -> tuple[float, int]:
     """The mean loss over the batches, and how many images they held."""
     total, seen = 0.0, 0
     with bar:
@@ -83,6 +85,7 @@ def train_epoch(
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     epochs = f"{EPOCHS} for MNIST, {EPOCHS_OF_DIGITS} for the digits"
     parser = common.options("Train LeNet-5 on handwritten digits.", epochs)
+    parser.add_argument("--dataset", choices=DATASETS, default="mnist", help="handwritten digits (default), or clothes")
     parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step (default: 64)")
     parser.add_argument("--lr", type=common.positive_float, default=2e-3, help="rate of Adam at first (default: 0.002)")
     parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
@@ -95,31 +98,30 @@ def main(argv: Sequence[str] | None = None) -> float:
     """Trains and reports; returns the last test accuracy."""
     args = arguments(argv)
     try:
-        train, test = (part.first(args.limit) for part in mnist(args.data))
+        train, test = (part.first(args.limit) for part in DATASETS[args.dataset](args.data))
     except DataError as e:
         common.fail(e)
-    epochs = args.epochs or (EPOCHS if len(train) >= FULL_SET else EPOCHS_OF_DIGITS)
+    args.epochs = args.epochs or (EPOCHS if len(train) >= FULL_SET else EPOCHS_OF_DIGITS)
     print(f"{len(train):,} training and {len(test):,} test images from {train.source}", flush=True)
     wf.manual_seed(args.seed)
-    model = LeNet()
+    model, data = LeNet(), loader(train, args.batch_size, training=True)
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
-    curves = common.Curves()
-    for epoch in range(epochs):
-        optimizer.lr = args.lr * 0.5 ** (epoch * len(train) / args.batch_size / HALF_LIFE)  # a new rate compiles nothing
-        start = time.perf_counter()
-        minibatches = batches(train, min(args.batch_size, len(train)), seed=args.seed + epoch, drop_last=True)
-        bar = common.Progress(f"epoch {epoch + 1}/{epochs}", len(train), "img")
-        loss, seen = train_epoch(model, optimizer, minibatches, bar)
+    training = common.Training(args)
+    for epoch in training:
+        optimizer.lr = args.lr * 0.5 ** (epoch * len(data) / HALF_LIFE)  # a new rate compiles nothing
+        title, start = f"epoch {epoch + 1}/{args.epochs}", time.perf_counter()
+        loss, seen = train_epoch(model, optimizer, data, common.Progress(title, len(train), "img"))
         seconds = time.perf_counter() - start
-        result = accuracy(model, test)
-        curves.add(loss=loss, test_accuracy=result)
+        right = accuracy(model, test)
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
-        print(f"epoch {epoch + 1}/{epochs}: loss {loss:.4f}, test accuracy {100 * result:.2f} %, {speed}", flush=True)
+        print(f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {speed}", flush=True)
+        training.end_epoch(loss=loss, test_accuracy=right)
     if args.plot:
-        curves.plot(args.plot)
+        training.curves.plot(args.plot, "loss", "test_accuracy")
+    result = training.curves["test_accuracy"][-1]
     print(f"test accuracy: {100 * result:.2f} %")
     if args.explain:
-        print(wf.explain(train_step))
+        print(wf.explain(train_step, model, optimizer, *next(iter(data))))
     return result
 
 

@@ -76,20 +76,22 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
 def main(argv: Sequence[str] | None = None) -> list[float]:
     """Trains and reports; returns the loss of the last point after each epoch."""
     args = arguments(argv)
-    model, data, curves, seconds = network(args.seed), points(), common.Curves(), []
+    model, data = network(args.seed), points()
     optimizer = nn.optim.SGD(model.parameters(), lr=args.lr)
-    with common.Progress("training", args.epochs, "epoch") as bar:
-        for epoch in range(args.epochs):
+    training = common.Training(args)
+    with common.Progress("training", args.epochs - training.done, "epoch") as bar:
+        for epoch in training:
             start = time.perf_counter()
             loss = train_epoch(model, optimizer, data)
-            seconds.append(time.perf_counter() - start)
-            curves.add(loss=loss)
+            training.end_epoch(loss=loss, seconds=time.perf_counter() - start)
             bar.update(1, loss)
             if common.worth_a_line(epoch, args.epochs):
-                print(f"epoch {epoch + 1}/{args.epochs}: loss of the last point {loss:.4f}")
+                bar.print(f"epoch {epoch + 1}/{args.epochs}: loss of the last point {loss:.4f}")
+    curves = training.curves
     if args.plot:
         plot(args.plot, model, curves)
-    print(f"loss of the last point: {loss:.4f}; a step takes {1e6 * median(seconds) / len(data):.1f} us")
+    step = median(curves["seconds"]) / len(data)
+    print(f"loss of the last point: {curves['loss'][-1]:.4f}; a step takes {1e6 * step:.1f} us")
     return curves["loss"]
 
 

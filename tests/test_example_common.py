@@ -62,7 +62,7 @@ def test_curves_keep_a_number_for_each_epoch() -> None:
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_curves_become_a_picture(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    common.Curves(loss=[0.5, 0.25], accuracy=[0.8, 0.9]).plot(tmp_path / f"a.{ending}")
+    common.Curves(loss=[0.5, 0.25], accuracy=[0.8, 0.9]).plot(tmp_path / f"a.{ending}", "loss", "accuracy")
     start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending]
     assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
 
@@ -86,8 +86,10 @@ def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
                 bar.update(2, loss)
             if bar.bar is not None:
                 bar.bar.refresh()
-        shown = capsys.readouterr().err
-        assert ("loss=0.2500" in shown and "img/s" in shown) if terminal else shown == ""
+            bar.print("half of it")
+        shown = capsys.readouterr()
+        assert ("loss=0.2500" in shown.err and "img/s" in shown.err) if terminal else shown.err == ""
+        assert shown.out == "half of it\n"
 
 
 @pytest.mark.parametrize(("epochs", "told"), [(3, [0, 1, 2]), (20, [*range(1, 20, 2)]), (25, [*range(1, 24, 2), 24])])

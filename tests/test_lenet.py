@@ -32,7 +32,7 @@ def test_shapes_and_parameter_count() -> None:
 
 
 def test_pixels_are_converted_inside_the_graph() -> None:
-    x = lenet.normalised(np.array([[[[0, 255]]]], np.uint8))
+    x = lenet.normalised(wf.tensor(np.array([[[[0, 255]]]], np.uint8)))
     assert x.dtype.name == "float32" and "lazy" in repr(x)
     np.testing.assert_allclose(x.numpy().ravel(), [-0.13 / 0.31, 0.87 / 0.31], rtol=1e-5)
 
@@ -40,7 +40,7 @@ def test_pixels_are_converted_inside_the_graph() -> None:
 def test_main_reports_each_epoch_and_returns_the_accuracy(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(80, 0), stripes(20, 1)))
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(80, 0), stripes(20, 1)))
     result = lenet.main(["--epochs", "2", "--batch-size", "16", "--limit", "40", "--lr", "0.003"])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "40 training and 20 test images from stripes"
@@ -49,7 +49,7 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(
 
 
 def test_the_seed_fixes_the_run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     losses = []
     for seed in ("1", "1", "2"):
         lenet.main(["--epochs", "1", "--batch-size", "16", "--seed", seed])
@@ -72,7 +72,7 @@ def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureF
 @pytest.mark.slow
 def test_learns_the_embedded_digits(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("sklearn")
-    monkeypatch.setattr(lenet, "mnist", lambda path: data.digits())
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: data.digits())
     assert lenet.main(["--epochs", "12"]) >= 0.95
 
 
@@ -89,7 +89,7 @@ def test_a_training_step_takes_few_kernels_and_no_new_memory(batch: int, most: i
     """A budget: fewer is better. Parameters and both averages of Adam are written in place."""
     model = lenet.LeNet()
     optimizer = nn.optim.Adam(model.parameters(), weight_decay=1e-4)
-    images, labels = next(data.batches(stripes(batch, 0), batch))
+    images, labels = next(iter(lenet.loader(stripes(batch, 0), batch, training=True)))
     lenet.train_step(model, optimizer, images, labels)
     report = wf.explain(lenet.train_step)
     assert len(report.kernels) <= most and report.in_place == 3 * len(optimizer.params)
@@ -98,7 +98,7 @@ def test_a_training_step_takes_few_kernels_and_no_new_memory(batch: int, most: i
 def test_explain_prints_the_kernels_of_a_step(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(lenet, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     lenet.main(["--epochs", "1", "--batch-size", "16", "--explain"])
     assert re.search(r"^\d+ kernels, .* 30 outputs in place$", capsys.readouterr().out, re.M)
 
@@ -107,8 +107,8 @@ def test_an_unjitted_step_makes_few_calls() -> None:
     """Each takes about 0.2 us, also where nothing can be timed: 2 ms would be longer than the step itself."""
     model = lenet.LeNet()
     optimizer = nn.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
-    images, labels = next(data.batches(stripes(8, 0), 8))
-    x, y = wf.tensor(images).reshape(-1, 1, 28, 28) / 255, wf.tensor(labels)
+    images, labels = next(iter(lenet.loader(stripes(8, 0), 8, training=True)))
+    x, y = images / 255, labels
     calls: Counter[str] = Counter()
 
     def step() -> None:
@@ -131,11 +131,11 @@ def test_an_unjitted_step_makes_few_calls() -> None:
 def test_a_wrong_label_in_the_middle_leaves_the_weights() -> None:
     model = lenet.LeNet()
     optimizer = nn.optim.Adam(model.parameters(), lr=1e-3)
-    images, labels = next(data.batches(stripes(8, 0), 8))
+    images, labels = next(iter(lenet.loader(stripes(8, 0), 8, training=True)))
     lenet.train_step(model, optimizer, images, labels)
     before = [p.numpy().copy() for p in model.parameters()]
     with pytest.raises(IndexError, match="77"):
-        lenet.train_step(model, optimizer, images, np.full(8, 77, np.uint8))
+        lenet.train_step(model, optimizer, images, wf.full(8, 77, dtype=wf.uint8))
     for p, old in zip(model.parameters(), before, strict=True):
         np.testing.assert_array_equal(p.numpy(), old)
     assert np.isfinite(lenet.train_step(model, optimizer, images, labels).item())

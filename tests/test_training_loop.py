@@ -237,7 +237,7 @@ wf.manual_seed(0)
 model = lenet.LeNet()
 optimizer = wf.nn.optim.Adam(model.parameters(), lr=2e-3)
 step = lenet.train_step if sys.argv[2] == "jit" else lenet.train_step.__wrapped__
-losses = [step(model, optimizer, x, y).item() for x, y in zip(images, labels)]
+losses = [step(model, optimizer, wf.tensor(x), wf.tensor(y)).item() for x, y in zip(images, labels)]
 weights = b"".join(p.numpy().tobytes() for p in model.parameters())
 print(losses[0], losses[-1], hashlib.sha256(weights + np.array(losses).tobytes()).hexdigest())
 """
