@@ -113,6 +113,14 @@ def _read_environment() -> Options:
     return Options(**values)
 
 
+LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE")  # Open MPI, MPICH and Intel MPI, MVAPICH
+
+
+def launched_processes() -> int:
+    """How many processes an MPI launcher has started, this one among them; 1 without a launcher."""
+    return max(int(text) if (text := os.environ.get(name, "")).isdecimal() else 1 for name in LAUNCHERS)
+
+
 class _Holder:
     """The Options in force; None until something asks for them."""
 
