@@ -9,12 +9,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .. import errors
-from ..ir.graph import Node, reshape
+from ..ir.graph import Node, permute, reduce, reshape
 from ..ir.shapes import Shape, addressable
 from .arguments import as_int, shown
 from .broadcast import spread
 from .contract import Places, alike, summed
-from .elementwise import add
+from .elementwise import add, mul
 from .movement import part
 from .padding import pad
 from .reductions import accumulator
@@ -160,14 +160,14 @@ def conv_transpose(
         raise errors.ArgumentError(f"{rank.name}: output_padding {extra} is not below stride {strides} or dilation {dilations}")
     x, weight = _factors(rank.name, x, weight)
     plan = _transposed_axes(x.shape, weight.shape, groups)
-    products = summed(
-        [(reshape(x, plan.image), plan.image_places), (reshape(weight, plan.weight), plan.weight_places)], plan.shape, plan.kept
-    )
+    images = spread(reshape(x, plan.image), plan.image_places, plan.products)
+    products = mul(images, spread(reshape(weight, plan.weight), plan.weight_places, plan.products))
+    win = permute(reduce("add", products, (plan.channel,)), plan.order)
     sizes = zip(x.shape[2:], weight.shape[2:], strides, dilations, extra, strict=True)
     full = tuple((n - 1) * s + (k - 1) * d + e + 1 for n, k, s, d, e in sizes)
     if any(f <= 2 * p for f, p in zip(full, pads, strict=True)):
         raise errors.ShapeError(f"{rank.name}: padding {pads} leaves nothing of the extents {full}")
-    out = overlaid(reshape(products, plan.windows), full, strides, dilations)
+    out = overlaid(reshape(win, plan.windows), full, strides, dilations)
     for axis, p in enumerate(pads, 2):
         out = part(out, axis, p, out.shape[axis] - p) if p else out
     return _shifted(out, bias)
@@ -187,33 +187,36 @@ conv_transpose2d = of_rank(
 
 class _TransposedAxes(NamedTuple):
     """Shapes of images and weight with the groups (where there are several) as an axis, and where their axes stand in
-    N G O (position, place inside of each window) | C, the extents of which are `shape`; the first `kept` remain; without the
-    groups they are of shape `windows`."""
+    N G C (positions) O (kernel), of extents `products`. Without C (axis `channel`), in the order N G O (position, place inside
+    of each window), they are of shape `windows`. Nothing is permuted before: the gradients of products are a convolution's."""
 
     image: Shape
     image_places: Places
     weight: Shape
     weight_places: Places
-    shape: Shape
-    kept: int
+    products: Shape
+    channel: int
+    order: Places
     windows: Shape
 
 
 @lru_cache(4096)
 def _transposed_axes(x: Shape, weight: Shape, groups: int) -> _TransposedAxes:
     (n, channels, *extents), (_, features, *kernel) = x, weight
-    split, g = ((groups,), 1) if groups > 1 else ((), 0)
-    pairs = tuple(e for both in zip(extents, kernel, strict=True) for e in both)
-    shape = (n, *split, features, *pairs, channels // groups)
-    kept, lead, first = len(shape) - 1, tuple(range(1, 1 + g)), 2 + g
+    split, g, spatial = ((groups,), 1, len(extents)) if groups > 1 else ((), 0, len(extents))
+    per_group = channels // groups
+    products = (n, *split, per_group, *extents, features, *kernel)
+    channel, feature = 1 + g, 2 + g + spatial  # their places
+    pairs = [p for i in range(spatial) for p in (1 + g + i, feature + i)]
     return _TransposedAxes(
-        (n, *split, channels // groups, *extents),
-        (0, *lead, kept, *range(first, kept, 2)),
-        (*split, channels // groups, features, *kernel),
-        (*lead, kept, 1 + g, *range(first + 1, kept, 2)),
-        addressable("convolution", shape),
-        kept,
-        (n, groups * features, *pairs),
+        (n, *split, per_group, *extents),
+        tuple(range(feature)),
+        (*split, per_group, features, *kernel),
+        (*range(1, channel + 1), *range(feature, len(products))),
+        addressable("convolution", products),
+        channel,
+        (*range(1 + g), feature - 1, *pairs),
+        (n, groups * features, *(e for both in zip(extents, kernel, strict=True) for e in both)),
     )
 
 

@@ -59,6 +59,13 @@ def test_no_product_with_a_zero_between_strides_is_computed() -> None:
     assert "all 32 steps" in kernel.schedule
 
 
+def test_its_gradients_are_those_of_a_convolution() -> None:
+    """Images are found by a convolution, weights by its weight gradient: both read windows where they lie."""
+    x, w, g = (wf.tensor(draw(*s).astype(np.float32)) for s in ((4, 32, 16, 16), (32, 16, 4, 4), (4, 16, 32, 32)))
+    kernels = wf.explain(wf.grad(F.conv_transpose2d(x, w, None, 2, 1), [x, w], g)).kernels
+    assert [k.schedule.split(":")[0] for k in kernels if k.kind == "contraction"] == ["windows", "windows"]
+
+
 def test_sums_of_16_bit_floats_round_once() -> None:
     x, w = draw(1, 64, 3, 3).astype(np.float16), draw(64, 2, 3, 3).astype(np.float16)
     got = F.conv_transpose2d(x, w)
