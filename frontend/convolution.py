@@ -230,4 +230,6 @@ def _check_transposed(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, g
     if x[1] != weight[0]:
         wanted = f"(N, {weight[0]}, {rank.axes})"
         raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight}, got {x}")
+    if 0 in x[2:] or 0 in weight[2:]:
+        raise errors.ShapeError(f"{name}: there is nothing to place of x of shape {x} and a weight of shape {weight}")
     _check_bias(name, bias, weight[1] * groups)

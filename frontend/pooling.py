@@ -67,7 +67,10 @@ def avg_pool(
     pool = _pool(rank, kernel_size, stride, padding)
     win = _pool_windows(rank, x, pool, ceil_mode, 0.0)
     if divisor_override is not None:
-        return _divided(win, as_int(rank.name, "divisor_override", divisor_override), {})
+        divisor = as_int(rank.name, "divisor_override", divisor_override)
+        if not divisor:
+            raise errors.ArgumentError(f"{rank.name}: divisor_override must not be 0")
+        return _divided(win, divisor, {})
     with_padding = as_bool(rank.name, "count_include_pad", count_include_pad)
     counts: Counts = {}
     for axis, (n, k, s, p) in enumerate(zip(x.shape[2:], pool.kernel, pool.strides, pool.pads, strict=True), 2):
@@ -127,8 +130,6 @@ def _numbers(count: int) -> Node:
 @in_float32
 def _divided(win: Node, whole: int, counts: Counts) -> Node:
     """The sums of windows over `whole` and over what is counted along some axes."""
-    if not whole:
-        raise errors.ArgumentError("avg_pool: divisor_override must not be 0")
     total = reductions.sum(win, _inner(win))
     return div(total, _product(counts, whole, total))
 

@@ -49,9 +49,7 @@ def _affine(draw: Any, shape: tuple[int, ...], scale: float, offset: float, dtyp
     return (draws * ops.tensor(scale, draws.dtype) + ops.tensor(offset, draws.dtype)).reshape(*shape)
 
 
-def trunc_normal(
-    shape: Shape, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, dtype: Any = None
-) -> Tensor:
+def trunc_normal(shape: Shape, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation, but none outside of [a, b]; by the inverse of its distribution function.
 
     >>> draws = nn.init.trunc_normal((1000,), std=2.0, a=-1.0, b=1.0)

@@ -81,6 +81,8 @@ def test_an_output_size_is_one_that_the_convolution_maps_back() -> None:
     assert layer(x, output_size=(8, 12)).shape == layer(x, (1, 3, 8, 12)).shape == (1, 3, 8, 12)
     with pytest.raises(ValueError, match=r"output_size is from \(7, 10\) to \(8, 12\)"):
         layer(x, output_size=(9, 10))
+    with pytest.raises(ValueError, match=r"not \(1, 8, 12\)"):
+        layer(x, output_size=(1, 8, 12))
 
 
 def test_weights_begin_within_torchs_bound() -> None:
@@ -119,6 +121,7 @@ def test_one_image_is_a_batch_of_one(layer: nn.Module, x: tuple[int, ...]) -> No
         ((1, 2, 4, 4), (2, 3, 2, 2), {"padding": 3}, r"padding \(3, 3\) leaves nothing of the extents \(5, 5\)"),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"output_padding": 1}, r"output_padding \(1, 1\) is not below stride \(1, 1\)"),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"stride": 0}, "stride must be at least 1, not 0"),
+        ((1, 2, 0, 4), (2, 3, 2, 2), {}, "there is nothing to place"),
         ((4, 4), (2, 3, 2, 2), {}, r"conv_transpose2d: expected x of shape \(N, C, H, W\) or \(C, H, W\), got \(4, 4\)"),
     ],
 )
@@ -135,7 +138,18 @@ def test_layers_say_what_they_expect() -> None:
     with pytest.raises(ValueError, match="groups=2 must divide in_channels=3"):
         nn.ConvTranspose1d(3, 4, 3, groups=2)
     with pytest.raises(ValueError, match="conv2d: padding must be at least 0, not -1"):
-        nn.Conv2d(1, 1, 3, padding=-1)(wf.zeros(1, 1, 4, 4))
+        F.conv2d(wf.zeros(1, 1, 4, 4), wf.zeros(1, 1, 3, 3), padding=-1)
+    for how, says in (
+        ({"padding": -1}, "Conv2d: padding must be at least 0, not -1"),
+        ({"padding": "same", "stride": 2}, "needs stride 1"),
+        ({"padding": "full"}, 'padding is a number, a tuple, "valid" or "same"'),
+        ({"stride": 0}, "stride must be at least 1"),
+        ({"dilation": (1, 2, 3)}, "dilation is an int or 2 of them"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            nn.Conv2d(1, 1, 3, **how)
+    with pytest.raises(ValueError, match="ConvTranspose2d: padding_mode is 'zeros', not 'reflect'"):
+        nn.ConvTranspose2d(1, 1, 3, padding_mode="reflect")
 
 
 # ---------------------------------------------------------------- padding
@@ -227,7 +241,7 @@ def test_pools_say_what_they_expect() -> None:
         F.adaptive_avg_pool2d(x, [1, 2, 3])
     with pytest.raises(wf.errors.ShapeError, match="no cells of output_size=0"):
         F.adaptive_max_pool2d(x, 0)
-    with pytest.raises(ValueError, match="divisor_override must not be 0"):
+    with pytest.raises(ValueError, match="avg_pool2d: divisor_override must not be 0"):
         F.avg_pool2d(x, 2, divisor_override=0)
     with pytest.raises(ValueError, match="kernel_size must be at least 1, not 0"):
         F.max_pool2d(x, 0)

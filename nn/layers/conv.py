@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, as_ints, as_shape
+from ...frontend.arguments import as_bool, as_choice, as_ints, as_shape, shown
 from ...frontend.convolution import margins
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair, Rank
@@ -24,13 +24,17 @@ class _Conv(Module):
     spatial = 0
     is_transposed = False
 
+    @property
+    def _rank(self) -> Rank:
+        return Rank(type(self).__name__, self.spatial)
+
     def _build(self, in_channels: int, out_channels: int, kernel_size: Pair, groups: int, bias: bool, **how: Any) -> None:
         name = type(self).__name__
         out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
-        self.kernel_size = as_ints(name, "kernel_size", kernel_size, self.spatial)
+        self.kernel_size = self._rank.sizes("kernel_size", kernel_size, 1)
         for key, value in how.items():
             setattr(self, key, value)
         first, second = (in_channels, out_channels) if self.is_transposed else (out_channels, in_channels)
@@ -67,14 +71,16 @@ class _Direct(_Conv):
         as_choice(type(self).__name__, "padding_mode", padding_mode, ["zeros", *list(MODES)[1:]])
         how = {"stride": stride, "padding": padding, "dilation": dilation, "padding_mode": padding_mode}
         self._build(in_channels, out_channels, kernel_size, groups, bias, **how)
+        self._margins()  # refuses what does not fit
+
+    def _margins(self) -> list[tuple[int, int]]:
+        strides, dilations = (self._rank.sizes(k, getattr(self, k), 1) for k in ("stride", "dilation"))
+        return margins(self._rank, self.padding, self.kernel_size, strides, dilations)
 
     def forward(self, x: Tensor) -> Tensor:
         padding = self.padding
         if self.padding_mode != "zeros":
-            rank = Rank(type(self).__name__, self.spatial)
-            strides, dilations = rank.sizes("stride", self.stride), rank.sizes("dilation", self.dilation)
-            widths = margins(rank, padding, self.kernel_size, strides, dilations)
-            x, padding = F.pad(x, [w for pair in reversed(widths) for w in pair], self.padding_mode), 0
+            x, padding = F.pad(x, [w for pair in reversed(self._margins()) for w in pair], self.padding_mode), 0
         convolved = (F.conv1d, F.conv2d)[self.spatial - 1]
         return convolved(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[no-any-return]
 
@@ -125,8 +131,11 @@ class _Transposed(_Conv):
         dilation: Pair = 1,
         padding_mode: str = "zeros",
     ) -> None:
-        as_choice(type(self).__name__, "padding_mode", padding_mode, ["zeros"])
+        if padding_mode != "zeros":
+            raise errors.ArgumentError(f"{type(self).__name__}: padding_mode is 'zeros', not {shown(padding_mode)}")
         how = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
+        for key, value in how.items():
+            self._rank.sizes(key, value, int(key in ("stride", "dilation")))
         self._build(in_channels, out_channels, kernel_size, groups, bias, **how)
 
     def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
@@ -137,8 +146,8 @@ class _Transposed(_Conv):
 
     def _extra(self, extents: tuple[int, ...], output_size: Sequence[int]) -> tuple[int, ...]:
         """The output_padding that leads to this size of the result."""
-        rank = Rank(type(self).__name__, self.spatial)
-        wanted = as_ints(rank.name, "output_size", output_size)[-self.spatial :]
+        rank, wanted = self._rank, as_ints(self._rank.name, "output_size", output_size)
+        wanted = wanted[2:] if len(wanted) == 2 + self.spatial else wanted
         strides, pads, dilations = (rank.sizes(k, getattr(self, k)) for k in ("stride", "padding", "dilation"))
         sizes = zip(extents, self.kernel_size, strides, pads, dilations, strict=True)
         least = tuple((n - 1) * s - 2 * p + (k - 1) * d + 1 for n, k, s, p, d in sizes)
