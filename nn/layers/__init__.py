@@ -19,6 +19,7 @@ from .activation import (
     Softsign,
     Tanh,
 )
+from .attention import MultiheadAttention
 from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
@@ -51,6 +52,7 @@ from .pooling import (
     MaxPool2d,
 )
 from .shape import Flatten, Identity, Unflatten
+from .transformer import TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
     "CELU",
@@ -103,6 +105,7 @@ __all__ = [
     "Mish",
     "ModuleDict",
     "ModuleList",
+    "MultiheadAttention",
     "NLLLoss",
     "PReLU",
     "ParameterList",
@@ -119,5 +122,7 @@ __all__ = [
     "Softsign",
     "Tanh",
     "Threshold",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
     "Unflatten",
 ]

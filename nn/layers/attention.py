@@ -1,0 +1,152 @@
+"""Attention of several heads. In: queries, keys and values. Out: mixtures of the values, and how they were mixed."""
+
+from __future__ import annotations
+
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_bool, as_shape
+from ...frontend.binding import of_tensors
+from ...frontend.tensor import Tensor
+from .. import functional as F
+from .. import init
+from ..functional.attention import attention_weights, check_mask
+from ..functional.common import fraction
+from ..module import Module, Parameter
+from .linear import Linear
+
+__all__ = ["MultiheadAttention"]
+
+
+class MultiheadAttention(Module):
+    """Attention of num_heads heads, each over embed_dim / num_heads features of projections (Vaswani et al. 2017).
+
+    query (L, N, embed_dim), key (S, N, kdim) and value (S, N, vdim) give (output (L, N, embed_dim), weights (N, L, S)); with
+    batch_first the batch N is axis 0; without a batch there is no N. kdim and vdim are embed_dim unless given.
+
+    key_padding_mask (N, S) and attn_mask (L, S), or (N * num_heads, L, S), are True where a key is left out, or floats
+    that are added to the scores: a bool mask of F.scaled_dot_product_attention is the other way round. is_causal leaves keys
+    0 .. i to query i, with or without attn_mask. A query without keys gives NaN.
+
+    need_weights=False returns None for the weights, which then are never stored; average_attn_weights=False gives those of
+    every head, (N, num_heads, L, S). Raises ShapeError, DTypeError, ArgumentError.
+
+    >>> attention = nn.MultiheadAttention(8, num_heads=2, batch_first=True)
+    >>> x = wf.randn(3, 5, 8)
+    >>> output, weights = attention(x, x, x)
+    >>> output.shape, weights.shape
+    ((3, 5, 8), (3, 5, 5))
+    """
+
+    def __init__(
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+    ) -> None:
+        name = "MultiheadAttention"
+        if add_bias_kv or add_zero_attn:
+            raise errors.ArgumentError(f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value yourself")
+        given = (embed_dim, num_heads, embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim)
+        self.embed_dim, self.num_heads, self.kdim, self.vdim = as_shape(name, given)
+        if self.num_heads < 1 or self.embed_dim % self.num_heads:
+            raise errors.ArgumentError(f"{name}: {num_heads=} must divide {embed_dim=}")
+        self.dropout, self.batch_first = fraction(name, "dropout", dropout), as_bool(name, "batch_first", batch_first)
+        inputs = (self.embed_dim, self.kdim, self.vdim)
+        packed = set(inputs) == {self.embed_dim}
+        self.in_proj_weight = Parameter(init.xavier_uniform((3 * self.embed_dim, self.embed_dim))) if packed else None
+        apart = (None if packed else Parameter(init.xavier_uniform((self.embed_dim, features))) for features in inputs)
+        self.q_proj_weight, self.k_proj_weight, self.v_proj_weight = apart
+        self.in_proj_bias = Parameter(ops.zeros(3 * self.embed_dim)) if as_bool(name, "bias", bias) else None
+        self.out_proj = Linear(self.embed_dim, self.embed_dim, bias)
+        if self.out_proj.bias is not None:
+            self.out_proj.bias = Parameter(ops.zeros(self.embed_dim))
+
+    @of_tensors
+    def forward(
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
+        is_causal: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        self._check(query, key, value)
+        is_self, batch = query is key and key is value, None if query.ndim == 2 else 0 if self.batch_first else 1
+        query, key, value = (_batch_first(x, batch) for x in (query, key, value))
+        mask = self._mask(query, key, key_padding_mask, attn_mask)
+        q, k, v = (self._heads(x) for x in self._projected(query, key, value, is_self))
+        p = self.dropout if self.training else 0.0
+        weights: Tensor | None = None
+        if as_bool("MultiheadAttention", "need_weights", need_weights):
+            weights = attention_weights(q, k, mask, p, is_causal)
+            mixed = weights @ v
+            weights = weights.mean(axis=1) if average_attn_weights else weights
+        else:
+            mixed = F.scaled_dot_product_attention(q, k, v, mask, p, is_causal)
+        out = self.out_proj(mixed.permute(0, 2, 1, 3).reshape(*query.shape))
+        if batch is None:
+            return out.squeeze(0), None if weights is None else weights.squeeze(0)
+        return _batch_first(out, batch), weights
+
+    def _projected(self, query: Tensor, key: Tensor, value: Tensor, is_self: bool) -> list[Tensor]:
+        """Queries, keys and values; those of one input in one product."""
+        width, packed = self.embed_dim, self.in_proj_weight
+        if packed is not None and is_self:
+            return F.linear(query, packed, self.in_proj_bias).split(width, -1)  # type: ignore[no-any-return]
+        apart = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight] if packed is None else packed.split(width)
+        biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.split(width)
+        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), apart, biases, strict=True)]
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """(N, L, E) as (N, num_heads, L, E / num_heads)."""
+        return x.reshape(*x.shape[:2], self.num_heads, self.embed_dim // self.num_heads).permute(0, 2, 1, 3)
+
+    def _mask(self, query: Tensor, key: Tensor, padding: Tensor | None, between: Tensor | None) -> Tensor | None:
+        """One mask of F.scaled_dot_product_attention from both, for (N, num_heads, L, S)."""
+        batch, rows, columns, masks = query.shape[0], query.shape[1], key.shape[1], []
+        if between is not None:
+            shapes = [(rows, columns), (batch * self.num_heads, rows, columns)]
+            _check_mask("attn_mask", between, shapes)
+            masks.append(between if between.ndim == 2 else between.reshape(batch, self.num_heads, rows, columns))
+        if padding is not None:
+            shapes = [(batch, columns), *([(columns,)] if batch == 1 else [])]
+            _check_mask("key_padding_mask", padding, shapes)
+            masks.append(padding.reshape(batch, 1, 1, columns))
+        if all(m.dtype.kind == "b" for m in masks):
+            kept = [~m for m in masks]
+            return None if not kept else kept[0] if len(kept) == 1 else kept[0] & kept[1]
+        added = [ops.where(m, float("-inf"), 0.0) if m.dtype.kind == "b" else m for m in masks]
+        return added[0] if len(added) == 1 else added[0] + added[1]
+
+    def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
+        features = (query.shape[-1:], key.shape[-1:], value.shape[-1:]) == ((self.embed_dim,), (self.kdim,), (self.vdim,))
+        batches = {x.shape[0 if self.batch_first else 1] for x in (query, key, value) if x.ndim == 3}
+        axes = {query.ndim, key.ndim, value.ndim}
+        if not features or axes not in ({2}, {3}) or len(batches) > 1 or key.shape[:-1] != value.shape[:-1]:
+            order = "(N, L, E)" if self.batch_first else "(L, N, E)"
+            wanted = f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key, {self.vdim} for value"
+            shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
+            raise errors.ShapeError(f"MultiheadAttention: expected {wanted}, got {shapes}")
+
+    def extra_repr(self) -> str:
+        return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout}, batch_first={self.batch_first}"
+
+
+def _batch_first(x: Tensor, batch: int | None) -> Tensor:
+    """x with its batch, which is on axis 0 or 1 (None: there is none yet), on axis 0; of axis 1 its own inverse."""
+    return x.unsqueeze(0) if batch is None else x.transpose(0, 1) if batch == 1 else x
+
+
+def _check_mask(what: str, mask: Tensor, shapes: list[tuple[int, ...]]) -> None:
+    check_mask("MultiheadAttention", what, mask)
+    if mask.shape not in shapes:
+        raise errors.ShapeError(f"MultiheadAttention: {what} must have shape {' or '.join(map(str, shapes))}, not {mask.shape}")
