@@ -1,0 +1,31 @@
+"""What the tests against torch share: arrays, and agreement of two functions in float64. Skips where torch is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+
+torch = pytest.importorskip("torch")
+
+Array = np.ndarray
+
+
+def draw(*shape: int) -> Array:
+    return np.random.default_rng(len(shape)).standard_normal(shape)
+
+
+def agree(name: str, mine: Callable[..., Any], theirs: Callable[..., Any], *arrays: Array) -> None:
+    """Values, and gradients of the sum of squares, with respect to every floating-point argument."""
+    a = [wf.tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
+    b = [torch.tensor(x, requires_grad=x.dtype.kind == "f") for x in arrays]
+    out, expected = mine(*a), theirs(*b)
+    np.testing.assert_allclose(out.numpy(), expected.detach().numpy(), rtol=1e-9, atol=1e-9, err_msg=name)
+    (out * out).sum().backward()
+    (expected * expected).sum().backward()
+    for x, y in zip(a, b, strict=True):
+        if x.requires_grad:
+            np.testing.assert_allclose(x.grad.numpy(), y.grad.numpy(), rtol=1e-8, atol=1e-8, err_msg=name)
