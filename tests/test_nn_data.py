@@ -1,4 +1,4 @@
-"""nn/data: idx files and what is said of damaged ones, where MNIST comes from, the embedded digits, minibatches."""
+"""nn/data: idx files and what is said of damaged ones, where image sets come from, the embedded digits."""
 
 from __future__ import annotations
 
@@ -185,30 +185,6 @@ def test_resize_is_bilinear() -> None:
 
 def numbered(n: int) -> data.Images:
     return data.Images(np.arange(n, dtype=np.uint8).reshape(n, 1, 1, 1), np.arange(n, dtype=np.uint8), "numbers")
-
-
-def test_batches_cover_everything_once_and_pair_labels_with_images() -> None:
-    for seed in (None, 3):
-        parts = list(data.batches(numbered(10), 4, seed=seed))
-        assert [len(labels) for _, labels in parts] == [4, 4, 2]
-        assert all(np.array_equal(images.ravel(), labels) for images, labels in parts)
-        assert sorted(np.concatenate([labels for _, labels in parts])) == list(range(10))
-
-
-def test_batches_repeat_with_a_seed_and_differ_between_seeds() -> None:
-    def order(seed: int | None) -> list[int]:
-        return [int(i) for _, labels in data.batches(numbered(50), 7, seed=seed) for i in labels]
-
-    assert order(None) == list(range(50))
-    assert order(1) == order(1) != order(2)
-
-
-def test_batches_can_drop_the_short_one() -> None:
-    assert [len(labels) for _, labels in data.batches(numbered(10), 4, drop_last=True)] == [4, 4]
-    with pytest.raises(ValueError, match="at least 1"):
-        next(data.batches(numbered(10), 0))
-    with pytest.raises(TypeError, match=r"batches: size is an int, not 2\.5"):
-        next(data.batches(numbered(10), 2.5))  # type: ignore[arg-type]
 
 
 def test_images_are_a_data_set_of_pairs() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from . import transforms
-from .batches import batches
 from .collate import default_collate
 from .corpus import Sentences, reviews
 from .dataset import ConcatDataset, Dataset, Subset, TensorDataset, random_split
@@ -35,7 +34,6 @@ __all__ = [
     "Subset",
     "TensorDataset",
     "Vocabulary",
-    "batches",
     "default_collate",
     "digits",
     "fashion_mnist",
