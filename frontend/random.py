@@ -10,7 +10,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from math import pi, prod
 from threading import get_ident
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -64,9 +64,7 @@ class Generator:
 
     def _next(self) -> list[float]:
         """The number of a draw."""
-        with self._lock:
-            self._draws += 1
-            return [self._draws - 1]
+        return [self.draw()[1]]
 
     def draw(self) -> Draw:
         """One draw, for numbers that Python makes of it."""
@@ -108,7 +106,7 @@ class _Default:
 class Fork:
     """In a `with` block, this thread draws what depends on one draw and the number of a part alone, whoever draws meanwhile."""
 
-    running: dict[int, Fork] = {}  # noqa: RUF012 by thread; empty nearly always, and faster to ask than a threading.local
+    running: ClassVar[dict[int, Fork]] = {}  # by thread; empty nearly always, and faster to ask than a threading.local
 
     def __init__(self, draw: Draw, part: int) -> None:
         self._draw, self._part = draw, part

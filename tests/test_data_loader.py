@@ -177,6 +177,16 @@ def test_a_sampler_of_ones_own_decides() -> None:
     assert rows(data.DataLoader(Numbers(9), batch_sampler=[[1, 2, 3], [5]])) == [[1, 2, 3], [5]]
 
 
+def test_a_data_set_without_length_needs_a_sampler() -> None:
+    class Squares:
+        def __getitem__(self, i: int) -> int:
+            return i * i
+
+    assert rows(data.DataLoader(Squares(), 2, sampler=[3, 5])) == [[9, 25]]
+    with pytest.raises(TypeError, match=r"has no __len__\(\)"):
+        data.DataLoader(Squares(), 2)
+
+
 def test_a_sampler_may_be_endless() -> None:
     def forever() -> Iterator[int]:
         while True:
@@ -460,6 +470,31 @@ next(batches); next(batches)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_process_does_not_wait_long_for_a_data_set_that_hangs() -> None:
+    script = """
+import time
+from weft.nn import data
+from weft.nn.data import prefetch
+prefetch.EXIT_SECONDS, prefetch.SLOW_SECONDS = 0.1, 0.0
+class Hangs(data.Dataset):
+    def __len__(self): return 9
+    def __getitem__(self, i): return time.sleep(60 * i) or i
+batches = iter(data.DataLoader(Hangs()))
+next(batches)
+"""
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "") and time.monotonic() - start < 30
+
+
+def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    assert rows(data.DataLoader(Numbers(5), 2)) == [[0, 1], [2, 3], [4]]
+
+
 # ---------------------------------------------------------------- wrong arguments
 
 
@@ -484,7 +519,7 @@ def test_wrong_arguments_of_a_loader(arguments: dict[str, Any], error: type[Exce
 
 @pytest.mark.parametrize("dataset", [3, iter([1]), None], ids=["int", "iterator", "none"])
 def test_what_is_no_data_set_is_refused(dataset: Any) -> None:
-    with pytest.raises(TypeError, match="a data set has a length and items"):
+    with pytest.raises(TypeError, match="a data set has items and a length"):
         data.DataLoader(dataset)
 
 

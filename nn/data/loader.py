@@ -46,7 +46,8 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         prefetch: int = 2,
     ) -> None:
-        self.dataset, self.collate_fn = _indexable(dataset), collate_fn
+        self.dataset = _indexable(dataset, ordered=sampler is not None or batch_sampler is not None)
+        self.collate_fn = collate_fn
         self.prefetch = as_int("DataLoader", "prefetch", prefetch)
         if self.prefetch < 0:
             raise errors.ArgumentError(f"DataLoader: prefetch is a number of batches, not {self.prefetch}")
@@ -73,10 +74,11 @@ class DataLoader:
         return Ahead(order, fetch, self.prefetch)
 
 
-def _indexable(dataset: Any) -> Any:
-    missing = [name for name in ("__len__", "__getitem__") if not hasattr(dataset, name)]
+def _indexable(dataset: Any, ordered: bool) -> Any:
+    """The data set, which needs no length where something else gives the rows."""
+    missing = [name for name in ("__getitem__", "__len__")[: 1 if ordered else 2] if not hasattr(dataset, name)]
     if missing:
-        raise errors.DTypeError(f"DataLoader: a data set has a length and items, but {shown(dataset)} has no {missing[0]}()")
+        raise errors.DTypeError(f"DataLoader: a data set has items and a length, but {shown(dataset)} has no {missing[0]}()")
     return dataset
 
 

@@ -61,8 +61,8 @@ class _Worker:
         self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self.stopped = False
         self.thread = Thread(target=self._serve, args=(fetch,), name="weft-data", daemon=True)
-        running.add(self)
         self.thread.start()
+        running.add(self)
 
     def _serve(self, fetch: Fetch) -> None:
         while (job := self.jobs.get()) is not None and not self.stopped:
@@ -112,11 +112,19 @@ class Ahead:
         start = perf_counter()
         batch = self._fetch(number, rows)
         if self._count and perf_counter() - start > SLOW_SECONDS:
-            self._worker = _Worker(self._fetch)
-            weakref.finalize(self, self._worker.stop).atexit = False
-            for _ in range(self._count):
-                self._ask(self._worker)
+            self._start()
         return batch
+
+    def _start(self) -> None:
+        try:
+            worker = _Worker(self._fetch)
+        except RuntimeError:  # no more threads, or the process ends: it goes on without
+            self._count = 0
+            return
+        self._worker = worker
+        weakref.finalize(self, worker.stop).atexit = False
+        for _ in range(self._count):
+            self._ask(worker)
 
     def _ask(self, worker: _Worker) -> None:
         try:
