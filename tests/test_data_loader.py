@@ -148,18 +148,16 @@ def test_what_a_data_set_draws_depends_on_its_batch_alone(count: int, monkeypatc
     assert len({x for batch in first for row in batch for x in row}) == 12
 
 
-def test_a_pass_continues_where_a_checkpoint_of_the_generator_stands() -> None:
+def test_a_pass_goes_on_from_a_stored_state_of_the_generator() -> None:
     loader = data.DataLoader(Numbers(9), 4, shuffle=True)
     wf.manual_seed(8)
     straight = [rows(loader) for _ in range(4)]
-    generator = wf.frontend.random._default()
     wf.manual_seed(8)
     again = [rows(loader) for _ in range(2)]
-    stored = generator._seed, generator._draws
+    stored = wf.get_rng_state()
     wf.manual_seed(99)
     rows(loader)
-    generator._start(stored[0])
-    generator._draws = stored[1]
+    wf.set_rng_state(stored)
     assert again + [rows(loader) for _ in range(2)] == straight
 
 
@@ -260,8 +258,12 @@ def test_a_batch_has_the_structure_of_an_item() -> None:
         ([(1, 2), (1,)], ValueError, "1 and 2 fields"),
         ([None, None], TypeError, "items with None do not make a batch: pass a collate_fn"),
         ([{1}, {2}], TypeError, r"items with \{1\} do not make a batch"),
+        ([(1, 0), ("a", 0)], TypeError, "the items of one batch, of int and str, are not alike: pass a collate_fn"),
+        ([np.zeros(2), 1.0], TypeError, "of float and ndarray, are not alike"),
+        ([1, wf.zeros(2)], TypeError, "of Tensor and int, are not alike"),
+        ([{"a": 1}, {"b": 1}], TypeError, "of dict, are not alike"),
     ],
-    ids=["shapes", "fields", "none", "set"],
+    ids=["shapes", "fields", "none", "set", "text", "array", "tensor", "keys"],
 )
 def test_items_that_make_no_batch_are_named(items: list[Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error, match=says):
@@ -509,6 +511,7 @@ def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypat
         ({"batch_sampler": [[0]], "batch_size": 2}, ValueError, "a batch_sampler excludes"),
         ({"collate_fn": 3}, TypeError, "collate_fn is a function, not 3"),
         ({"sampler": 3}, TypeError, "gives rows when iterated over, which 3 does not"),
+        ({"batch_sampler": 3}, TypeError, "a batch_sampler gives lists of rows, which 3 does not"),
     ],
     ids=lambda x: "-".join(x) if isinstance(x, dict) else None,
 )
@@ -537,11 +540,24 @@ def test_wrong_arguments_of_data_sets() -> None:
         data.Subset(ten, [0.5])
     with pytest.raises(IndexError, match="there is no item 10 among 10"):
         data.ConcatDataset([ten])[10]
+    with pytest.raises(TypeError, match=r"the index is an int, not slice\(1, 2, None\)"):
+        data.ConcatDataset([ten])[1:2]
+    for wrong in (lambda: ten + 3, lambda: data.Subset(3, [0]), lambda: data.random_split(3, [3])):
+        with pytest.raises(TypeError, match="a data set has items and a length, but 3 has no __getitem__"):
+            wrong()
+    with pytest.raises(TypeError, match="transform is a function, not 3"):
+        data.TensorDataset(np.zeros(2), transform=3)
     with pytest.raises(ValueError, match="there are no data sets"):
         data.ConcatDataset([])
     for lengths in ([3, 3], [0.5, 0.6], [-1, 11], []):
         with pytest.raises(ValueError, match="random_split: lengths"):
             data.random_split(ten, lengths)
+    with pytest.raises(TypeError, match="data_source has a length, unlike 3"):
+        data.RandomSampler(3)
+    with pytest.raises(ValueError, match="there are no -1 samples of 3 rows"):
+        data.RandomSampler(range(3), num_samples=-1)
+    with pytest.raises(ValueError, match="a batch without items"):
+        data.default_collate([])
     with pytest.raises(ValueError, match="there are no 4 samples of 3 rows without replacement"):
         data.RandomSampler(range(3), num_samples=4)
     with pytest.raises(ValueError, match="there are no 4 samples of 0 rows with replacement"):

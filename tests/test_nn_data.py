@@ -193,6 +193,12 @@ def test_images_are_a_data_set_of_pairs() -> None:
     assert labels.tolist() == images.flatten().tolist() == [0, 1, 2]
 
 
+def test_images_are_shown_in_a_line() -> None:
+    assert repr(numbered(5)) == "Images(5 of (1, 1, 1) from 'numbers')"
+    with pytest.raises(TypeError, match="Images: transform is a function, not 3"):
+        data.Images(numbered(1).images, numbered(1).labels, "numbers", 3)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("channels", "seen"), [(1, (2, 3)), (3, (2, 3, 3))])
 def test_a_transform_sees_images_as_files_give_them(channels: int, seen: tuple[int, ...]) -> None:
     pixels = np.arange(4 * channels * 6, dtype=np.uint8).reshape(4, channels, 2, 3)

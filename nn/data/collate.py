@@ -36,6 +36,18 @@ def default_collate(items: Sequence[Any]) -> Any:
 
 def stacked(items: list[Any]) -> Any:
     """As arrays in the structure of an item."""
+    if not items:
+        raise errors.ArgumentError("DataLoader: a batch without items has no structure")
+    try:
+        return _stacked(items)
+    except errors.WeftError:
+        raise
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        kinds = _listed({type(i).__name__ for i in items})
+        raise errors.DTypeError(f"DataLoader: the items of one batch, of {kinds}, are not alike: {ADVICE}") from error
+
+
+def _stacked(items: list[Any]) -> Any:
     first = items[0]
     match first:
         case Tensor():

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_real, as_sequence, shown
+from ...frontend.arguments import as_function, as_int, as_real, as_sequence, shown
 from ...frontend.creation import tensor
 from ...frontend.tensor import Tensor
 from .collate import joined, stacked
@@ -43,6 +43,14 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
+def indexable(name: str, dataset: Any, wanted: Sequence[str] = ("__getitem__", "__len__")) -> Any:
+    """The data set. Raises DTypeError for what is none."""
+    for method in wanted:
+        if not hasattr(dataset, method):
+            raise errors.DTypeError(f"{name}: a data set has items and a length, but {shown(dataset)} has no {method}()")
+    return dataset
+
+
 class TensorDataset(Dataset):
     """Rows of arrays (or Tensors, lists) of one length: item i is a tuple of the rows i, as NumPy arrays.
 
@@ -56,7 +64,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *arrays: Any, transform: Callable[[Any], Any] | None = None) -> None:
         self.arrays = tuple(_as_array(a) for a in arrays)
-        self.transform = transform
+        self.transform = None if transform is None else as_function("TensorDataset", "transform", transform)
         lengths = [len(a) if a.ndim else None for a in self.arrays]
         if not lengths or None in lengths or len(set(lengths)) > 1:
             raise errors.ShapeError(f"TensorDataset: arrays of one length, not {[a.shape for a in self.arrays]}")
@@ -95,7 +103,8 @@ class Subset(Dataset):
     """
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
-        self.dataset, self.indices = dataset, _as_rows(len(dataset), indices)
+        self.dataset = indexable("Subset", dataset)
+        self.indices = _as_rows(len(dataset), indices)
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -126,7 +135,7 @@ class ConcatDataset(Dataset):
     """
 
     def __init__(self, datasets: Sequence[Any]) -> None:
-        self.datasets = as_sequence("ConcatDataset", "datasets", datasets)
+        self.datasets = [indexable("ConcatDataset", d) for d in as_sequence("ConcatDataset", "datasets", datasets)]
         if not self.datasets:
             raise errors.ArgumentError("ConcatDataset: there are no data sets")
         self._ends = np.cumsum([len(d) for d in self.datasets])
@@ -135,7 +144,7 @@ class ConcatDataset(Dataset):
         return int(self._ends[-1])
 
     def __getitem__(self, index: int) -> Any:
-        if not -len(self) <= index < len(self):
+        if not -len(self) <= as_int("ConcatDataset", "the index", index) < len(self):
             raise errors.IndexError(f"ConcatDataset: there is no item {index} among {len(self)}")
         row = index % len(self)
         part = int(self._part(row))
@@ -175,6 +184,7 @@ def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
     >>> [len(part) for part in nn.data.random_split(range(10), [0.75, 0.25])]
     [8, 2]
     """
+    indexable("random_split", dataset)
     given = as_sequence("random_split", "lengths", lengths)
     sizes = _sizes(len(dataset), [as_real("random_split", "each of lengths", n) for n in given])
     order = random.permutation(len(dataset))

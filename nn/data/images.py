@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...frontend.arguments import as_function
 from .dataset import Dataset, transformed, transformed_rows
 from .idx import Array
 
@@ -32,8 +33,15 @@ class Images(Dataset):
     source: str
     transform: Transform | None = None
 
+    def __post_init__(self) -> None:
+        if self.transform is not None:
+            as_function("Images", "transform", self.transform)
+
     def __len__(self) -> int:
         return len(self.images)
+
+    def __repr__(self) -> str:
+        return f"Images({len(self)} of {self.images.shape[1:]} from {self.source!r})"
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
         image = self.images[index]

@@ -10,7 +10,7 @@ from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_bool, as_function, as_int, shown
 from .collate import as_tensors
-from .dataset import items_of, rows_of
+from .dataset import indexable, items_of, rows_of
 from .prefetch import Ahead
 from .samplers import BatchSampler, RandomSampler, SequentialSampler
 
@@ -46,7 +46,8 @@ class DataLoader:
         collate_fn: Callable[[list[Any]], Any] | None = None,
         prefetch: int = 2,
     ) -> None:
-        self.dataset = _indexable(dataset, ordered=sampler is not None or batch_sampler is not None)
+        ordered = sampler is not None or batch_sampler is not None  # then it needs no length
+        self.dataset = indexable("DataLoader", dataset, ["__getitem__"] if ordered else ["__getitem__", "__len__"])
         self.collate_fn = collate_fn
         self.prefetch = as_int("DataLoader", "prefetch", prefetch)
         if self.prefetch < 0:
@@ -61,6 +62,8 @@ class DataLoader:
             if sampler is None:
                 sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        if not isinstance(batch_sampler, Iterable):
+            raise errors.DTypeError(f"DataLoader: a batch_sampler gives lists of rows, which {shown(batch_sampler)} does not")
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
 
@@ -72,14 +75,6 @@ class DataLoader:
         fetch = partial(_fetch, self.dataset, self.collate_fn, random.next_draw())
         order = iter(self.batch_sampler)
         return Ahead(order, fetch, self.prefetch)
-
-
-def _indexable(dataset: Any, ordered: bool) -> Any:
-    """The data set, which needs no length where something else gives the rows."""
-    missing = [name for name in ("__getitem__", "__len__")[: 1 if ordered else 2] if not hasattr(dataset, name)]
-    if missing:
-        raise errors.DTypeError(f"DataLoader: a data set has items and a length, but {shown(dataset)} has no {missing[0]}()")
-    return dataset
 
 
 def _fetch(dataset: Any, collate: Callable[[list[Any]], Any] | None, draw: random.Draw, number: int, rows: Any) -> Any:

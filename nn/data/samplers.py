@@ -34,6 +34,12 @@ class Sampler:
         return iter(np.asarray(self.order()).tolist())
 
 
+def _with_length(name: str, data_source: Any) -> Any:
+    if not hasattr(data_source, "__len__"):
+        raise errors.DTypeError(f"{name}: data_source has a length, unlike {shown(data_source)}")
+    return data_source
+
+
 class SequentialSampler(Sampler):
     """All rows of a data set in their order.
 
@@ -42,7 +48,7 @@ class SequentialSampler(Sampler):
     """
 
     def __init__(self, data_source: Sized) -> None:
-        self.data_source = data_source
+        self.data_source = _with_length("SequentialSampler", data_source)
 
     def __len__(self) -> int:
         return len(self.data_source)
@@ -62,12 +68,13 @@ class RandomSampler(Sampler):
     """
 
     def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None) -> None:
-        self.data_source, self.replacement = data_source, as_bool("RandomSampler", "replacement", replacement)
+        self.data_source = _with_length("RandomSampler", data_source)
+        self.replacement = as_bool("RandomSampler", "replacement", replacement)
         self.num_samples = None if num_samples is None else as_int("RandomSampler", "num_samples", num_samples)
-        rows, most = len(data_source), (MOST_SAMPLES if self.replacement and len(data_source) else len(data_source))
-        if not 0 <= len(self) <= most:
+        rows, samples = len(data_source), self.num_samples or 0
+        if not 0 <= samples <= (MOST_SAMPLES if self.replacement and rows else rows):
             how = "with" if self.replacement else "without"
-            raise errors.ArgumentError(f"RandomSampler: there are no {len(self)} samples of {rows} rows {how} replacement")
+            raise errors.ArgumentError(f"RandomSampler: there are no {samples} samples of {rows} rows {how} replacement")
 
     def __len__(self) -> int:
         return len(self.data_source) if self.num_samples is None else self.num_samples
