@@ -14,6 +14,7 @@ from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
     "nn.data.collate",
+    "nn.data.buckets",
     "nn.data.corpus",
     "nn.data.dataset",
     "nn.data.embedded",

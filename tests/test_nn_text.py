@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import gzip
+from importlib import import_module
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
+import weft as wf
 from weft import options
 from weft.nn import data
 from weft.nn.data import Vocabulary
+
+sst2 = import_module("weft.nn.data.sst2")  # the function hides the module
 
 # ---------------------------------------------------------------- tokens
 
@@ -125,10 +130,30 @@ def write_sst2(folder: Path, *rows: str) -> Path:
 @pytest.mark.parametrize("sub", ["", "sst2", "SST-2"])
 def test_sst2_is_found_in_the_folder_or_below(tmp_path: Path, sub: str) -> None:
     write_sst2(tmp_path / sub, "a fine caf\u00e9 \t1", "`` no '' \" wit\t0")
-    train, dev = data.read_sst2(tmp_path)
+    train, dev = data.sst2(tmp_path)
     assert train.texts == dev.texts == ["a fine caf\u00e9", "`` no '' \" wit"]
     assert train.labels.dtype == np.int64 and train.labels.tolist() == [1, 0] and "train.tsv" in train.source
     assert len(train) == 2 and train.first(1).texts == train.texts[:1] and train.first(None) is train
+
+
+def test_path_comes_before_option_before_download_before_reviews(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("path", "option/sst2"):
+        write_sst2(tmp_path / name, f"{name}\t1")
+    (tmp_path / "net").mkdir()
+    with ZipFile(tmp_path / "net" / "SST-2.zip", "w") as archive:
+        for name in ("train.tsv", "dev.tsv"):
+            archive.writestr(f"SST-2/{name}", "sentence\tlabel\nnet\t0\n")
+    monkeypatch.setattr(sst2, "download", lambda source: tmp_path / "net")
+    with options.override(data_dir=tmp_path / "option"):
+        assert [data.sst2(path)[0].texts for path in (tmp_path / "path", None)] == [["path"], ["option/sst2"]]
+    for folder in (None, tmp_path):  # where WEFT_DATA_DIR has other sets
+        with options.override(data_dir=folder):
+            assert data.sst2()[1].texts == ["net"]
+    monkeypatch.setattr(sst2, "download", lambda source: None)
+    with options.override(data_dir=None):
+        train, dev = data.sst2()
+    assert (len(train), len(dev)) == (4000, 500) and not set(train.texts) & set(dev.texts) and "grammar" in train.source
+    assert 240 < dev.labels.sum() < 260
 
 
 def test_a_zipped_file_is_read(tmp_path: Path) -> None:
@@ -160,8 +185,11 @@ def test_damaged_sentences_say_where(tmp_path: Path, contents: bytes, says: str)
 
 
 def test_missing_sentences_are_named(tmp_path: Path) -> None:
-    with pytest.raises(data.DataError, match=r"there is no train\.tsv in it, nor in its subfolders sst2 and SST-2"):
-        data.read_sst2(tmp_path)
+    with pytest.raises(data.DataError, match=r"there is no train\.tsv in it, nor in its subfolder sst2 or SST-2"):
+        data.sst2(tmp_path)
+    (tmp_path / "train.tsv").write_text("sentence\tlabel\nfine\t1\n")
+    with pytest.raises(data.DataError, match=r"dev\.tsv: cannot be read: No such file"):
+        data.sst2(tmp_path)
     with pytest.raises(data.DataError, match="No such file"):
         data.read_tsv(tmp_path / "none.tsv")
 
@@ -170,8 +198,49 @@ def test_all_of_sst2_is_read() -> None:
     folder = options.current().data_dir
     if folder is None or not (folder / "sst2").is_dir():
         pytest.skip("no SST-2: WEFT_DATA_DIR names no folder with it")
-    train, dev = data.read_sst2(folder)
+    train, dev = data.sst2(folder)
     assert (len(train), len(dev)) == (67349, 872) and (int(train.labels.sum()), int(dev.labels.sum())) == (37569, 444)
+
+
+# ---------------------------------------------------------------- batches of similar length
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize("rows", [0, 1, 8, 10, 23])
+def test_each_row_is_in_one_batch(rows: int, drop_last: bool) -> None:
+    sampler = data.BucketBatchSampler(np.arange(rows) % 7, 4, drop_last, pool=2)
+    batches = list(sampler)
+    found = np.concatenate(batches) if batches else np.zeros(0, np.int64)
+    assert len(batches) == len(sampler) and len(set(found.tolist())) == len(found) == (rows // 4 * 4 if drop_last else rows)
+    assert sorted(map(len, batches))[1:] == [4] * (len(batches) - 1)
+
+
+def test_rows_of_a_batch_have_similar_lengths() -> None:
+    lengths = np.random.default_rng(0).integers(1, 50, 1000)
+    spread = [np.ptp(lengths[rows]) for rows in data.BucketBatchSampler(lengths, 10, pool=50)]
+    assert np.mean(spread) < 3
+
+
+def test_the_seed_decides_the_batches_of_each_pass() -> None:
+    sampler = data.BucketBatchSampler([1, 2, 3, 4, 5, 6], 2)
+    passes = []
+    for seed in (1, 1, 2):
+        wf.manual_seed(seed)
+        passes.append([[rows.tolist() for rows in sampler] for _ in range(3)])
+    assert passes[0] == passes[1] != passes[2] and passes[0][0] != passes[0][1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (([1], 0), "batch_size is at least 1, not 0"),
+        (([1], 1, False, 0), "pool is at least 1, not 0"),
+        ((3, 1), "one number for each row, not 3"),
+    ],
+)
+def test_wrong_arguments_of_the_sampler_are_named(arguments: tuple[object, ...], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        data.BucketBatchSampler(*arguments)  # type: ignore[arg-type]
 
 
 # ---------------------------------------------------------------- the embedded reviews

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import transforms
+from .buckets import BucketBatchSampler
 from .collate import default_collate
 from .corpus import Sentences, reviews
 from .dataset import ConcatDataset, Dataset, Subset, TensorDataset, random_split
@@ -14,13 +15,14 @@ from .images import Images
 from .loader import DataLoader
 from .points import POINT_SETS, Points, points
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from .sst2 import read_sst2, read_tsv
+from .sst2 import read_tsv, sst2
 from .text import Vocabulary, pad_sequences, tokenize
 
 __all__ = [
     "POINT_SETS",
     "Array",
     "BatchSampler",
+    "BucketBatchSampler",
     "ConcatDataset",
     "DataError",
     "DataLoader",
@@ -44,9 +46,9 @@ __all__ = [
     "read_glove",
     "read_idx",
     "read_mnist",
-    "read_sst2",
     "read_tsv",
     "reviews",
+    "sst2",
     "tokenize",
     "transforms",
 ]

@@ -6,39 +6,69 @@ sentences to judge by.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 
-from .corpus import Sentences
+from .corpus import Sentences, reviews
 from .idx import DataError
 from .lines import read_lines
+from .sources import Source, download, find
 
-__all__ = ["read_sst2", "read_tsv"]
+__all__ = ["read_tsv", "sst2"]
 
-SUBFOLDERS = ("sst2", "SST-2")
+FILES = ("train.tsv", "dev.tsv")
+SST2 = Source("SST-2", FILES, ("sst2", "SST-2"))
+ARCHIVE = Source(
+    "SST-2",
+    ("SST-2.zip",),
+    (),
+    "https://dl.fbaipublicfiles.com/glue/data/",
+    {"SST-2.zip": "d67e16fb55739c1b32cdce9877596db1c127dc322d93c082281f64057c16deaa"},
+)
+EMBEDDED = (4000, 500)  # reviews to train on and to judge by
 HEADER = "sentence\tlabel"
 
 
-def read_sst2(folder: str | Path) -> tuple[Sentences, Sentences]:
-    """(train, dev) from train.tsv and dev.tsv in `folder` or its subfolder `sst2` or `SST-2`. Raises DataError, as read_tsv.
+def sst2(path: str | Path | None = None) -> tuple[Sentences, Sentences]:
+    """(train, dev) of SST-2 from `path`, WEFT_DATA_DIR (its subfolder sst2) or a download; without these, embedded `reviews`.
+
+    The field `source` says which. Raises DataError for damaged files, as read_tsv, and for a path without them.
 
     >>> from pathlib import Path
     >>> for name in ("train.tsv", "dev.tsv"):
     ...     _ = Path(name).write_text("sentence\\tlabel\\na fine film \\t1\\n")
-    >>> nn.data.read_sst2(".")[0].texts
-    ['a fine film']
+    >>> train, dev = nn.data.sst2(".")
+    >>> train.texts, train.labels
+    (['a fine film'], array([1]))
     """
-    folder = Path(folder)
-    train, dev = (read_tsv(_find(folder, name)) for name in ("train.tsv", "dev.tsv"))
+    folder = find(SST2, path) or _unpacked(download(ARCHIVE))
+    return _embedded() if folder is None else _read(folder)
+
+
+def _read(folder: Path) -> tuple[Sentences, Sentences]:
+    train, dev = (read_tsv(folder / name) for name in FILES)
     return train, dev
 
 
-def _find(folder: Path, name: str) -> Path:
-    for base in (folder, *(folder / sub for sub in SUBFOLDERS)):
-        if (base / name).is_file():
-            return base / name
-    raise DataError(f"{folder}: there is no {name} in it, nor in its subfolders {' and '.join(SUBFOLDERS)}")
+def _unpacked(folder: Path | None) -> Path | None:
+    """The folder of the archive, with its two files beside it."""
+    if folder is None or all((folder / name).is_file() for name in FILES):
+        return folder
+    with ZipFile(folder / ARCHIVE.files[0]) as archive:
+        for name in FILES:
+            part = folder / f"{name}.{os.getpid()}"
+            part.write_bytes(archive.read(f"SST-2/{name}"))
+            part.replace(folder / name)  # whole or not at all
+    return folder
+
+
+def _embedded() -> tuple[Sentences, Sentences]:
+    """The first of the reviews, and others."""
+    every, (train, dev) = reviews(sum(EMBEDDED)), EMBEDDED
+    return every.first(train), Sentences(every.texts[-dev:], every.labels[-dev:], every.source)
 
 
 def read_tsv(path: str | Path) -> Sentences:
