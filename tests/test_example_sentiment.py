@@ -1,0 +1,141 @@
+"""The text-CNN end to end: the example's model learns from the order of words, and its options work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sentiment
+import weft as wf
+from weft import options
+from weft.nn.data import DataLoader, Sentences, Vocabulary, reviews, sst2
+
+SMALL = ["--dim", "4", "--filters", "2", "--batch-size", "16", "--epochs", "1"]
+
+
+@pytest.fixture(autouse=True)
+def no_data_but_reviews(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = reviews(80)
+    parts = found.first(64), Sentences(found.texts[64:], found.labels[64:], found.source)
+    monkeypatch.setattr(sentiment, "sst2", lambda path: sst2(path) if path else parts)
+
+
+def test_shapes_and_parameter_count() -> None:
+    model = sentiment.SentimentCNN(1000, 50, 100)
+    assert sum(p.size for p in model.parameters()) == 1000 * 50 + 12 * 50 * 100 + 300 + 602
+    assert model(wf.zeros(2, 8, dtype="int64")).shape == (2, 2)
+
+
+def encoded(*texts: str) -> sentiment.Encoded:
+    words = Vocabulary([f"w{i}" for i in range(100)])
+    return sentiment.Encoded(Sentences(list(texts), np.arange(len(texts)) % 2, "test"), words)
+
+
+def test_a_batch_is_as_wide_as_its_longest_sentence_needs() -> None:
+    data = encoded("w0 w1 w2", "w5 " * 11, "w3 " * 200, "")
+    for rows, width in (([0], 8), ([0, 3], 8), ([0, 1], 16), ([2, 0], 64)):
+        tokens, labels = data.take_rows(np.array(rows))
+        assert tokens.shape == (len(rows), width) and labels.tolist() == [row % 2 for row in rows]
+    assert data.take_rows(np.array([0]))[0].tolist() == [[2, 3, 4, 0, 0, 0, 0, 0]]
+    assert len(data) == 4 and data[0][0].shape == (64,)
+    assert np.count_nonzero(data[2][0]) == 59  # room is kept for what every sentence ends with
+
+
+def test_the_width_of_a_batch_does_not_change_a_score() -> None:
+    data = encoded("w0 w1 w2", "w3 " * 11, "w4 " * 50)
+    model = sentiment.SentimentCNN(102, 4, 3).eval()
+    alone = [model(wf.tensor(data.take_rows(np.array([i]))[0])).numpy() for i in range(3)]
+    together = model(wf.tensor(data.take_rows(np.arange(3))[0])).numpy()
+    np.testing.assert_allclose(np.concatenate(alone), together, rtol=1e-5, atol=1e-6)
+
+
+def test_words_are_dropped_in_training_but_what_fills_a_row_is_not() -> None:
+    model = sentiment.SentimentCNN(102, 4, 3)
+    model.dropout.p = 0.0
+    before = model.embedding.weight.numpy().copy()
+    optimizer = sentiment.nn.optim.Adam(model.parameters(), lr=0.01)
+    tokens, labels = next(iter(DataLoader(encoded(*["w0 w1 w2 w3"] * 16), 16)))
+    sentiment.train_step(model, optimizer, tokens, labels)
+    changed = np.flatnonzero((model.embedding.weight.numpy() != before).any(axis=1))
+    assert changed.tolist() == [0, 1, 2, 3, 4, 5]  # also <unk>, which is in no sentence
+    sentiment.train_step(model, optimizer, wf.zeros_like(tokens), labels)
+    assert np.flatnonzero((model.embedding.weight.numpy() != before).any(axis=1)).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_main_reports_each_epoch_and_returns_the_accuracy(capsys: pytest.CaptureFixture[str]) -> None:
+    result = sentiment.main([*SMALL, "--epochs", "2", "--limit", "40", "--classify", "I like the film."])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "40 training and 16 dev sentences from embedded grammar of film reviews"
+    assert lines[1].endswith(" words, 0 of them with given vectors")
+    assert lines[2].startswith("epoch 1/2: loss 0.") and "dev accuracy" in lines[3] and "sentences/s" in lines[3]
+    assert lines[4].startswith("'I like the film.': ") and lines[4].endswith(" % sure)")
+    assert lines[5] == f"dev accuracy: {100 * result:.2f} %" and len(lines) == 6
+
+
+def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    losses = []
+    for seed in ("1", "1", "2"):
+        sentiment.main([*SMALL, "--seed", seed])
+        losses.append(capsys.readouterr().out.splitlines()[2].split(",")[0])
+    assert losses[0] == losses[1] != losses[2]
+
+
+@pytest.mark.parametrize("arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]])
+def test_few_sentences_are_enough(arguments: list[str]) -> None:
+    assert 0.0 <= sentiment.main([*SMALL, *arguments]) <= 1.0
+
+
+def test_given_vectors_are_where_training_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "vectors.txt"
+    path.write_text("film 1 2 3 4\nunheard 0 0 0 0\n")
+    words = Vocabulary(["dull", "film"])
+    model = sentiment.SentimentCNN(len(words), 4, 2)
+    before = model.embedding.weight.numpy().copy()
+    assert sentiment.set_vectors(model, words, str(path)) == 1
+    np.testing.assert_array_equal(model.embedding.weight.numpy(), np.concatenate([before[:3], [[1, 2, 3, 4]]]))
+    sentiment.main([*SMALL, "--glove", str(path)])
+    assert ", 1 of them with given vectors" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="the vectors have 4 numbers, the model has 50: use --dim"):
+        sentiment.main(["--glove", str(path)])
+
+
+def test_missing_and_damaged_files_are_reported_without_a_traceback(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"there is no train\.tsv"):
+        sentiment.main(["--data", str(tmp_path)])
+    for name in ("train.tsv", "dev.tsv"):
+        (tmp_path / name).write_text("sentence\tlabel\nfine\tyes\n")
+    with pytest.raises(SystemExit, match=r"train\.tsv, line 2: expected a sentence, a tab and the label 0 or 1"):
+        sentiment.main(["--data", str(tmp_path)])
+    with pytest.raises(SystemExit, match="No such file"):
+        sentiment.main(["--glove", str(tmp_path / "none")])
+
+
+@pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--lr", "-1"], ["--dim", "0"], ["--unknown"]])
+def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        sentiment.main(arguments)
+    assert "usage:" in capsys.readouterr().err
+
+
+def test_the_curves_are_saved(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    sentiment.main([*SMALL, "--plot", str(tmp_path / "curves.png")])
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_learns_the_order_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a bag of words cannot: the best one judges 60 % of these sentences rightly."""
+    found = reviews(2400)
+    parts = found.first(2000), Sentences(found.texts[2000:], found.labels[2000:], found.source)
+    monkeypatch.setattr(sentiment, "sst2", lambda path: parts)
+    assert sentiment.main(["--epochs", "8", "--filters", "32", "--lr", "0.01"]) >= 0.85
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["0", "1", "2"])
+def test_learns_sst2(seed: str) -> None:
+    folder = options.current().data_dir
+    if folder is None or not (folder / "sst2").is_dir():
+        pytest.skip("no SST-2: WEFT_DATA_DIR names no folder with it")
+    assert sentiment.main(["--data", str(folder), "--seed", seed]) >= 0.8
