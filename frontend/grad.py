@@ -80,6 +80,16 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
                 t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
     if not retain_graph:
         _use_up(loss)
+    if state.watchers:
+        _tell(receivers)
+
+
+def _tell(receivers: list[Tensor]) -> None:
+    """Those who watch one of these leaves hear that all gradients are there."""
+    refs = [state.watchers.get(id(t)) for t in receivers]
+    watching = {id(w): w for ref in refs if ref is not None and (w := ref()) is not None}
+    for watcher in watching.values():
+        watcher.after_backward()
 
 
 def _require_history(loss: Tracked) -> None:

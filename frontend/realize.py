@@ -68,6 +68,12 @@ def realize(*tensors: Tensor) -> None:
             _realize(targets)
 
 
+def together(tensors: Sequence[Tensor | None]) -> None:
+    """Computes the Tensors as an optimiser's step computes its updates: with all pending assigns and held scalars inside."""
+    with lock:
+        _realize([t for t in _flat(tensors) if t._stored() is None], with_scalars=True)
+
+
 def value(tensor: Tensor) -> Storage:
     """The memory of the Tensor's value, which is computed if need be."""
     if state.traces and (trace := state.trace()) is not None:
@@ -104,12 +110,12 @@ def _flat(tensors: Sequence[Any]) -> list[Tensor]:
     return list(out.values())
 
 
-def _realize(targets: list[Tensor]) -> None:
+def _realize(targets: list[Tensor], with_scalars: bool = False) -> None:
     if targets and all(_attach_view(t) for t in targets):
         return
     waiting = state.take_pending()
     if not waiting:
-        _compute(targets)
+        _compute(targets, with_scalars)
         return
     initial = state.first_versions(waiting)
     try:

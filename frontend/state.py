@@ -19,6 +19,7 @@ from .storage import Leaf
 
 retaining: weak.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
 hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
+watchers: weak.Table[Any] = {}  # by id of a leaf: whose after_backward() is called when one has led there
 lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
 
 
@@ -132,6 +133,14 @@ def release_scalar(tensor: Any, n: Node) -> None:
 def retain(tensor: Any) -> None:
     """Registers a computed Tensor whose gradient is asked for."""
     weak.remember(retaining, id(tensor), tensor)
+
+
+def watch(tensor: Any, watcher: Any) -> None:
+    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is told once.
+
+    It keeps the leaf alive itself.
+    """
+    weak.remember(watchers, id(tensor), watcher)
 
 
 def own(tensor: Any) -> None:

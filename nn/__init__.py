@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import data, functional, init, layers, optim, utils
+from . import data, functional, init, layers, optim, parallel, utils
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
 
@@ -14,6 +14,7 @@ __all__ = [
     "functional",
     "init",
     "optim",
+    "parallel",
     "utils",
 ]
 __all__ += layers.__all__

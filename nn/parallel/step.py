@@ -1,0 +1,64 @@
+"""Compiled training steps of several processes. In: a model, its optimiser, its loss. Out: a function that makes one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import errors
+from ...frontend.arguments import as_function, shown
+from ...frontend.jit import jit
+from ...frontend.tensor import Tensor
+from ..optim import Optimizer
+from .ddp import DistributedDataParallel
+from .world import world
+
+
+def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the arguments of `loss` that makes one training step and returns what `loss` returns: of this process.
+
+    loss: a function that returns a Tensor of one element, or a tuple that begins with it. Loss and gradients are one native call,
+    the update is another, and between them the gradients are averaged over all processes; alone, all is one native call.
+    Gradients from before are forgotten; none are left. Raises DTypeError, JitError, GroupError.
+
+    >>> model = nn.parallel.DistributedDataParallel(nn.Linear(3, 2))
+    >>> optimizer = nn.optim.SGD(model.parameters(), lr=0.1)
+    >>> step = nn.parallel.jit_step(model, optimizer, lambda x, y: F.mse_loss(model(x), y))
+    >>> step(wf.ones(4, 3), wf.zeros(4, 2)).shape
+    ()
+    """
+    if not isinstance(model, DistributedDataParallel):
+        raise errors.DTypeError(f"jit_step: the model is a DistributedDataParallel, not {shown(model)}")
+    as_function("jit_step", "the loss", loss)
+    parameters = [*model.parameters()]
+
+    def gradients(*args: Any, **kwargs: Any) -> Any:
+        model.zero_grad()
+        with model.no_sync():
+            result = loss(*args, **kwargs)
+            (result[0] if isinstance(result, tuple) else result).backward()
+        return result, [p.grad for p in parameters]
+
+    def update(averaged: list[Tensor | None]) -> None:
+        for p, gradient in zip(parameters, averaged, strict=True):
+            p.grad = gradient
+        optimizer.step()
+
+    def alone(*args: Any, **kwargs: Any) -> Any:
+        result, found = gradients(*args, **kwargs)
+        update(found)
+        return result
+
+    if world().comm is None:
+        return jit(alone)  # type: ignore[no-any-return]
+    first, second = jit(gradients), jit(update)
+
+    def step(*args: Any, **kwargs: Any) -> Any:
+        result, _ = first(*args, **kwargs)
+        model.all_reduce()
+        averaged = [p.grad for p in parameters]
+        model.zero_grad()
+        second(averaged)
+        return result
+
+    return step
