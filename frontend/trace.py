@@ -200,8 +200,11 @@ class Trace:
     def read(self, t: Tensor, how: Callable[[Storage], Any]) -> Any:
         """What `how` makes of the memory of a value that is the same at every call. Raises JitError for another."""
         self.require_constant(t)
+        n = t._node
         with self.suspended():
-            return realize.read(t, how)
+            found = realize.read(t, how)
+        t._node = n  # in here it stands for what it stood for
+        return found
 
     def require_constant(self, t: Tensor) -> None:
         """Raises JitError for a value that differs from call to call."""

@@ -16,6 +16,7 @@ from ..ir.graph import Node, Site, toposort
 from ..ir.op import Op
 from ..ir.shapes import Shape
 from . import state, storage
+from .capture import is_constant
 from .history import reached, stale_owner
 from .storage import Storage
 
@@ -70,12 +71,17 @@ def commit(t: Tensor, released: Released, stored: Storage) -> None:
         if not released.is_held_by(t):
             return
         t._storage = stored
-        if n is None:
+        if n is None or _is_only_named(released, n):
             return
         t._node = n
     storage.remember(n, stored)
     if _keeps_history(t):
         _watch_history(t)
+
+
+def _is_only_named(released: Released, n: Node) -> bool:
+    """Do others hold the Node because it is a constant, which stays one for them?"""
+    return released.layout is not None and is_constant(n)
 
 
 def keep(t: Tensor, n: Node, stored: Storage) -> None:

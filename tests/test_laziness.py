@@ -488,3 +488,11 @@ def test_a_value_that_is_asked_for_twice_is_computed_once() -> None:
     assert a._storage is b._storage
     a += 1
     assert a.tolist() == [3.0, 4.0] and b.tolist() == [2.0, 3.0]
+
+
+def test_a_constant_in_memory_is_an_input_whoever_else_names_it() -> None:
+    named = wf.zeros(3, 7)
+    read = wf.zeros(3, 7)
+    read.realize()
+    kernels = [str(wf.explain(x * 1.5 + 1.0)) for x in (named, read)]
+    assert "input 0" not in kernels[0] and "input 0" in kernels[1]
