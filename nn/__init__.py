@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from . import data, functional, init, layers, optim, parallel, utils
+from .checkpoint import CheckpointError, CheckpointFileError, load, save
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
 
 __all__ = [
     "Buffer",
+    "CheckpointError",
+    "CheckpointFileError",
     "Module",
     "Parameter",
     "data",
     "functional",
     "init",
+    "load",
     "optim",
     "parallel",
+    "save",
     "utils",
 ]
 __all__ += layers.__all__

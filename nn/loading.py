@@ -35,7 +35,7 @@ def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: 
     for name, t in own.items():
         if name in given:
             try:
-                values[id(t)] = t, _fitting(name, t, given[name])
+                values[id(t)] = t, fitting(name, t, given[name])
             except errors.WeftError as error:
                 misfits.append(error)
     _refuse(who, [*_wrong_names(keys)] if strict else [], misfits)
@@ -58,7 +58,8 @@ def _refuse(who: str, names: list[str], misfits: list[errors.WeftError]) -> None
         raise kind(f"load_state_dict: the state does not fit {who}: {'; '.join([*names, *map(str, misfits)])}")
 
 
-def _fitting(name: str, own: Tensor, value: Any) -> Tensor:
+def fitting(name: str, own: Tensor, value: Any) -> Tensor:
+    """The value in the dtype of the Tensor that it is for. Raises ShapeError, DTypeError."""
     try:
         tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(own.dtype)
     except errors.WeftError as error:

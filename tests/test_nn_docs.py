@@ -13,6 +13,7 @@ import weft as wf
 from weft import nn
 
 MODULES = [  # those whose every name of __all__ has its example
+    "nn.checkpoint",
     "nn.data.collate",
     "nn.data.buckets",
     "nn.data.corpus",
