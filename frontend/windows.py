@@ -39,9 +39,9 @@ class Rank(NamedTuple):
         return found
 
 
-def of_rank(inner: Callable[..., Any], spatial: int, example: str) -> Callable[..., Any]:
+def of_rank(inner: Callable[..., Any], spatial: int, example: str, name: str = "") -> Callable[..., Any]:
     """inner(rank, x, ...) as a function of x with so many spatial axes and an example; one image is a batch of one."""
-    rank = Rank(f"{inner.__name__}{spatial}d", spatial)
+    rank = Rank(name or f"{inner.__name__}{spatial}d", spatial)
 
     @wraps(inner)
     def call(x: Node, *args: Any, **kwargs: Any) -> Any:

@@ -12,6 +12,8 @@ from weft import nn
 torch = pytest.importorskip("torch")
 T = torch.nn
 
+pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")  # of torch, about its own copy
+
 Array = np.ndarray
 Case = tuple[str, tuple[int, ...], tuple[Any, ...], dict[str, Any]]  # layer, shape of the input, arguments
 
@@ -47,6 +49,19 @@ CASES: dict[str, Case] = {
     "adaptive average, more cells": ("AdaptiveAvgPool2d", IMAGE[1:], ((None, 8),), {}),
     "adaptive maximum of lines": ("AdaptiveMaxPool1d", LINE, (3,), {}),
     "adaptive maximum": ("AdaptiveMaxPool2d", IMAGE, ((5, 3),), {}),
+    "nearest": ("Upsample", IMAGE, (None, (2, 3)), {}),
+    "nearest of another size": ("Upsample", IMAGE, ((5, 10),), {}),
+    "nearest by the middle": ("Upsample", LINE, (None, 1.5), {"mode": "nearest-exact"}),
+    "linear to a size": ("Upsample", LINE, (14,), {"mode": "linear"}),
+    "linear by a factor": ("Upsample", LINE, (None, 1.7), {"mode": "linear"}),
+    "bilinear": ("Upsample", IMAGE, (None, (2, 0.6)), {"mode": "bilinear"}),
+    "bilinear, corners kept": ("Upsample", IMAGE, ((13, 4),), {"mode": "bilinear", "align_corners": True}),
+    "bilinear to one": ("Upsample", IMAGE, (1,), {"mode": "bilinear", "align_corners": True}),
+    "pixel shuffle": ("PixelShuffle", IMAGE, (2,), {}),
+    "pixel unshuffle": ("PixelUnshuffle", (4, 6, 9), (3,), {}),
+    "unfold": ("Unfold", IMAGE, ((2, 3), (1, 2), 1, 2), {}),
+    "fold": ("Fold", (2, 12, 12), ((7, 6), (2, 3)), {"stride": 2, "padding": (1, 1)}),
+    "fold, dilated": ("Fold", (8, 12), ((5, 6), 2, 2), {}),
     "layer norm": ("LayerNorm", (2, 3, 5), ((3, 5),), {}),
     "rms norm": ("RMSNorm", (2, 3, 5), (5,), {}),
     "rms norm, plain": ("RMSNorm", (2, 3, 5), ((3, 5), 0.1, False), {}),

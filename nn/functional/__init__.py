@@ -30,6 +30,7 @@ from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_
 from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from .padding import pad
 from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
+from .resampling import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
 from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
 from .windows import (
     adaptive_avg_pool1d,
@@ -71,6 +72,7 @@ __all__ = [
     "dropout2d",
     "elu",
     "embedding",
+    "fold",
     "gelu",
     "glu",
     "group_norm",
@@ -80,6 +82,7 @@ __all__ = [
     "hinge_embedding_loss",
     "huber_loss",
     "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "layer_norm",
@@ -94,6 +97,8 @@ __all__ = [
     "nll_loss",
     "one_hot",
     "pad",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "prelu",
     "relu",
     "relu6",
@@ -109,4 +114,5 @@ __all__ = [
     "softsign",
     "tanh",
     "threshold",
+    "unfold",
 ]

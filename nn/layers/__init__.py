@@ -51,6 +51,7 @@ from .pooling import (
     MaxPool1d,
     MaxPool2d,
 )
+from .resampling import Fold, PixelShuffle, PixelUnshuffle, Unfold, Upsample
 from .shape import Flatten, Identity, Unflatten
 from .transformer import TransformerEncoder, TransformerEncoderLayer
 
@@ -83,6 +84,7 @@ __all__ = [
     "Dropout2d",
     "Embedding",
     "Flatten",
+    "Fold",
     "GroupNorm",
     "Hardsigmoid",
     "Hardswish",
@@ -109,6 +111,8 @@ __all__ = [
     "NLLLoss",
     "PReLU",
     "ParameterList",
+    "PixelShuffle",
+    "PixelUnshuffle",
     "RMSNorm",
     "ReLU",
     "ReLU6",
@@ -125,4 +129,6 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "Unflatten",
+    "Unfold",
+    "Upsample",
 ]
