@@ -190,6 +190,7 @@ WRONG_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"weight": np.ones(3)}, wf.errors.ShapeError, r"weight must have shape \(4,\), one for each class, not \(3,\)"),
     ({"ignore_index": "pad"}, TypeError, "ignore_index is an int"),
     ({"ignore_index": 1, "target": np.full((2, 4), 0.25)}, ValueError, "ignore_index=1 is a label"),
+    ({"x": wf.zeros(()), "target": 0}, wf.errors.ShapeError, "x needs an axis of classes"),
     ({"target": np.zeros((2, 4), np.int64)}, wf.errors.ShapeError, r"labels must have shape \(2,\), not \(2, 4\)"),
 ]
 
@@ -267,6 +268,14 @@ def test_binary_cross_entropy_with_logits_weighs_ones_and_elements() -> None:
     loss = partial(F.binary_cross_entropy_with_logits, weight=w, pos_weight=ones)
     close(loss(wf.tensor(x), wf.tensor(y), reduction="none"), -w * (ones * y * np.log(p) + (1 - y) * np.log(1 - p)))
     derivative_holds(loss, x, y)
+
+
+@pytest.mark.parametrize("weight", [np.ones((2, 3)), np.ones((5, 1, 3))])
+def test_a_weight_must_not_make_the_loss_larger(weight: Array) -> None:
+    x = wf.full((1, 3), 0.5)
+    for loss in (F.binary_cross_entropy, F.binary_cross_entropy_with_logits):
+        with pytest.raises(wf.errors.ShapeError, match=r"a weight of shape .* does not broadcast to x of shape \(1, 3\)"):
+            loss(x, x, weight)
 
 
 @pytest.mark.parametrize("log_target", [False, True])

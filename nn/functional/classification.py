@@ -117,9 +117,11 @@ def _pick(x: Tensor, labels: Tensor, axis: int) -> Tensor:
 
 
 def _class_axis(name: str, x: Tensor, target: Tensor) -> int:
+    if x.ndim == 0:
+        raise errors.ShapeError(f"{name}: x needs an axis of classes, but has shape ()")
     axis = min(1, x.ndim - 1)
     wanted = x.shape[:axis] + x.shape[axis + 1 :]
-    if x.ndim == 0 or target.shape != wanted:
+    if target.shape != wanted:
         raise errors.ShapeError(f"{name}: for x of shape {x.shape} the labels must have shape {wanted}, not {target.shape}")
     indices(target, name)
     return axis

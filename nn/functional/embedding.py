@@ -66,4 +66,6 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
         if not x.size:
             raise errors.ArgumentError(f"one_hot: num_classes is needed for labels of shape {x.shape}: there is no greatest")
         classes = max(int(labels.max().item()) + 1, 1)
+    elif classes < 1:
+        raise errors.ArgumentError(f"one_hot: num_classes is 1 or more, or -1 to count them, not {classes}")
     return ops.gather(ops.eye(classes, dtype="int64"), [labels])

@@ -6,6 +6,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_choice, as_double
 from ...frontend.binding import of_tensors
+from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 from .common import REDUCTIONS, reduced, same_shapes, weighted
@@ -105,7 +106,7 @@ def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None
     same_shapes("binary_cross_entropy", x, target)
     of_ones, of_zeros = x.log().clip(LEAST_LOG), (-x).log1p().clip(LEAST_LOG)
     each = (target - 1.0) * of_zeros - target * of_ones
-    return reduced("binary_cross_entropy", weighted(each, weight), reduction)
+    return reduced("binary_cross_entropy", _weighted("binary_cross_entropy", each, weight), reduction)
 
 
 @of_tensors
@@ -125,13 +126,21 @@ def binary_cross_entropy_with_logits(
     >>> F.binary_cross_entropy_with_logits(wf.tensor([0.0, -200.0]), wf.tensor([1.0, 1.0]), reduction="none").tolist()
     [0.693147..., 200.0]
     """
-    same_shapes("binary_cross_entropy_with_logits", x, target)
-    ones = weighted(target, pos_weight)
+    name = "binary_cross_entropy_with_logits"
+    same_shapes(name, x, target)
+    ones = _weighted(name, target, pos_weight)
     below = x < 0.0  # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
     wrong = ops.where(below, -ones * x, (1.0 - target) * x)  # 0 where x has the right sign: the rest is kept whole
     rest = ops.where(below, x, -x).exp().log1p()
     rest = rest if pos_weight is None else rest * (ones - target + 1.0)
-    return reduced("binary_cross_entropy_with_logits", weighted(wrong + rest, weight), reduction)
+    return reduced(name, _weighted(name, wrong + rest, weight), reduction)
+
+
+def _weighted(name: str, x: Tensor, weight: Tensor | None) -> Tensor:
+    """x times the weight, if there is one. Raises ShapeError where it does not broadcast to x."""
+    if weight is not None and broadcast_shape(f"{name}: weight", [x.shape, weight.shape]) != x.shape:
+        raise errors.ShapeError(f"{name}: a weight of shape {weight.shape} does not broadcast to x of shape {x.shape}")
+    return weighted(x, weight)
 
 
 @of_tensors

@@ -6,6 +6,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_double, normalise_axis
 from ...frontend.binding import of_tensors
+from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 from .common import reduced, same_shapes
@@ -21,7 +22,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
     >>> F.cosine_similarity(wf.tensor([3.0, 4.0]), wf.tensor([4.0, 3.0]), axis=0).item()
     0.96...
     """
-    least, shape = as_double("cosine_similarity", "eps", eps), ops.broadcast_shapes(x1.shape, x2.shape)
+    least, shape = as_double("cosine_similarity", "eps", eps), broadcast_shape("cosine_similarity", [x1.shape, x2.shape])
     place = normalise_axis("cosine_similarity", axis, len(shape))
     a, b = (x / x.norm(axis=place, keepdims=True).clip(least) for x in (x1.broadcast_to(shape), x2.broadcast_to(shape)))
     return (a * b).sum(axis=place)

@@ -91,6 +91,8 @@ class TransformerEncoder(Module):
         if not isinstance(encoder_layer, Module):
             raise errors.DTypeError(f"TransformerEncoder: encoder_layer is a Module, not {shown(encoder_layer)}")
         self.num_layers = as_int("TransformerEncoder", "num_layers", num_layers)
+        if self.num_layers < 0:
+            raise errors.ArgumentError(f"TransformerEncoder: num_layers is 0 or more, not {num_layers}")
         self.layers, self.norm = ModuleList(deepcopy(encoder_layer) for _ in range(self.num_layers)), norm
 
     def forward(
