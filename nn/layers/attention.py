@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add, and_
+
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_shape
@@ -121,11 +124,11 @@ class MultiheadAttention(Module):
             shapes = [(batch, columns), *([(columns,)] if batch == 1 else [])]
             _check_mask("key_padding_mask", padding, shapes)
             masks.append(padding.reshape(batch, 1, 1, columns))
+        if not masks:
+            return None
         if all(m.dtype.kind == "b" for m in masks):
-            kept = [~m for m in masks]
-            return None if not kept else kept[0] if len(kept) == 1 else kept[0] & kept[1]
-        added = [ops.where(m, float("-inf"), 0.0) if m.dtype.kind == "b" else m for m in masks]
-        return added[0] if len(added) == 1 else added[0] + added[1]
+            return reduce(and_, (~m for m in masks))
+        return reduce(add, (ops.where(m, float("-inf"), 0.0) if m.dtype.kind == "b" else m for m in masks))
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         features = (query.shape[-1:], key.shape[-1:], value.shape[-1:]) == ((self.embed_dim,), (self.kdim,), (self.vdim,))
