@@ -45,6 +45,7 @@ WRONG: list[tuple[tuple[tuple[int, ...], ...], dict[str, Any], type[Exception], 
     (((3, 4), (5, 4), (4, 4)), {}, wf.errors.ShapeError, "must agree in S"),
     (((4,), (5, 4), (5, 4)), {}, wf.errors.ShapeError, r"got query \(4,\), key \(5, 4\)"),
     (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((3, 5), np.int64)}, wf.errors.DTypeError, "attn_mask is a bool mask"),
+    (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((2, 2), bool)}, wf.errors.ShapeError, "scores and attn_mask"),
     (((3, 4), (5, 4), (5, 4)), {"dropout_p": 2}, wf.errors.ArgumentError, r"p must be in \[0, 1\]"),
     (((3, 4), (5, 4), (5, 4)), {"scale": "1"}, wf.errors.DTypeError, "scale is a real number"),
 ]

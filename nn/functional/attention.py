@@ -8,6 +8,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_double
 from ...frontend.binding import of_tensors
+from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 from .dropout import dropout
@@ -68,6 +69,7 @@ def attention_weights(
         rows, columns = ops.arange(query.shape[-2]), ops.arange(key.shape[-2])
         scores = ops.where(columns <= rows.unsqueeze(1), scores, float("-inf"))
     if attn_mask is not None:
+        broadcast_shape("attention: scores and attn_mask", [scores.shape, attn_mask.shape])
         is_bool = check_mask("attention", "attn_mask", attn_mask).dtype.kind == "b"
         scores = ops.where(attn_mask, scores, float("-inf")) if is_bool else scores + attn_mask
     return dropout(scores.softmax(axis=-1), dropout_p)
