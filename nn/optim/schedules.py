@@ -1,0 +1,237 @@
+"""Schedules with a formula. In: the number of an epoch. Out: the rate of each group in it, with torch's names and values."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from math import cos, pi
+from typing import Any
+
+from ... import errors
+from ...frontend.arguments import as_double, as_function, as_int, as_ints, as_sequence, shown
+from .optimizer import Optimizer
+from .schedule import LRScheduler, as_optimizer, checked_state, per_group
+
+
+def positive(name: str, what: str, value: Any) -> int:
+    """A count of at least 1. Raises ArgumentError, DTypeError."""
+    found = as_int(name, what, value)
+    if found < 1:
+        raise errors.ArgumentError(f"{name}: {what} must be at least 1, not {found}")
+    return found
+
+
+def between(name: str, what: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
+    """A float from low to high. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not low <= found <= high:
+        raise errors.ArgumentError(f"{name}: {what} must be from {low:g} to {high:g}, not {shown(value)}")
+    return found
+
+
+def cosine(start: float, end: float, part: float) -> float:
+    """From start (part 0) to end (part 1) along half a wave."""
+    return end + (start - end) * (1.0 + cos(pi * part)) / 2.0
+
+
+class StepLR(LRScheduler):
+    """The first rate times gamma ** (epoch // step_size).
+
+    >>> schedule = nn.optim.StepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), step_size=2, gamma=0.5)
+    >>> schedule.step(); schedule.step(); schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.step_size, self.gamma = positive("StepLR", "step_size", step_size), as_double("StepLR", "gamma", gamma)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * self.gamma ** (epoch // self.step_size)
+
+
+class MultiStepLR(LRScheduler):
+    """The first rate times gamma for each of the milestones that is reached.
+
+    >>> schedule = nn.optim.MultiStepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), milestones=[1, 5], gamma=0.5)
+    >>> schedule.step(); schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
+        self.milestones = sorted(as_ints("MultiStepLR", "milestones", milestones))
+        self.gamma = as_double("MultiStepLR", "gamma", gamma)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * self.gamma ** bisect_right(self.milestones, epoch)
+
+
+class ExponentialLR(LRScheduler):
+    """The first rate times gamma ** epoch.
+
+    >>> schedule = nn.optim.ExponentialLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), gamma=0.5)
+    >>> schedule.step(); schedule.step(); schedule.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
+        self.gamma = as_double("ExponentialLR", "gamma", gamma)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * self.gamma**epoch
+
+
+class ConstantLR(LRScheduler):
+    """The first rate times factor until epoch total_iters, then the first rate.
+
+    >>> schedule = nn.optim.ConstantLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), factor=0.5, total_iters=1)
+    >>> first = schedule.get_last_lr(); schedule.step(); first, schedule.get_last_lr()
+    ([0.5], [1.0])
+    """
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
+        self.factor = between("ConstantLR", "factor", factor)
+        self.total_iters = as_int("ConstantLR", "total_iters", total_iters)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * self.factor if epoch < self.total_iters else base
+
+
+class LinearLR(LRScheduler):
+    """The first rate times a factor that goes from start_factor to end_factor in total_iters epochs: a warm-up.
+
+    >>> schedule = nn.optim.LinearLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), start_factor=0.5, total_iters=2)
+    >>> first = schedule.get_last_lr(); schedule.step(); first, schedule.get_last_lr()
+    ([0.5], [0.75])
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
+        self.start_factor = between("LinearLR", "start_factor", start_factor)
+        self.end_factor = between("LinearLR", "end_factor", end_factor)
+        if not self.start_factor:
+            raise errors.ArgumentError("LinearLR: start_factor must be greater than 0, so that the rate can grow from it")
+        self.total_iters = positive("LinearLR", "total_iters", total_iters)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        part = min(epoch, self.total_iters) / self.total_iters
+        return base * (self.start_factor + (self.end_factor - self.start_factor) * part)
+
+
+class CosineAnnealingLR(LRScheduler):
+    """From the first rate to eta_min in T_max epochs along half a cosine wave, and back, and so on (Loshchilov, Hutter 2017).
+
+    >>> schedule = nn.optim.CosineAnnealingLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), T_max=2)
+    >>> schedule.step(); schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max = positive("CosineAnnealingLR", "T_max", T_max)
+        self.eta_min = as_double("CosineAnnealingLR", "eta_min", eta_min)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return cosine(base, self.eta_min, epoch / self.T_max)
+
+
+class CosineAnnealingWarmRestarts(LRScheduler):
+    """From the first rate to eta_min along half a cosine wave, again and again: in T_0 epochs, then in T_mult times as many.
+
+    `step(epoch)` takes fractions, for rates that change within an epoch. Source: Loshchilov and Hutter 2017 (SGDR).
+
+    >>> schedule = nn.optim.CosineAnnealingWarmRestarts(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), T_0=1, T_mult=2)
+    >>> schedule.step(0.5); half = schedule.get_last_lr(); schedule.step(2); half, schedule.get_last_lr()
+    ([0.5], [0.5])
+    """
+
+    def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        name = "CosineAnnealingWarmRestarts"
+        self.T_0, self.T_mult = positive(name, "T_0", T_0), positive(name, "T_mult", T_mult)
+        self.eta_min = as_double(name, "eta_min", eta_min)
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        length = self.T_0
+        while self.T_mult > 1 and epoch >= length:
+            epoch, length = epoch - length, length * self.T_mult
+        return cosine(base, self.eta_min, epoch % length / length)
+
+
+class LambdaLR(LRScheduler):
+    """The first rate times lr_lambda(epoch); one function for all groups, or a list of one for each.
+
+    >>> schedule = nn.optim.LambdaLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 0.5**epoch)
+    >>> schedule.step(); schedule.get_last_lr()
+    [0.5]
+    """
+
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
+    ) -> None:
+        found = per_group("LambdaLR", "lr_lambda", lr_lambda, as_optimizer("LambdaLR", optimizer))
+        self.lr_lambdas = [as_function("LambdaLR", "lr_lambda", f) for f in found]
+        super().__init__(optimizer, last_epoch)
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * as_double("LambdaLR", "what lr_lambda gives", self.lr_lambdas[k](epoch))
+
+
+class SequentialLR(LRScheduler):
+    """One schedule after the other: the next one begins at each of the milestones, which are one fewer.
+
+    >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], lr=1.0)
+    >>> warm, then = nn.optim.LinearLR(optimizer, 0.5, total_iters=2), nn.optim.StepLR(optimizer, 1, gamma=0.5)
+    >>> schedule = nn.optim.SequentialLR(optimizer, [warm, then], milestones=[2])
+    >>> [schedule.step() or schedule.get_last_lr()[0] for _ in range(4)]
+    [0.75, 1.0, 0.5, 0.25]
+    """
+
+    saved = ("last_epoch",)
+
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
+        name = "SequentialLR"
+        self.schedulers = as_sequence(name, "schedulers", schedulers)
+        self.milestones = [*as_ints(name, "milestones", milestones)] if milestones else []
+        for s in self.schedulers:
+            if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
+                raise errors.ArgumentError(f"{name}: schedulers are schedules of this optimiser by epochs, not {shown(s)}")
+        if not self.schedulers or len(self.milestones) != len(self.schedulers) - 1 or sorted(self.milestones) != self.milestones:
+            given = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
+            raise errors.ArgumentError(f"{name}: between two schedulers stands one milestone, in ascending order, not {given}")
+        super().__init__(optimizer, last_epoch)
+
+    def enter(self, epoch: float) -> None:
+        k = bisect_right(self.milestones, epoch)
+        self.schedulers[k].enter(epoch - (self.milestones[k - 1] if k else 0))
+        self.last_epoch = epoch
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where each of the schedules is."""
+        return {**super().state_dict(), "schedulers": [s.state_dict() for s in self.schedulers]}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and changes nothing then."""
+        name, own = "SequentialLR.load_state_dict", checked_state(self, state)
+        inner = as_sequence(name, "schedulers", state.get("schedulers", ()))
+        if len(inner) != len(self.schedulers):
+            raise errors.StateError(f"{name}: there are {len(self.schedulers)} schedules, and {len(inner)} in the state")
+        found = [checked_state(s, t) for s, t in zip(self.schedulers, inner, strict=True)]
+        for schedule, values in zip(self.schedulers, found, strict=True):
+            vars(schedule).update(values)
+        self.enter(own["last_epoch"])
