@@ -342,6 +342,34 @@ def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) 
     assert len(step.last.makers) == len(everything) + 1, "the loss alone gets new memory"
 
 
+def deep() -> wf.nn.Sequential:
+    """30 layers, 60 parameters."""
+    wf.manual_seed(0)
+    return wf.nn.Sequential(*(m for _ in range(30) for m in (wf.nn.Linear(8, 8), wf.nn.Tanh())))
+
+
+def test_a_step_of_60_parameters_is_one_run_and_adds_at_most_a_kernel_to_the_gradients() -> None:
+    model, batch = deep(), (wf.randn(4, 8).realize(), wf.tensor([0, 3, 5, 7]))
+    optimizer = optim.AdamW(
+        [{"params": [p], "lr": 0.01 * i, "weight_decay": 0.1} for i, p in enumerate(model.parameters(), 1)], maximize=True
+    )
+    step = stepper(model, optimizer)
+    step(*batch)
+    runs, built = statistics["runs"], statistics["built"]
+    step(*batch)
+    assert len(optimizer.params) == 60 and statistics["runs"] - runs == 1 and statistics["built"] == built
+
+    def gradients(x: wf.Tensor, y: wf.Tensor) -> list[wf.Tensor]:
+        model.zero_grad()
+        loss = F.cross_entropy(model(x), y)
+        loss.backward()
+        return [loss, *(p.grad for p in model.parameters())]
+
+    model.zero_grad()
+    counts = [len(wf.explain(wf.jit(f), *batch).kernels) for f in (gradients, step)]
+    assert counts[1] <= counts[0] + 1
+
+
 def test_the_loss_is_computed_by_the_step() -> None:
     w = wf.nn.Parameter(np.array([1.0, 2.0]))
     optimizer = optim.SGD([w], lr=0.5)
