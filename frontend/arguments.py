@@ -67,7 +67,7 @@ def _value(n: Node) -> Any:
 
 def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
-    if hasattr(value, "item"):
+    if hasattr(value, "item") and not isinstance(value, type):
         if prod(getattr(value, "shape", ())) != 1:
             raise errors.ShapeError(f"{name}: {what} is one number, not {shown(value)}")
         value = value.item()

@@ -185,11 +185,14 @@ INTEGERS = [
     "pad_width", "kernel_size", "padding", "groups", "normalized_shape", "num_classes", "num", "n_rows", "n_cols", "seed",
     "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels", "num_embeddings",
     "embedding_dim",
+    "step_size", "milestones", "total_iters", "T_max", "T_0", "T_mult", "total_steps", "epochs", "steps_per_epoch", "patience",
+    "cooldown", "last_epoch",
 ]  # fmt: skip
 SWITCHES = [
     "keepdims", "descending", "stable", "endpoint", "copy", "include_initial", "largest", "sorted", "equal_nan", "invert",
     "assume_unique", "requires_grad", "training", "bias", "nesterov", "retain_graph", "allow_unused", "return_index",
     "return_inverse", "return_counts", "affine", "is_causal",
+    "amsgrad", "maximize", "centered", "cycle_momentum", "three_phase", "error_if_nonfinite",
 ]  # fmt: skip
 WORDS = {
     "side": ("left", "right"),
@@ -201,6 +204,8 @@ WORDS = {
     "subscripts": ("ij,jk->ik", "ij->ji", "i,i", "...i->...", "ii", "i->ii", "a", "->", ",", "ij,jk,kl"),
     "kind": ("bool", "integral", "real floating", ("numeric", "bool"), "complex floating"),
     "folder": ("here", "a/b"),
+    "anneal_strategy": ("cos", "linear"),
+    "threshold_mode": ("rel", "abs"),
 }
 
 
@@ -218,7 +223,7 @@ def fitting(rng: random.Random, name: str) -> Any:
         return rng.choice(DTYPES)
     if name in ("key", "index"):
         return key(rng)
-    if name in ("arrays", "parts", "tensors", "params", "inputs", "tangents", "indices"):
+    if name in ("arrays", "parts", "tensors", "params", "parameters", "inputs", "tangents", "indices"):
         return [tensor(rng) for _ in range(rng.randrange(4))]
     if name in ("f", "function", "hook", "fn"):
         return rng.choice(FUNCTIONS)
@@ -243,6 +248,9 @@ def functions() -> list[Entry]:
     found += public("nn.init.", nn.init, dir(nn.init))
     found += [(f"nn.{name}", _layer(getattr(nn, name)), False) for name in nn.__all__ if _is_layer(getattr(nn, name))]
     found += [(f"nn.optim.{kind.__name__}", _optimizer(kind), False) for kind in vars(nn.optim).values() if _is_optimizer(kind)]
+    schedules = [name for name in nn.optim.lr_scheduler.__all__ if name != "LRScheduler"]
+    found += [(f"nn.optim.{name}", _schedule(getattr(nn.optim, name)), False) for name in schedules]
+    found += public("nn.utils.", nn.utils, dir(nn.utils))
     return [entry for entry in found if _has_signature(entry[1])]
 
 
@@ -286,6 +294,24 @@ def _optimizer(kind: Any) -> Callable[..., Any]:
 
     first, *others = inspect.signature(kind).parameters.values()
     return _with_first(step, others, [first.name])
+
+
+def _schedule(kind: Any) -> Callable[..., Any]:
+    """Makes a schedule of an optimiser of two groups, takes a few steps, and takes them back."""
+
+    def steps(optimizer: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(optimizer, wf.Tensor):
+            groups = [{"params": [wf.nn.Parameter(wf.ones(2))], "lr": lr} for lr in (1.0, 0.5)]
+            optimizer = nn.optim.SGD(groups, momentum=0.9)
+        schedule = kind(optimizer, *args, **kwargs)
+        before = schedule.state_dict()
+        for _ in range(3):
+            schedule.step(*([1.0] if kind is nn.optim.ReduceLROnPlateau else []))
+        schedule.load_state_dict(before)
+        return repr(schedule), schedule.get_last_lr()
+
+    first, *others = inspect.signature(kind).parameters.values()
+    return _with_first(steps, others, [first.name])
 
 
 def _with_first(call: Any, own: list[inspect.Parameter], first: list[str]) -> Callable[..., Any]:

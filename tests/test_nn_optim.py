@@ -219,6 +219,28 @@ def test_an_option_turned_on_later_gets_its_state(wrapper: Callable[[Any], Any])
     assert a.tolist() == [1 - 0.25 * (1 + 1 + 1.5)] * 2 and optimizer.state[0]["momentum_buffer"].tolist() == [1.5, 1.5]
 
 
+@pytest.mark.parametrize("wrapper", [wf.jit, lambda f: f], ids=["jit", "lazy"])
+def test_what_is_no_hyperparameter_is_refused_at_the_next_step_and_may_be_mended(wrapper: Callable[[Any], Any]) -> None:
+    (a,) = parameters(1)
+    optimizer = optim.AdamW([a], lr=0.5, weight_decay=0.0)
+    step = wrapper(lambda: descend(optimizer))
+    step()
+    group, before = optimizer.param_groups[0], a.tolist()
+    for spoilt, kind, text in (
+        ({**group, "lr": "a"}, TypeError, "AdamW: lr is a real number, not 'a'"),
+        ({**group, "betas": 0.5}, TypeError, "AdamW: betas is a sequence, not 0.5"),
+        ({k: v for k, v in group.items() if k != "eps"}, ValueError, "AdamW: a group has no eps"),
+    ):
+        optimizer.param_groups[0] = spoilt
+        a.grad = None
+        with pytest.raises(kind, match=text):
+            step()
+        assert a.tolist() == before and optimizer.steps == [1]
+    a.grad, optimizer.param_groups[0] = None, {**group, "lr": np.float32(0.25)}
+    step()
+    np.testing.assert_allclose(a.numpy(), [0.25, 0.25], rtol=1e-6)
+
+
 def test_named_parameters_are_accepted_and_their_names_kept() -> None:
     model = wf.nn.Linear(2, 1)
     optimizer = optim.SGD(model.named_parameters(), lr=0.1)
@@ -241,10 +263,10 @@ def test_lr_is_that_of_all_groups() -> None:
 def test_the_repr_shows_every_group() -> None:
     a, b = parameters()
     assert repr(optim.Adagrad([a])) == (
-        "Adagrad(1 parameters: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0, weight_decay=0.0, eps=1e-10, maximize=False)"
+        "Adagrad(1 parameter: lr=0.01, lr_decay=0.0, initial_accumulator_value=0.0, weight_decay=0.0, eps=1e-10, maximize=False)"
     )
     text = repr(optim.Adadelta([{"params": [a]}, {"params": [b], "lr": 2, "name": "head"}])).splitlines()
-    assert text[0] == "Adadelta(" and text[1].startswith("  group 0: 1 parameters: lr=1.0, rho=0.9")
+    assert text[0] == "Adadelta(" and text[1].startswith("  group 0: 1 parameter: lr=1.0, rho=0.9")
     assert "lr=2.0" in text[2] and "name='head'" in text[2] and text[3] == ")"
 
 

@@ -306,6 +306,8 @@ WRONG: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda o: optim.StepLR(o, 1).step("a"), TypeError, "StepLR.step: epoch is a real number"),  # type: ignore[arg-type]
     (lambda o: optim.MultiStepLR(o, "ab"), TypeError, "MultiStepLR: milestones"),  # type: ignore[arg-type]
     (lambda o: optim.ExponentialLR(o, "a"), TypeError, "ExponentialLR: gamma is a real number"),  # type: ignore[arg-type]
+    (lambda o: optim.ExponentialLR(o, -0.5), ValueError, "ExponentialLR: gamma must be at least 0, not -0.5"),
+    (lambda o: optim.ExponentialLR(o, 9.0).step(9999), OverflowError, "ExponentialLR: the rate of epoch 9999 is too large"),
     (lambda o: optim.ConstantLR(o, 2.0), ValueError, "ConstantLR: factor must be from 0 to 1, not 2"),
     (lambda o: optim.LinearLR(o, 0.0), ValueError, "LinearLR: start_factor must be greater than 0"),
     (lambda o: optim.LinearLR(o, 0.5, 1.5), ValueError, "LinearLR: end_factor must be from 0 to 1, not 1.5"),

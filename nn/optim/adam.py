@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from ...frontend import ops
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, betas, flag, nonnegative, rate
-from .optimizer import Hyperparameters, Optimizer, Rate, extended
+from .groups import Check, Group, betas, extended, flag, nonnegative, rate
+from .optimizer import Hyperparameters, Optimizer, Rate
 
 
 class Adam(Optimizer):

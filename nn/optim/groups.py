@@ -55,6 +55,9 @@ def betas(name: str, what: str, value: Any) -> tuple[float, float]:
 
 def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
     """A copy of the group with its hyperparameters as they should be. Raises for the first that is not allowed."""
+    missing = [what for what in checks if what not in group]
+    if missing:
+        raise errors.ArgumentError(f"{name}: a group has no {', '.join(missing)}")
     return {**group, **{what: check(name, what, group[what]) for what, check in checks.items()}}
 
 
@@ -64,6 +67,22 @@ def put(group: Group, what: str, value: Any) -> None:
         group[what].assign(value)
     else:
         group[what] = value
+
+
+def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:
+    """With what is applied to the gradient before `update`, by the names that `hyperparameters` gives it."""
+    if group.get("weight_decay"):
+        found["weight_decay"] = group["weight_decay"]
+    if group.get("maximize"):
+        found["maximize"] = True
+    return found
+
+
+def described(group: Group) -> str:
+    """How many parameters, and the hyperparameters."""
+    count = len(group["params"])
+    values = ", ".join(f"{name}={value!r}" for name, value in group.items() if name not in ("params", "param_names"))
+    return f"{count} parameter{'s' * (count != 1)}: {values}"
 
 
 # ---------------------------------------------------------------- parameters

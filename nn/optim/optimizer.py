@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import provenance, user_site
 from . import stored
-from .groups import Check, Group, checked, listed, rate, with_parameters
+from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
 
 Rate = float | Tensor
 Hyperparameters = Mapping[str, Any]  # of one step: 0-d Tensors of one dtype, and True for each option that is on
@@ -117,6 +118,7 @@ class Optimizer:
         self._latest.clear()
         for k, places in work:
             if places:
+                self._check(k)
                 self.complete(k, places)
                 guard(self._pattern(k, places))
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
@@ -161,7 +163,10 @@ class Optimizer:
         def pattern() -> Any:
             counts = steps if every else [steps[i] for i in places]
             step = counts[0] + 1
-            found = hyperparameters(groups[k], step)
+            try:
+                found = hyperparameters(groups[k], step)
+            except (ArithmeticError, LookupError, TypeError, ValueError):
+                return None  # the function is traced again, and `step` says what is wrong
             latest[k] = step, found  # a jitted function asks this first, then for the values
             names = [name if type(x) is float else _form(name, x) for name, x in found.items()]
             return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names, len(groups)
@@ -185,6 +190,10 @@ class Optimizer:
         fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in found.items() if name not in names}
         nodes = live_scalars(values, [dtype] * len(names))
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
+
+    def _check(self, k: int) -> None:
+        """Raises where a user has put something into a group that is no hyperparameter, or has taken one out."""
+        checked(type(self).__name__, self.param_groups[k], self.checks)
 
     def _count(self, places: Sequence[int]) -> None:
         steps = self.steps
@@ -235,28 +244,15 @@ class Optimizer:
         raise NotImplementedError(f"{type(self).__name__} defines no update()")
 
     def __repr__(self) -> str:
-        rows = [f"{len(g['params'])} parameters: {_listed(g)}" for g in self.param_groups]
+        rows = [described(group) for group in self.param_groups]
         if len(rows) == 1:
             return f"{type(self).__name__}({rows[0]})"
         return "\n  ".join([f"{type(self).__name__}(", *(f"group {k}: {row}" for k, row in enumerate(rows))]) + "\n)"
 
 
 def _form(name: str, x: Any) -> Any:
-    """What decides the graph of a hyperparameter: where a Tensor is to be read, and for numbers that there is one."""
-    return (name, id(x)) if isinstance(x, Tensor) else name
-
-
-def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:
-    """With what is applied to the gradient before `update`, by the names that `hyperparameters` gives it."""
-    if group.get("weight_decay"):
-        found["weight_decay"] = group["weight_decay"]
-    if group.get("maximize"):
-        found["maximize"] = True
-    return found
-
-
-def _listed(group: Group) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in group.items() if name not in ("params", "param_names"))
+    """What decides the graph of a hyperparameter: where a Tensor is to be read; of numbers, and of True, that there is one."""
+    return name if isinstance(x, Real) else (name, id(x))
 
 
 def _with_gradients(closure: Callable[[], Any]) -> Any:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, flag, nonnegative, rate
-from .optimizer import Hyperparameters, Optimizer, Rate, extended
+from .groups import Check, Group, extended, flag, nonnegative, rate
+from .optimizer import Hyperparameters, Optimizer, Rate
 
 
 class RMSprop(Optimizer):

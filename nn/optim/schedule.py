@@ -50,7 +50,10 @@ class LRScheduler:
 
     def enter(self, epoch: float) -> None:
         """Sets what the groups have in an epoch."""
-        rates = [self.rate(base, epoch, k) for k, base in enumerate(self.base_lrs)]
+        try:
+            rates = [self.rate(base, epoch, k) for k, base in enumerate(self.base_lrs)]
+        except OverflowError:
+            raise errors.OverflowError(f"{type(self).__name__}: the rate of epoch {shown(epoch)} is too large") from None
         self.last_epoch = epoch
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):  # a group that was added later keeps its own
             put(group, "lr", rate)

@@ -9,6 +9,7 @@ from typing import Any
 
 from ... import errors
 from ...frontend.arguments import as_double, as_function, as_int, as_ints, as_sequence, shown
+from .groups import nonnegative
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, checked_state, per_group
 
@@ -43,7 +44,7 @@ class StepLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size, self.gamma = positive("StepLR", "step_size", step_size), as_double("StepLR", "gamma", gamma)
+        self.step_size, self.gamma = positive("StepLR", "step_size", step_size), nonnegative("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -60,7 +61,7 @@ class MultiStepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = sorted(as_ints("MultiStepLR", "milestones", milestones))
-        self.gamma = as_double("MultiStepLR", "gamma", gamma)
+        self.gamma = nonnegative("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -76,7 +77,7 @@ class ExponentialLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = as_double("ExponentialLR", "gamma", gamma)
+        self.gamma = nonnegative("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -207,7 +208,7 @@ class SequentialLR(LRScheduler):
     ) -> None:
         name = "SequentialLR"
         self.schedulers = as_sequence(name, "schedulers", schedulers)
-        self.milestones = [*as_ints(name, "milestones", milestones)] if milestones else []
+        self.milestones = [as_int(name, "each of milestones", m) for m in as_sequence(name, "milestones", milestones)]
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
                 raise errors.ArgumentError(f"{name}: schedulers are schedules of this optimiser by epochs, not {shown(s)}")

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ... import errors
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, flag, nonnegative, number, rate
-from .optimizer import Hyperparameters, Optimizer, Rate, extended
+from .groups import Check, Group, extended, flag, nonnegative, number, rate
+from .optimizer import Hyperparameters, Optimizer, Rate
 
 
 class SGD(Optimizer):
