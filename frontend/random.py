@@ -160,7 +160,7 @@ def next_draw() -> Draw:
 
 
 def _host_words(draw: Draw, count: int, part: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    return np.random.Philox(key=draw, counter=(0, 0, 0, part)).random_raw(count)
+    return np.random.Philox(key=np.array(draw, np.uint64), counter=np.array((0, 0, 0, part), np.uint64)).random_raw(count)
 
 
 def host_words(count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:

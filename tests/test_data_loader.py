@@ -25,6 +25,7 @@ class Numbers(data.Dataset):
     def __init__(self, n: int, seconds: float = 0.0, fails_at: int = -1) -> None:
         self.n, self.seconds, self.fails_at = n, seconds, fails_at
         self.threads: set[str] = set()
+        self.made: list[int] = []
 
     def __len__(self) -> int:
         return self.n
@@ -34,6 +35,7 @@ class Numbers(data.Dataset):
         self.threads.add(threading.current_thread().name)
         if i == self.fails_at:
             raise ValueError(f"row {i} is damaged")
+        self.made.append(i)
         return i
 
 
@@ -102,6 +104,16 @@ def test_a_permutation_is_the_same_everywhere() -> None:
     """A checkpoint may be resumed with another NumPy or processor: the order of a draw is a known answer."""
     wf.manual_seed(5)
     assert flat(data.DataLoader(Numbers(10), 4, shuffle=True)) == [7, 4, 5, 1, 9, 6, 8, 0, 2, 3]
+
+
+def test_every_seed_and_draw_number_has_its_order() -> None:
+    loader = data.DataLoader(Numbers(30), 30, shuffle=True)
+    orders = set()
+    for seed in (0, 1, -1, 1 << 63, (1 << 64) - 2):
+        for draws in (0, 1, (1 << 63) + 5):
+            wf.set_rng_state({"seed": seed & ((1 << 64) - 1), "draws": draws})
+            orders.add(tuple(flat(loader)))
+    assert len(orders) == 15
 
 
 def test_permutations_are_fair() -> None:
@@ -175,6 +187,28 @@ def test_a_sampler_of_ones_own_decides() -> None:
     assert rows(data.DataLoader(Numbers(9), batch_sampler=[[1, 2, 3], [5]])) == [[1, 2, 3], [5]]
 
 
+def test_a_sampler_may_define_iter_alone() -> None:
+    class Odd(data.Sampler):
+        def __iter__(self) -> Iterator[int]:
+            return iter([1, 3])
+
+    assert rows(data.DataLoader(Numbers(9), 2, sampler=Odd())) == [[1, 3]]
+    with pytest.raises(NotImplementedError, match="Sampler defines neither order"):
+        list(data.Sampler())
+
+
+@pytest.mark.parametrize("drop_last", [False, True])
+@pytest.mark.parametrize(("n", "size"), [(0, 3), (1, 3), (6, 3), (7, 3), (5, 1)])
+def test_batches_are_those_of_torch(n: int, size: int, drop_last: bool) -> None:
+    torch = pytest.importorskip("torch")
+    items = [(i, {"half": np.float32(i / 2)}) for i in range(n)]
+    ours = data.DataLoader(items, size, drop_last=drop_last)
+    theirs = torch.utils.data.DataLoader(items, size, drop_last=drop_last)
+    assert len(ours) == len(theirs)
+    for (a, b), (c, d) in zip(ours, theirs, strict=True):
+        assert a.tolist() == c.tolist() and b["half"].tolist() == d["half"].tolist() and a.dtype.name == "int64"
+
+
 def test_a_data_set_without_length_needs_a_sampler() -> None:
     class Squares:
         def __getitem__(self, i: int) -> int:
@@ -233,11 +267,13 @@ class Pair(NamedTuple):
         ([1.5, 2], "float32", [1.5, 2.0]),
         ([1, 2], "int64", [1, 2]),
         ([True, False], "bool", [True, False]),
+        ([True, 2], "int64", [1, 2]),
+        ([1, np.float32(2.5)], "float32", [1.0, 2.5]),
         ([np.float64(1), np.float64(2)], "float64", [1.0, 2.0]),
         ([np.zeros(2, np.uint8), np.ones(2, np.uint8)], "uint8", [[0, 0], [1, 1]]),
         ([wf.zeros(2), wf.ones(2) * 2], "float32", [[0.0, 0.0], [2.0, 2.0]]),
     ],
-    ids=["floats", "ints", "bools", "scalars", "arrays", "tensors"],
+    ids=["floats", "ints", "bools", "bools-ints", "ints-floats", "scalars", "arrays", "tensors"],
 )
 def test_items_are_stacked(items: list[Any], dtype: str, values: list[Any]) -> None:
     batch = data.default_collate(items)
@@ -331,6 +367,14 @@ def test_subsets_and_joins_give_the_rows_that_they_name() -> None:
     assert batch.tolist() == [expected[i] for i in order]
 
 
+def test_rows_of_joins_are_counted_from_the_end_or_refused() -> None:
+    ten = data.TensorDataset(np.arange(6)) + data.TensorDataset(np.arange(6, 10))
+    (batch,) = next(iter(data.DataLoader(ten, 3, sampler=[-1, 0, -10])))
+    assert batch.tolist() == [9, 0, 0] and int(data.Subset(ten, [-2])[0][0]) == 8
+    with pytest.raises(IndexError, match="ConcatDataset: there is no row 10 in a data set of 10"):
+        next(iter(data.DataLoader(ten, 2, sampler=[1, 10])))
+
+
 def test_joins_keep_texts_and_dicts() -> None:
     joined = data.ConcatDataset([[{"t": "a", "n": 1}], [{"t": "b", "n": 2}, {"t": "c", "n": 3}]])
     batch = next(iter(data.DataLoader(joined, 3, sampler=[2, 0, 1])))
@@ -348,11 +392,13 @@ def test_a_random_split_shares_all_rows_out(lengths: list[float], sizes: list[in
 
 
 def test_slow_batches_are_made_by_a_thread_while_one_is_used() -> None:
-    slow = Numbers(12, seconds=0.01)
-    start = time.perf_counter()
-    for _ in data.DataLoader(slow, 1):
-        time.sleep(0.01)
-    assert time.perf_counter() - start < 0.21 and "weft-data" in slow.threads
+    slow = Numbers(12, seconds=0.001)
+    for number, _ in enumerate(data.DataLoader(slow, 1)):
+        deadline = time.monotonic() + 5
+        while len(slow.made) < min(number + 3, 12) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        assert len(slow.made) == min(number + 3, 12)  # this one and two more
+    assert "weft-data" in slow.threads
 
 
 def test_fast_batches_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -538,7 +584,7 @@ def test_wrong_arguments_of_data_sets() -> None:
         data.Subset(ten, [0, 10])
     with pytest.raises(TypeError, match="indices are numbers of rows"):
         data.Subset(ten, [0.5])
-    with pytest.raises(IndexError, match="there is no item 10 among 10"):
+    with pytest.raises(IndexError, match="there is no row 10 in a data set of 10"):
         data.ConcatDataset([ten])[10]
     with pytest.raises(TypeError, match=r"the index is an int, not slice\(1, 2, None\)"):
         data.ConcatDataset([ten])[1:2]

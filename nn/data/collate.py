@@ -18,7 +18,7 @@ from .idx import Array
 
 __all__ = ["default_collate"]
 
-NUMBERS = {bool: np.bool_, int: np.int64, float: np.float32}
+NUMBERS = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float32}  # what Python numbers become, by NumPy's kind of them
 ADVICE = "pass a collate_fn that joins them"
 
 
@@ -55,7 +55,7 @@ def _stacked(items: list[Any]) -> Any:
         case np.ndarray() | np.generic():
             return _stack(items)
         case bool() | int() | float():
-            return np.asarray(items, NUMBERS[float if any(type(i) is float for i in items) else type(first)])
+            return _numbers(np.asarray(items))
         case str() | bytes():
             return items
         case Mapping():
@@ -63,6 +63,12 @@ def _stacked(items: list[Any]) -> Any:
         case tuple() | list():
             return _of_fields(first, items)
     raise errors.DTypeError(f"DataLoader: items with {shown(first)} do not make a batch: {ADVICE}")
+
+
+def _numbers(found: Array) -> Array:
+    if found.dtype.kind not in NUMBERS:
+        raise TypeError
+    return found.astype(NUMBERS[found.dtype.kind], copy=False)
 
 
 def _of_fields(first: Any, items: list[Any]) -> Any:

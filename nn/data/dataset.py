@@ -120,10 +120,15 @@ def _as_rows(length: int, indices: Any) -> Array:
     rows = np.asarray(as_sequence("Subset", "indices", indices))
     if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size):
         raise errors.DTypeError(f"Subset: indices are numbers of rows, not {shown(indices)}")
+    return _counted("Subset", length, rows.astype(np.int64))
+
+
+def _counted(name: str, length: int, rows: Array) -> Array:
+    """The rows counted from the front. Raises IndexError."""
     outside = rows[(rows < -length) | (rows >= length)]
     if outside.size:
-        raise errors.IndexError(f"Subset: there is no row {outside[0]} in a data set of {length}")
-    return rows.astype(np.int64)
+        raise errors.IndexError(f"{name}: there is no row {outside[0]} in a data set of {length}")
+    return np.where(rows < 0, rows + length, rows)
 
 
 class ConcatDataset(Dataset):
@@ -138,30 +143,28 @@ class ConcatDataset(Dataset):
         self.datasets = [indexable("ConcatDataset", d) for d in as_sequence("ConcatDataset", "datasets", datasets)]
         if not self.datasets:
             raise errors.ArgumentError("ConcatDataset: there are no data sets")
-        self._ends = np.cumsum([len(d) for d in self.datasets])
+        self._lengths = np.array([len(d) for d in self.datasets])
+        self._ends = np.cumsum(self._lengths)
 
     def __len__(self) -> int:
         return int(self._ends[-1])
 
     def __getitem__(self, index: int) -> Any:
-        if not -len(self) <= as_int("ConcatDataset", "the index", index) < len(self):
-            raise errors.IndexError(f"ConcatDataset: there is no item {index} among {len(self)}")
-        row = index % len(self)
-        part = int(self._part(row))
-        return self.datasets[part][row - int(self._start(part))]
+        wanted = np.array([as_int("ConcatDataset", "the index", index)])
+        ((part, row),) = zip(*self._places(wanted), strict=True)
+        return self.datasets[part][int(row)]
 
-    def _part(self, rows: Any) -> Any:
-        return np.searchsorted(self._ends, rows, side="right")
-
-    def _start(self, part: int) -> Any:
-        return self._ends[part - 1] if part else 0
+    def _places(self, rows: Array) -> tuple[Array, Array]:
+        """For each row the number of its data set, and its row there."""
+        counted = _counted("ConcatDataset", len(self), rows)
+        part = np.searchsorted(self._ends, counted, side="right")
+        return part, counted - (self._ends - self._lengths)[part]
 
     def take_rows(self, rows: Array) -> Any:
-        part = self._part(rows)
-        places = [np.flatnonzero(part == k) for k in range(len(self.datasets))]
-        used = [k for k, found in enumerate(places) if found.size]
-        parts = [rows_of(self.datasets[k], rows[places[k]] - self._start(k)) for k in used]
-        return parts[0] if len(parts) == 1 else joined(parts, np.argsort(np.concatenate(places)))
+        part, inside = self._places(rows)
+        places = {k: np.flatnonzero(part == k) for k in np.unique(part)}
+        parts = [rows_of(self.datasets[k], inside[at]) for k, at in places.items()]
+        return parts[0] if len(parts) == 1 else joined(parts, np.argsort(np.concatenate([*places.values()])))
 
 
 def rows_of(dataset: Any, rows: Any) -> Any:

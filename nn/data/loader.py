@@ -48,24 +48,20 @@ class DataLoader:
     ) -> None:
         ordered = sampler is not None or batch_sampler is not None  # then it needs no length
         self.dataset = indexable("DataLoader", dataset, ["__getitem__"] if ordered else ["__getitem__", "__len__"])
-        self.collate_fn = collate_fn
+        self.collate_fn = None if collate_fn is None else as_function("DataLoader", "collate_fn", collate_fn)
         self.prefetch = as_int("DataLoader", "prefetch", prefetch)
         if self.prefetch < 0:
             raise errors.ArgumentError(f"DataLoader: prefetch is a number of batches, not {self.prefetch}")
-        if collate_fn is not None:
-            as_function("DataLoader", "collate_fn", collate_fn)
-        if as_bool("DataLoader", "shuffle", shuffle) and sampler is not None:
+        shuffle, drop_last = as_bool("DataLoader", "shuffle", shuffle), as_bool("DataLoader", "drop_last", drop_last)
+        if shuffle and sampler is not None:
             raise errors.ArgumentError("DataLoader: a sampler decides the order, so shuffle must be False")
         if batch_sampler is not None and (batch_size != 1 or shuffle or sampler is not None or drop_last):
             raise errors.ArgumentError("DataLoader: a batch_sampler excludes batch_size, shuffle, sampler and drop_last")
-        if batch_sampler is None:
-            if sampler is None:
-                sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        if not isinstance(batch_sampler, Iterable):
-            raise errors.DTypeError(f"DataLoader: a batch_sampler gives lists of rows, which {shown(batch_sampler)} does not")
         self.batch_size, self.drop_last = batch_size, drop_last
-        self.sampler, self.batch_sampler = sampler, batch_sampler
+        if not ordered:
+            sampler = RandomSampler(dataset) if shuffle else SequentialSampler(dataset)
+        self.sampler = sampler
+        self.batch_sampler = BatchSampler(sampler, batch_size, drop_last) if sampler is not None else _iterable(batch_sampler)
 
     def __len__(self) -> int:
         """The number of batches of a pass."""
@@ -75,6 +71,12 @@ class DataLoader:
         fetch = partial(_fetch, self.dataset, self.collate_fn, random.next_draw())
         order = iter(self.batch_sampler)
         return Ahead(order, fetch, self.prefetch)
+
+
+def _iterable(batch_sampler: Any) -> Any:
+    if not isinstance(batch_sampler, Iterable):
+        raise errors.DTypeError(f"DataLoader: a batch_sampler gives lists of rows, which {shown(batch_sampler)} does not")
+    return batch_sampler
 
 
 def _fetch(dataset: Any, collate: Callable[[list[Any]], Any] | None, draw: random.Draw, number: int, rows: Any) -> Any:

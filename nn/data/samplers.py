@@ -18,7 +18,7 @@ __all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler"]
 
 
 class Sampler:
-    """The base of samplers: `order()` gives the rows of a pass at once, from which iteration follows.
+    """The base of samplers: a subclass defines `order()`, all rows of a pass as a list or array, or else `__iter__()`.
 
     >>> class Backwards(nn.data.Sampler):
     ...     def order(self): return [2, 1, 0]
@@ -26,11 +26,9 @@ class Sampler:
     [2, 1, 0]
     """
 
-    def order(self) -> Any:
-        """The rows of one pass, a list or an array (n,) of integers."""
-        raise NotImplementedError(f"{type(self).__name__} defines no order()")
-
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
+        if not hasattr(self, "order"):
+            raise NotImplementedError(f"{type(self).__name__} defines neither order() nor __iter__()")
         return iter(np.asarray(self.order()).tolist())
 
 
@@ -89,7 +87,7 @@ class RandomSampler(Sampler):
 class BatchSampler:
     """The rows of a sampler in pieces of batch_size, the last one shorter or dropped.
 
-    Those of a Sampler with an `order()` come as arrays, of any other iterable as lists.
+    Those of a sampler with an `order()` come as arrays, of any other iterable as lists.
 
     >>> list(nn.data.BatchSampler("abcde", 2, drop_last=False))
     [['a', 'b'], ['c', 'd'], ['e']]
