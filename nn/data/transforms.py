@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_bool, as_choice, as_double, as_function, as_ints, as_sequence, shown
+from ...frontend.arguments import as_bool, as_choice, as_double, as_function, as_ints, as_real, as_sequence, shown
 from ...frontend.tensor import Tensor
 from .collate import stacked
 from .idx import Array
@@ -23,7 +23,6 @@ from .idx import Array
 __all__ = ["Compose", "Lambda", "Normalize", "RandomCrop", "RandomHorizontalFlip", "ToTensor", "Transform"]
 
 PADDING_MODES = ("constant", "edge", "reflect", "symmetric")
-WORDS = 1 << 64  # that a random word may be
 
 
 class Transform:
@@ -159,7 +158,7 @@ class RandomHorizontalFlip(Transform):
             raise errors.ArgumentError(f"RandomHorizontalFlip: p is a probability, not {shown(p)}")
 
     def batch(self, images: Any) -> Array:
-        flipped = random.host_words(len(images)).astype(np.float64) < self.p * WORDS
+        flipped = (random.host_words(len(images)) >> np.uint64(11)) * 2.0**-53 < self.p
         out: Array = images.copy()
         out[flipped] = images[flipped, ..., ::-1]
         return out
@@ -184,7 +183,8 @@ class RandomCrop(Transform):
     ) -> None:
         self.size, self.padding = as_ints("RandomCrop", "size", size, 2), _sides(padding)
         self.pad_if_needed = as_bool("RandomCrop", "pad_if_needed", pad_if_needed)
-        self.fill, self.padding_mode = fill, as_choice("RandomCrop", "padding_mode", padding_mode, PADDING_MODES)
+        self.fill = as_real("RandomCrop", "fill", fill)
+        self.padding_mode = as_choice("RandomCrop", "padding_mode", padding_mode, PADDING_MODES)
         if min(self.size) < 1:
             raise errors.ArgumentError(f"RandomCrop: size is at least 1, not {shown(size)}")
 
