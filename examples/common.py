@@ -8,9 +8,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from math import inf, nan
 from pathlib import Path
+from time import perf_counter
 from typing import Any, NoReturn, Self
+
+import weft as wf
+from weft import nn
+
+SAVE_SECONDS = 0.1  # between checkpoints, at least
 
 # ---------------------------------------------------------------- options
 
@@ -19,9 +26,11 @@ def options(description: str, epochs: int | str, seed: int = 0) -> argparse.Argu
     """A parser with the options of every example that trains; a default of epochs that is a text says what decides it."""
     parser = argparse.ArgumentParser(description=description)
     number = epochs if isinstance(epochs, int) else None
-    parser.add_argument("--epochs", type=positive, default=number, help=f"passes over the data (default: {epochs})")
-    parser.add_argument("--seed", type=not_negative, default=seed, help=f"of everything random (default: {seed})")
+    parser.add_argument("--epochs", type=positive, metavar="N", default=number, help=f"passes over the data (default: {epochs})")
+    parser.add_argument("--seed", type=not_negative, metavar="N", default=seed, help=f"of everything random (default: {seed})")
     add_plot(parser, "save the curves of loss and accuracy there")
+    parser.add_argument("--checkpoint", type=checkpoint, metavar="FILE", help="keep the training there, to go on another time")
+    parser.add_argument("--resume", type=old_file, metavar="FILE", help="go on with the training that was kept there")
     return parser
 
 
@@ -76,13 +85,29 @@ def new_file(text: str) -> Path:
     return path
 
 
+def checkpoint(text: str) -> Path:
+    """The type of --checkpoint, which nn.save writes."""
+    if find_spec("safetensors") is None:
+        raise argparse.ArgumentTypeError("needs safetensors: pip install safetensors")
+    return new_file(text)
+
+
+def old_file(text: str) -> Path:
+    """The type of an option that names a file to read."""
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"there is no file {text}")
+    return Path(text)
+
+
 # ---------------------------------------------------------------- running
 
 
 def run(main: Callable[[], object]) -> None:
-    """Runs a script's main; Ctrl-C ends it with a word, not with a traceback."""
+    """Runs a script's main; Ctrl-C and a lack of memory end it with a word, not with a traceback."""
     try:
         main()
+    except MemoryError as error:
+        fail(error)
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         sys.exit(130)  # what a shell expects of a process that Ctrl-C has ended
@@ -135,10 +160,29 @@ def worth_a_line(epoch: int, epochs: int, lines: int = 10) -> bool:
 
 
 class Training:
-    """The epochs of a training. It keeps what was measured after each."""
+    """The epochs of a training. It keeps what was measured after each, and all that is needed to go on another time.
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.epochs, self.curves = args.epochs, Curves()
+    `parts` are what changes: a model, an optimizer and so on, as for nn.save, which keeps what is random, too.
+    """
+
+    def __init__(self, args: argparse.Namespace, **parts: Any) -> None:
+        self.epochs, self.file, self.parts = args.epochs, args.checkpoint or args.resume, parts
+        self.curves = Curves() if args.resume is None else self.loaded(args.resume)
+        self.saved_at = 0.0
+
+    def loaded(self, file: Path) -> Curves:
+        """Those of the epochs made before; the parts are as they were after them."""
+        try:
+            return Curves(nn.load(file, **self.parts).get("curves", {}))
+        except wf.errors.WeftError as error:
+            fail(error)
+
+    def save(self) -> None:
+        try:
+            nn.save(self.file, **self.parts, curves=dict(self.curves))
+        except wf.errors.WeftError as error:
+            fail(error)
+        self.saved_at = perf_counter()
 
     @property
     def done(self) -> int:
@@ -150,7 +194,10 @@ class Training:
         return iter(range(self.done, self.epochs))
 
     def end_epoch(self, **numbers: float) -> None:
+        """Keeps these numbers of the epoch, and all in the checkpoint, but epochs of a moment not each."""
         self.curves.add(**numbers)
+        if self.file is not None and (self.done == self.epochs or perf_counter() > self.saved_at + SAVE_SECONDS):
+            self.save()
 
 
 # ---------------------------------------------------------------- curves
@@ -168,7 +215,7 @@ class Curves(dict[str, list[float]]):
         figure, panels = new_figure(len(names))
         for axes, name in zip(panels, names, strict=True):
             draw_curve(axes, name, self[name])
-        figure.savefig(path)
+        save_figure(figure, path)
 
 
 def new_figure(panels: int) -> tuple[Any, Sequence[Any]]:
@@ -177,6 +224,13 @@ def new_figure(panels: int) -> tuple[Any, Sequence[Any]]:
 
     figure = Figure(figsize=(5 * panels, 4), layout="constrained")
     return figure, figure.subplots(1, panels, squeeze=False)[0]
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    try:
+        figure.savefig(path)
+    except OSError as error:
+        fail(f"{path}: {error.strerror}")
 
 
 def draw_curve(axes: Any, name: str, values: Sequence[float]) -> None:

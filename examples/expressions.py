@@ -121,7 +121,7 @@ def plot(path: Path) -> None:
         curve = wf.grad(curve.sum(), x)
     axes.grid(alpha=0.3)
     axes.legend()
-    figure.savefig(path)
+    common.save_figure(figure, path)
 
 
 def main(argv: Sequence[str] | None = None) -> tuple[float, float]:
@@ -132,9 +132,9 @@ def main(argv: Sequence[str] | None = None) -> tuple[float, float]:
     for stop in (laziness, broadcasting, gradients, directions, kernels):
         stop()
     x, y = minimum().tolist()
+    print(f"\nminimum of the valley: ({x:.6f}, {y:.6f})")
     if args.plot:
         plot(args.plot)
-    print(f"\nminimum of the valley: ({x:.6f}, {y:.6f})")
     return x, y
 
 

@@ -83,14 +83,14 @@ def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
-    epochs = f"{EPOCHS} for MNIST, {EPOCHS_OF_DIGITS} for the digits"
+    epochs = f"{EPOCHS}; {EPOCHS_OF_DIGITS} for small sets"
     parser = common.options("Train LeNet-5 on handwritten digits.", epochs)
-    parser.add_argument("--dataset", choices=DATASETS, default="mnist", help="handwritten digits (default), or clothes")
-    parser.add_argument("--batch-size", type=common.positive, default=64, help="images per step (default: 64)")
-    parser.add_argument("--lr", type=common.positive_float, default=2e-3, help="rate of Adam at first (default: 0.002)")
-    parser.add_argument("--data", metavar="FOLDER", help="folder of MNIST files (or WEFT_DATA_DIR, a download, digits)")
+    parser.add_argument("--dataset", choices=DATASETS, default="mnist", help="digits or clothes (default: mnist)")
+    parser.add_argument("--batch-size", type=common.positive, metavar="N", default=64, help="images per step (default: 64)")
+    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=2e-3, help="Adam's first rate (default: 0.002)")
+    parser.add_argument("--data", metavar="FOLDER", help="its files (default: WEFT_DATA_DIR, a download, or digits)")
     parser.add_argument("--explain", action="store_true", help="at the end, print the kernels of a training step")
-    parser.add_argument("--limit", type=common.positive, help="use only so many training and test images")
+    parser.add_argument("--limit", type=common.positive, metavar="N", help="use only the first N training and test images")
     return parser.parse_args(argv)
 
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> float:
     wf.manual_seed(args.seed)
     model, data = LeNet(), loader(train, args.batch_size, training=True)
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
-    training = common.Training(args)
+    training = common.Training(args, model=model, optimizer=optimizer)
     for epoch in training:
         optimizer.lr = args.lr * 0.5 ** (epoch * len(data) / HALF_LIFE)  # a new rate compiles nothing
         title, start = f"epoch {epoch + 1}/{args.epochs}", time.perf_counter()
@@ -116,12 +116,12 @@ def main(argv: Sequence[str] | None = None) -> float:
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
         print(f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {speed}", flush=True)
         training.end_epoch(loss=loss, test_accuracy=right)
-    if args.plot:
-        training.curves.plot(args.plot, "loss", "test_accuracy")
     result = training.curves["test_accuracy"][-1]
     print(f"test accuracy: {100 * result:.2f} %")
     if args.explain:
         print(wf.explain(train_step, model, optimizer, *next(iter(data))))
+    if args.plot:
+        training.curves.plot(args.plot, "loss", "test_accuracy")
     return result
 
 

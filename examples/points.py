@@ -78,16 +78,16 @@ def plot(path: Path, model: Network, data: Points, curves: common.Curves) -> Non
     plane.scatter(*data.x.T, c=data.y, cmap="coolwarm", s=10)
     common.draw_curve(left, "loss", curves["loss"])
     common.draw_curve(right, "accuracy", curves["accuracy"])
-    figure.savefig(path)
+    common.save_figure(figure, path)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = common.options("Separate points of two classes in the plane.", epochs=1000)
-    parser.add_argument("--dataset", choices=POINT_SETS, default="spiral", help="(default: spiral)")
-    parser.add_argument("--points", type=common.positive, default=500, help="to train on (default: 500)")
-    parser.add_argument("--batch-size", type=common.positive, help="points per step (default: all)")
-    parser.add_argument("--hidden", type=common.positive, default=32, help="units in each of two layers (default: 32)")
-    parser.add_argument("--lr", type=common.positive_float, default=0.02, help="rate of Adam at first (default: 0.02)")
+    parser.add_argument("--dataset", choices=POINT_SETS, default="spiral", help="which set (default: spiral)")
+    parser.add_argument("--points", type=common.positive, metavar="N", default=500, help="points to train on (default: 500)")
+    parser.add_argument("--batch-size", type=common.positive, metavar="N", help="points per step (default: all)")
+    parser.add_argument("--hidden", type=common.positive, metavar="N", default=32, help="units in two layers each (default: 32)")
+    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=0.02, help="Adam's first rate (default: 0.02)")
     return parser.parse_args(argv)
 
 
@@ -99,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> float:
     data = DataLoader(train, args.batch_size or args.points, shuffle=args.batch_size is not None)
     model = Network(args.hidden)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
-    training = common.Training(args)
+    training = common.Training(args, model=model, optimizer=optimizer)
     with common.Progress("training", args.epochs - training.done, "epoch") as bar:
         for epoch in training:
             start = time.perf_counter()
@@ -109,11 +109,11 @@ def main(argv: Sequence[str] | None = None) -> float:
             bar.update(1, loss)
             if common.worth_a_line(epoch, args.epochs):
                 bar.print(f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, {100 * right:.1f} % right")
-    if args.plot:
-        plot(args.plot, model, train, training.curves)
     result = accuracy(model, train)
     shares = f"{100 * result:.1f} % of {len(train)} points right, {100 * accuracy(model, fresh):.1f} % of {FRESH} fresh ones"
     print(f"{args.dataset}: {shares}; an epoch takes {1e3 * median(training.curves['seconds']):.2f} ms")
+    if args.plot:
+        plot(args.plot, model, train, training.curves)
     return result
 
 

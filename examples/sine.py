@@ -64,12 +64,12 @@ def plot(path: Path, model: nn.Sequential, curves: common.Curves) -> None:
     right.plot(x.numpy(), model(x.reshape(-1, 1)).numpy(), label="network")
     right.plot(POINTS, [sin(x) ** 2 for x in POINTS], "k.", label="sin(x)²")
     right.legend()
-    figure.savefig(path)
+    common.save_figure(figure, path)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = common.options("Fit y = sin(x)^2 with 10 sigmoids, one point at a time.", epochs=10, seed=1)
-    parser.add_argument("--lr", type=common.positive_float, default=1e-3, help="rate of SGD (default: 0.001)")
+    parser.add_argument("--lr", type=common.positive_float, metavar="X", default=1e-3, help="SGD's rate (default: 0.001)")
     return parser.parse_args(argv)
 
 
@@ -78,7 +78,8 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
     args = arguments(argv)
     model, data = network(args.seed), points()
     optimizer = nn.optim.SGD(model.parameters(), lr=args.lr)
-    training = common.Training(args)
+    training = common.Training(args, model=model, optimizer=optimizer)
+    optimizer.lr = args.lr  # a checkpoint has its own
     with common.Progress("training", args.epochs - training.done, "epoch") as bar:
         for epoch in training:
             start = time.perf_counter()
@@ -88,10 +89,10 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
             if common.worth_a_line(epoch, args.epochs):
                 bar.print(f"epoch {epoch + 1}/{args.epochs}: loss of the last point {loss:.4f}")
     curves = training.curves
-    if args.plot:
-        plot(args.plot, model, curves)
     step = median(curves["seconds"]) / len(data)
     print(f"loss of the last point: {curves['loss'][-1]:.4f}; a step takes {1e6 * step:.1f} us")
+    if args.plot:
+        plot(args.plot, model, curves)
     return curves["loss"]
 
 

@@ -106,6 +106,21 @@ def test_ctrl_c_ends_a_script_without_a_traceback(capsys: pytest.CaptureFixture[
     assert end.value.code == 130 and capsys.readouterr().err == "\ninterrupted\n"
 
 
+def test_a_lack_of_memory_is_told_in_a_line() -> None:
+    def main() -> None:
+        raise MemoryError("no room for 3 PiB")
+
+    with pytest.raises(SystemExit, match="no room for 3 PiB"):
+        common.run(main)
+
+
+def test_a_picture_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "gone" / "a.png"
+    with pytest.raises(SystemExit, match=f"{file}: No such file or directory"):
+        common.Curves(loss=[1.0]).plot(file, "loss")
+
+
 def test_a_failure_names_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["examples/lenet.py"])
     with pytest.raises(SystemExit, match=r"^lenet: no data$"):

@@ -62,6 +62,12 @@ def test_a_missing_folder_is_reported_without_a_traceback(tmp_path: Path) -> Non
         lenet.main(["--data", str(tmp_path)])
 
 
+def test_the_data_set_is_chosen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setitem(lenet.DATASETS, "fashion", lambda path: (stripes(16, 0), stripes(10, 1)))
+    lenet.main(["--dataset", "fashion", "--epochs", "1", "--batch-size", "16"])
+    assert capsys.readouterr().out.startswith("16 training and 10 test images from stripes\n")
+
+
 @pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--batch-size", "x"], ["--unknown"]])
 def test_wrong_options_are_refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
@@ -93,6 +99,13 @@ def test_a_training_step_takes_few_kernels_and_no_new_memory(batch: int, most: i
     lenet.train_step(model, optimizer, images, labels)
     report = wf.explain(lenet.train_step)
     assert len(report.kernels) <= most and report.in_place == 3 * len(optimizer.params)
+
+
+def test_the_plot_shows_the_curves(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(16, 0), stripes(10, 1)))
+    lenet.main(["--epochs", "1", "--batch-size", "16", "--plot", str(tmp_path / "curves.png")])
+    assert (tmp_path / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_explain_prints_the_kernels_of_a_step(
