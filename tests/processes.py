@@ -28,10 +28,15 @@ def require_mpi() -> None:
 def launched(
     folder: Path, code: str, *arguments: str, processes: int = 2, options: tuple[str, ...] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """`python -m weft.nn.parallel -n processes script.py arguments` of this code."""
-    require_mpi()
+    """What comes of this code in a script."""
     script = folder / "script.py"
     script.write_text(textwrap.dedent(code))
-    line = [sys.executable, "-m", "weft.nn.parallel", "-n", str(processes), *options, str(script), *arguments]
+    return started("-n", str(processes), *options, str(script), *arguments)
+
+
+def started(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """`python -m weft.nn.parallel arguments`."""
+    require_mpi()
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    line = [sys.executable, "-m", "weft.nn.parallel", *arguments]
     return subprocess.run(line, capture_output=True, text=True, env=env, timeout=LIMIT, check=False)
