@@ -7,7 +7,7 @@ from reprlib import recursive_repr
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import state
+from ..frontend import ops, state
 from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
 from ..frontend.trace import asked_training
@@ -104,10 +104,11 @@ class Module(Tree):
             p.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self) -> None:
-        """Forgets the gradients of every Parameter."""
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forgets the gradients of every Parameter; with set_to_none=False they become zeros."""
+        forget = as_bool("zero_grad", "set_to_none", set_to_none)
         for p in self.parameters():
-            p.grad = None
+            p.grad = None if forget or p.grad is None else ops.zeros_like(p.grad)
 
     # ------------------------------------------------------------ dtypes, devices
 

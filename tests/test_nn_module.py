@@ -151,6 +151,8 @@ def test_zero_grad() -> None:
     layer = nn.Linear(2, 1)
     layer(wf.ones(1, 2)).sum().backward()
     assert layer.weight.grad is not None
+    layer.zero_grad(set_to_none=False)
+    assert layer.weight.grad.tolist() == [[0.0, 0.0]]
     layer.zero_grad()
     assert layer.weight.grad is None
 
