@@ -168,8 +168,13 @@ LAYERS = {
     "Linear": lambda m: m.Linear(64, 50),
     "Conv1d": lambda m: m.Conv1d(8, 40, 2),
     "Conv2d": lambda m: m.Conv2d(4, 40, 3, groups=2),
+    "ConvTranspose2d": lambda m: m.ConvTranspose2d(8, 20, 3, groups=2),
+    "Embedding": lambda m: m.Embedding(50, 40, padding_idx=3),
     "LayerNorm": lambda m: m.LayerNorm(8),
-    "Embedding": lambda m: m.Embedding(50, 40),
+    "BatchNorm1d": lambda m: m.BatchNorm1d(8),
+    "GroupNorm": lambda m: m.GroupNorm(2, 8),
+    "PReLU": lambda m: m.PReLU(3),
+    "MultiheadAttention": lambda m: m.MultiheadAttention(32, 4, batch_first=True),
 }
 
 
@@ -183,7 +188,7 @@ def test_layers_start_as_torchs_do(name: str) -> None:
     assert list(mine.state_dict()) == list(expected)
     for n, t in mine.state_dict().items():
         ours, given = t.numpy(), expected[n]
-        assert ours.shape == given.shape and ours.dtype == given.dtype
+        assert ours.shape == given.shape and ours.dtype == given.dtype, n
         size = 0.2 if ours.size > 100 else 0.35
         assert np.abs(ours).max() == pytest.approx(np.abs(given).max(), rel=size), n
         assert ours.std() == pytest.approx(given.std(), rel=size), n
