@@ -18,6 +18,7 @@ from ..frontend.tensor import Tensor
 from ..frontend.trace import refuse
 from .checkpoint_file import CheckpointError, CheckpointFileError, as_path, as_tensor, read, realized, write
 from .loading import fitting
+from .optim import Optimizer
 from .state_tree import decoded, encoded
 
 __all__ = ["CheckpointError", "CheckpointFileError", "load", "save"]
@@ -140,16 +141,18 @@ def _grouped(tensors: Mapping[str, Tensor], objects: Mapping[str, Any]) -> dict[
 
 
 def _load_all(path: Path, objects: Mapping[str, Any], found: Mapping[str, Any]) -> None:
-    """Loads each; if one refuses, all get back what they had."""
-    before = [(x, x.detach() if isinstance(x, Tensor) else x.state_dict()) for x in objects.values()]
+    """Loads each; if one refuses, all get back what they had. Optimisers come last: to load a schedule sets their rates."""
+    order = sorted(objects.items(), key=lambda item: isinstance(item[1], Optimizer))
+    before = [(x, x.detach() if isinstance(x, Tensor) else x.state_dict()) for _, x in order]
     touched = 0
     try:
-        for name, x in objects.items():
+        for name, x in order:
             touched += 1
             _load_one(x, found[name])
     except BaseException as error:
-        for x, state in before[:touched]:
-            _load_one(x, state)
+        for i, (x, state) in enumerate(before):
+            if i < touched or isinstance(x, Optimizer):
+                _load_one(x, state)
         if isinstance(error, (errors.WeftError, LookupError, TypeError, ValueError)):
             raise CheckpointError(f"{path}: {name}: {error}") from error
         raise

@@ -271,6 +271,23 @@ def test_a_mismatching_model_is_told_every_name_and_shape(path: Path) -> None:
         nn.load(path, model=nn.Sequential(nn.Linear(3, 5)))
 
 
+def test_a_rate_that_no_schedule_has_set_survives_a_load_that_fails(path: Path) -> None:
+    optimizer = nn.optim.SGD([nn.Parameter(wf.ones(1))], lr=1.0)
+    schedule = nn.optim.StepLR(optimizer, 1, 0.5)
+    schedule.step()
+    nn.save(path, optimizer=optimizer, schedule=schedule, holder=Holder("refused"))
+    schedule.step()
+    optimizer.lr = 0.7
+    for order in (("optimizer", "schedule", "holder"), ("schedule", "holder", "optimizer")):
+        objects = {"optimizer": optimizer, "schedule": schedule, "holder": Holder()}
+        with pytest.raises(nn.CheckpointError, match="holder: this is no state of mine"):
+            nn.load(path, **{name: objects[name] for name in order})
+        assert schedule.last_epoch == 2
+        assert optimizer.lr == 0.7
+    nn.load(path, optimizer=optimizer, schedule=schedule)
+    assert (schedule.last_epoch, optimizer.lr) == (1, 0.5)
+
+
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, ZeroDivisionError])
 def test_what_interrupts_a_load_goes_on_as_it_is(path: Path, kind: type[BaseException]) -> None:
     class Broken(Holder):
@@ -404,13 +421,14 @@ def step(x, y):
     return loss
 
 step = wf.jit(step) if jitted else step
-state = {"model": net, "optimizer": optimizer}
+state = {"model": net, "optimizer": optimizer, "schedule": nn.optim.StepLR(optimizer, 2, 0.5)}
 if first:
     assert nn.load(path, **state) == {"epoch": first}
 for epoch in range(first, last):
     for batch in loader:
         loss = step(*batch)
-    optimizer.lr *= 0.5
+    state["schedule"].step()
+    optimizer.lr *= 0.9  # which the schedule does not know
 nn.save(path, **state, epoch=last)
 """
 
