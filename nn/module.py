@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from reprlib import recursive_repr
 from typing import Any, Self
 
@@ -181,9 +181,13 @@ class Module(Tree):
     @recursive_repr("...")
     def __repr__(self) -> str:
         """The tree of layers, and behind each how many parameters it has."""
-        rows = [f"({name}): {child!r}".replace("\n", "\n  ") for name, child in self.named_children()]
+        rows = [f"({name}): {text}".replace("\n", "\n  ") for name, text in self._rows()]
         inside = "\n  ".join([self.extra_repr(), *rows]) + "\n" if rows else self.extra_repr()
         return f"{type(self).__name__}({inside}){self._counted()}"
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        """The name and the text of each layer below."""
+        return ((name, repr(child)) for name, child in self.named_children())
 
     def _counted(self) -> str:
         count, trainable = self.num_parameters(), self.num_parameters(trainable_only=True)

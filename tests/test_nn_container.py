@@ -59,6 +59,20 @@ def test_a_module_list_is_not_called() -> None:
         layers(1)
 
 
+def test_layers_of_a_list_that_read_alike_share_a_row() -> None:
+    block = [nn.Sequential(nn.Linear(2, 2), nn.ReLU()) for _ in range(3)]
+    assert repr(nn.ModuleList([*block, nn.ReLU(), nn.ReLU(), nn.Linear(2, 2)])) == (
+        "ModuleList(\n"
+        "  (0-2): 3 x Sequential(\n"
+        "    (0): Linear(in_features=2, out_features=2, bias=True)  # 6 parameters\n"
+        "    (1): ReLU()\n"
+        "  )  # 6 parameters each\n"
+        "  (3-4): 2 x ReLU()\n"
+        "  (5): Linear(in_features=2, out_features=2, bias=True)  # 6 parameters\n"
+        ")  # 24 parameters"
+    )
+
+
 def test_a_module_dict_is_a_dict_of_layers() -> None:
     a, b = nn.ReLU(), nn.Linear(1, 1)
     layers = nn.ModuleDict({"a": a})

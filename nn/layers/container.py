@@ -6,6 +6,7 @@ Members are attributes of the container, so a list's are named 0, 1, 2 .. and st
 from __future__ import annotations
 
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from itertools import groupby
 from typing import Any, Self
 
 from ... import errors
@@ -159,6 +160,13 @@ class ModuleList(_Sequence):
 
     def _of(self, members: Mapping[str, Any]) -> ModuleList:  # type: ignore[override]
         return ModuleList(members.values())
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        """Neighbours that read alike have one row: (0-11): 12 x Block(...)."""
+        for text, group in groupby(super()._rows(), key=lambda row: row[1]):
+            names = [name for name, _ in group]
+            each = " each" if "  # " in text.rpartition("\n")[2] else ""
+            yield (names[0], text) if len(names) == 1 else (f"{names[0]}-{names[-1]}", f"{len(names)} x {text}{each}")
 
 
 class ParameterList(_Sequence):
