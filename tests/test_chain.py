@@ -485,3 +485,17 @@ def test_a_chain_with_gradients_has_one_text():
         out, g = F.scaled_dot_product_attention(q, k, v), wf.tensor(normal(2, 48, 16))
         keys.add(tuple(compile.build(*realize.graph_of(out, *wf.grad((out * g).sum(), [q, k, v]))).kernel_keys))
     assert len(keys) == 1 and len(next(iter(keys))) == 1
+
+
+def test_a_costly_mask_of_the_scores_that_two_stages_use() -> None:
+    """The rectified gradient of a norm between two products looks like this; masks are not stored in the space."""
+    q, k, v = normal(40, 8), normal(50, 8), normal(50, 6)
+
+    def masked(q, k, v, m):
+        s = m.matmul(q, k.T)
+        positive = m.exp(m.tanh(s) * 0.5) > 1.0
+        total = m.where(positive, s, 0.0).sum(1, keepdims=True)
+        return m.matmul(m.where(positive, s - total, 0.0), v)
+
+    out = one_kernel(masked(*tensors(q, k, v), wf))
+    close(out, masked(*(x.astype("f8") for x in (q, k, v)), np), 2e-5)

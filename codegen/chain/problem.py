@@ -287,7 +287,9 @@ class StagePlan:
         return found + [(self.root(r), self.p.online) for r in weights]
 
     def _is_costly(self, u: Unit) -> bool:
-        return self.p.chain.spans(u) and self.total[u] >= EXPENSIVE
+        """Is it worth a strip of the space? Those have one dtype: of a costly mask, what it is made of is kept."""
+        of_space = u.node.dtype is self.p.chain.scores[0].node.dtype
+        return of_space and self.p.chain.spans(u) and self.total[u] >= EXPENSIVE
 
     def _stages(self) -> list[StageOf]:
         rows = [u for u in self.p.chain.inner if u.node.op is Op.REDUCE]
