@@ -200,10 +200,12 @@ def reduce_reduce(n: Node) -> Node | None:
 
 def _is_matmul(n: Node, kept: list[int], further: list[int]) -> bool:
     """A sum of products of rows and columns: summing over rows or columns as well would take it apart."""
-    product = n.src[0]
+    (x,) = n.src
+    product = x.src[0] if x.op is Op.RESHAPE else x  # without axes of extent 1: those of a 1 x 1 kernel
     if n.arg[0] != "add" or product.op is not Op.MUL:
         return False
-    first, second = ({a for a in kept if not is_steady(f, a) and f.shape[a] > 1} for f in product.src)
+    factors = [reshape(f, x.shape) for f in product.src]
+    first, second = ({a for a in kept if not is_steady(f, a) and f.shape[a] > 1} for f in factors)
     rows, columns = first - second, second - first
     return bool(rows and columns and (rows | columns).intersection(further))
 

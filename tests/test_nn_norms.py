@@ -161,6 +161,14 @@ def test_normalising_and_all_statistics_are_one_kernel() -> None:
     assert len(report.kernels) == 1
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_convolution_before_a_norm_stays_one_product(size: int) -> None:
+    """A sum of its places must not become a sum of all its products."""
+    x, w = (wf.tensor(draw(*s).astype(np.float32)) for s in ((4, 16, 8, 8), (24, 16, size, size)))
+    report = wf.explain(F.batch_norm(F.conv2d(x, w, None, 1, size // 2), None, None, training=True))
+    assert [k.kind for k in report.kernels] == ["contraction", "rows"]
+
+
 def test_a_jitted_training_step_updates_statistics_in_its_program() -> None:
     (lazy, plain), (jitted, step) = network(), network()
     call = wf.jit(step)
