@@ -205,6 +205,47 @@ def test_embedding_layers() -> None:
         nn.Embedding.from_pretrained(wf.ones(3))
 
 
+BAGS = np.array([[1, 2, 4], [4, 4, 0]])
+REDUCE: dict[str, Callable[..., Array]] = {"sum": np.sum, "mean": np.mean, "max": np.max}
+
+
+@pytest.mark.parametrize("mode", REDUCE)
+def test_bags_of_embeddings(mode: str) -> None:
+    table, bag = normal(5, 3), REDUCE[mode]
+    close(F.embedding_bag(wf.tensor(BAGS), wf.tensor(table), mode=mode), bag(table[BAGS], axis=1))
+    lines = F.embedding_bag(wf.tensor(BAGS.ravel()), wf.tensor(table), wf.tensor([0, 2, 2]), mode=mode)
+    close(lines, np.stack([bag(table[[1, 2]], axis=0), np.zeros(3), bag(table[[4, 4, 4, 0]], axis=0)]))
+    padded = F.embedding_bag(wf.tensor(BAGS), wf.tensor(table), mode=mode, padding_idx=4)
+    close(padded, np.stack([bag(table[[1, 2]], axis=0), table[0]]))
+    derivative_holds(lambda t: F.embedding_bag(wf.tensor(BAGS[:1]), t, mode=mode), table)
+
+
+def test_weights_of_a_bag() -> None:
+    table, w = normal(5, 3), normal(2, 3)
+    got = F.embedding_bag(wf.tensor(BAGS), wf.tensor(table), mode="sum", per_sample_weights=w)
+    close(got, (table[BAGS] * w[:, :, None]).sum(1))
+
+
+def test_bags_say_what_they_take() -> None:
+    table, line = wf.zeros(5, 3), wf.tensor([1, 2])
+    with pytest.raises(wf.errors.ShapeError, match=r"with offsets \(B,\), but x has shape \(2,\)"):
+        F.embedding_bag(line, table)
+    with pytest.raises(wf.errors.ShapeError, match=r"x has shape \(1, 2\) and offsets \(1,\)"):
+        F.embedding_bag(line.unsqueeze(0), table, wf.tensor([0]))
+    with pytest.raises(ValueError, match="per_sample_weights are for mode='sum', not 'mean'"):
+        F.embedding_bag(line, table, wf.tensor([0]), per_sample_weights=wf.ones(2))
+    with pytest.raises(IndexError):
+        F.embedding_bag(line, table, wf.tensor([1])).numpy()  # the first index is in no bag
+    assert F.embedding_bag(wf.zeros(2, 0, dtype="int64"), table, mode="max").tolist() == [[0.0] * 3] * 2
+
+
+def test_a_layer_of_bags() -> None:
+    layer = nn.EmbeddingBag(5, 2, mode="max", padding_idx=0)
+    assert repr(layer).startswith("EmbeddingBag(5, 2, padding_idx=0, mode='max')") and not layer.weight.numpy()[0].any()
+    fixed = nn.EmbeddingBag.from_pretrained(wf.ones(5, 2), mode="sum")
+    assert fixed(wf.tensor(BAGS)).tolist() == [[3.0, 3.0]] * 2 and not fixed.weight.requires_grad
+
+
 def test_one_hot_counts_the_classes_where_it_may_compute() -> None:
     assert F.one_hot(wf.tensor([0, 2])).tolist() == [[1, 0, 0], [0, 0, 1]]
     with pytest.raises(wf.errors.JitError):

@@ -130,6 +130,16 @@ def test_prelu_and_embedding() -> None:
     same(*pair("Embedding", 6, 4), lambda m: m(of(m, np.array([[0, 2], [5, 5]]))))
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 2])
+def test_bags_of_embeddings(mode: str, padding: int | None) -> None:
+    lines = np.array([0, 1, 2, 5, 5, 3, 2, 4, 1])
+    for last, offsets in ((False, [0, 0, 3, 7]), (True, [0, 4, 4, 9])):
+        mine, theirs = pair("EmbeddingBag", 6, 4, mode=mode, padding_idx=padding, include_last_offset=last)
+        same(mine, theirs, lambda m, o=offsets: m(of(m, lines), of(m, np.array(o))))
+    same(*pair("EmbeddingBag", 6, 4, mode=mode, padding_idx=padding), lambda m: m(of(m, lines.reshape(3, 3))))
+
+
 def test_initial_values_are_spread_like_torchs() -> None:
     wf.manual_seed(0)
     mine, theirs = nn.TransformerEncoderLayer(64, 4, 128), T.TransformerEncoderLayer(64, 4, 128)

@@ -123,7 +123,7 @@ NAMES = [
     *("HuberLoss", "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss", "SmoothL1Loss", "CELU", "ELU", "GELU", "GLU", "Hardsigmoid"),
     *("Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU"),
     *("Sigmoid", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Threshold", "AlphaDropout", "Dropout", "Dropout1d"),
-    *("Dropout2d", "Embedding", "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"),
+    *("Dropout2d", "Embedding", "EmbeddingBag", "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"),
 ]
 
 

@@ -25,7 +25,7 @@ from .activation import (
 from .attention import scaled_dot_product_attention
 from .classification import cross_entropy, nll_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d
-from .embedding import embedding, one_hot
+from .embedding import embedding, embedding_bag, one_hot
 from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from .padding import pad
@@ -72,6 +72,7 @@ __all__ = [
     "dropout2d",
     "elu",
     "embedding",
+    "embedding_bag",
     "fold",
     "gelu",
     "glu",

@@ -6,12 +6,12 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_int
+from ...frontend.arguments import as_bool, as_choice, as_int
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from .common import indices
 
-__all__ = ["embedding", "one_hot"]
+__all__ = ["embedding", "embedding_bag", "one_hot"]
 
 
 @of_tensors
@@ -32,6 +32,75 @@ def embedding(x: Tensor, weight: Tensor, padding_idx: int | None = None, max_nor
     if padding_idx is None:
         return rows
     return ops.where((places == row_of("embedding", padding_idx, weight.shape[0])).unsqueeze(-1), rows.detach(), rows)
+
+
+@of_tensors
+def embedding_bag(
+    x: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: Any = None,
+    *,
+    mode: str = "mean",
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The "sum", "mean" or "max" of each bag of rows of weight: shape (B, embedding_dim), zeros for empty bags.
+
+    x holds a bag of indices in each row, (B, L), or all bags in one line (n,): offsets (B,), ascending from 0, tell where each
+    begins, and with include_last_offset one more where the last one ends. per_sample_weights, of x's shape, scale the rows of
+    a sum. Indices equal to padding_idx belong to no bag. Raises ShapeError, DTypeError, ArgumentError, and IndexError on an
+    index outside the table, or before the first bag, when computed.
+
+    >>> table = wf.tensor([[1.0], [2.0], [4.0]])
+    >>> F.embedding_bag(wf.tensor([0, 1, 2]), table, wf.tensor([0, 2]), mode="sum").tolist()
+    [[3.0], [4.0]]
+    """
+    refuse_max_norm("embedding_bag", max_norm)
+    how = as_choice("embedding_bag", "mode", mode, ("sum", "mean", "max"))
+    _check_bags(x, offsets, per_sample_weights, how)
+    rows, kept = embedding(x, weight, padding_idx), ops.ones_like(x, dtype="bool")
+    if padding_idx is not None:
+        kept = x != row_of("embedding_bag", padding_idx, weight.shape[0])
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights.unsqueeze(-1)
+    if offsets is None:
+        return _of_rows(rows, kept, how)
+    bag = ops.searchsorted(indices(offsets, "embedding_bag"), ops.arange(x.shape[0]), "right") - 1
+    bags = offsets.shape[0] - as_bool("embedding_bag", "include_last_offset", include_last_offset)
+    if how == "max":
+        member = (bag == ops.arange(bags).unsqueeze(1)) & kept
+        return _of_rows(rows.unsqueeze(0), member, how)
+    total = ops.scatter_add(ops.zeros(bags, weight.shape[1], dtype=rows.dtype), bag, ops.where(kept.unsqueeze(-1), rows, 0.0))
+    return total if how == "sum" else total / _at_least_one(ops.scatter_add(ops.zeros(bags), bag, kept.float()), rows)
+
+
+def _of_rows(rows: Tensor, kept: Tensor, how: str) -> Tensor:
+    """The sum, mean or maximum over axis 1 of what is kept; zeros where nothing is."""
+    if not kept.shape[1]:
+        return ops.zeros(kept.shape[0], rows.shape[2], dtype=rows.dtype)
+    kept = kept.unsqueeze(-1)
+    if how == "max":
+        return ops.where(kept.any(axis=1), ops.where(kept, rows, float("-inf")).max(axis=1), 0.0)
+    total = ops.where(kept, rows, 0.0).sum(axis=1)
+    return total if how == "sum" else total / _at_least_one(kept.squeeze(-1).sum(axis=1), rows)
+
+
+def _at_least_one(count: Tensor, rows: Tensor) -> Tensor:
+    return count.clip(1).astype(rows.dtype).unsqueeze(-1)
+
+
+def _check_bags(x: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None, how: str) -> None:
+    if x.ndim != (2 if offsets is None else 1) or (offsets is not None and (offsets.ndim != 1 or not offsets.size)):
+        given = f"x has shape {x.shape}" if offsets is None else f"x has shape {x.shape} and offsets {offsets.shape}"
+        raise errors.ShapeError(f"embedding_bag: bags are the rows of x (B, L), or of a line (n,) with offsets (B,), but {given}")
+    if per_sample_weights is None:
+        return
+    if how != "sum":
+        raise errors.ArgumentError(f"embedding_bag: per_sample_weights are for mode='sum', not {how!r}")
+    if per_sample_weights.shape != x.shape:
+        raise errors.ShapeError(f"embedding_bag: per_sample_weights have shape {per_sample_weights.shape}, but x has {x.shape}")
 
 
 def row_of(name: str, padding_idx: int, rows: int) -> int:

@@ -23,7 +23,7 @@ from .attention import MultiheadAttention
 from .container import ModuleDict, ModuleList, ParameterList, Sequential
 from .conv import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d
-from .embedding import Embedding
+from .embedding import Embedding, EmbeddingBag
 from .linear import Linear
 from .loss import (
     BCELoss,
@@ -83,6 +83,7 @@ __all__ = [
     "Dropout1d",
     "Dropout2d",
     "Embedding",
+    "EmbeddingBag",
     "Flatten",
     "Fold",
     "GroupNorm",
