@@ -343,7 +343,8 @@ EVERY: dict[str, Make] = {
 }
 
 
-CASES = [*((name, wf.float32) for name in EVERY), ("adam, decay", wf.float16), ("nesterov, decay", wf.float64)]
+HALF = [("adam, decay", wf.float16), ("adamw, amsgrad", wf.bfloat16), ("rmsprop, centered, momentum", wf.float16)]
+CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
@@ -477,6 +478,33 @@ def test_a_group_that_is_refused_adds_nothing() -> None:
         with pytest.raises(ValueError, match="SGD"):
             optimizer.add_param_group(wrong)
     assert [*map(id, optimizer.params)] == [id(A)] and len(optimizer.param_groups) == len(optimizer.steps) == 1
+
+
+def test_a_variance_that_rounds_below_zero_is_zero() -> None:
+    """torch's RMSprop gives NaN at the 24th step of this."""
+    p = wf.nn.Parameter(wf.ones(1))
+    optimizer = optim.RMSprop([p], alpha=0.5, centered=True)
+    p.grad = wf.tensor([0.3])
+    for _ in range(30):
+        optimizer.step()
+    assert np.isfinite(p.item())
+
+
+@pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_half_parameters_move_as_float32_ones_would(name: str, dtype: wf.DType) -> None:
+    """To within the rounding of each new value; the state is float32."""
+    found = []
+    for kind in (dtype, wf.float32):
+        p = wf.nn.Parameter(wf.tensor([1.0, -2.0], dtype=kind))
+        optimizer = getattr(optim, name)([p], lr=0.125)
+        for _ in range(3):
+            optimizer.zero_grad()
+            (p * p).sum().backward()
+            optimizer.step()
+        assert p.dtype is kind and all(t.dtype is wf.float32 for t in states(optimizer))
+        found.append(p.float().numpy())
+    np.testing.assert_allclose(*found, atol=0.02)
 
 
 def test_float32_parameters_stay_float32() -> None:

@@ -102,6 +102,13 @@ def test_a_jitted_step_goes_on_from_what_is_loaded_and_compiles_nothing() -> Non
     assert statistics["built"] == built
 
 
+def test_a_state_is_not_loaded_in_a_jitted_function() -> None:
+    """It would happen only once."""
+    optimizer = optim.Adam(model().parameters())
+    with pytest.raises(wf.errors.JitError, match=r"Adam\.load_state_dict in the jitted function"):
+        wf.jit(lambda x: optimizer.load_state_dict(optimizer.state_dict()) or x)(wf.ones(1))
+
+
 def test_a_state_keyed_by_text_and_of_arrays_fits() -> None:
     net = model()
     optimizer = optim.SGD(net.parameters(), 0.1, 0.9)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ...frontend import ops
 from ...frontend.tensor import Tensor
 from .groups import Check, Group, extended, flag, nonnegative, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
@@ -64,7 +65,7 @@ class RMSprop(Optimizer):
         variance = new["square_avg"]
         if "centered" in hyper:
             new["grad_avg"] = state["grad_avg"] + hyper["1 - alpha"] * (grad - state["grad_avg"])
-            variance = variance - new["grad_avg"] * new["grad_avg"]
+            variance = ops.maximum(variance - new["grad_avg"] * new["grad_avg"], 0.0)  # rounded, it may be less
         step = grad / (variance.sqrt() + hyper["eps"])
         if "momentum" in hyper:
             step = new["momentum_buffer"] = hyper["momentum"] * state["momentum_buffer"] + step

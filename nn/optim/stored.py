@@ -9,6 +9,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_int, as_real, as_sequence, shown
 from ...frontend.tensor import Tensor
+from ...frontend.trace import refuse
 from .groups import Group, checked, put
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def _snapshot(values: Mapping[str, Any]) -> dict[str, Any]:
 def load_state_dict(optimizer: Optimizer, state: Any) -> None:
     """Checks everything, then changes the optimiser; Tensors stay the same objects, so jitted functions go on with them."""
     name = f"{type(optimizer).__name__}.load_state_dict"
+    refuse(name)
     if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
         raise errors.DTypeError(f"{name}: the state is a dict with 'state' and 'param_groups', not {shown(state)}")
     groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))
