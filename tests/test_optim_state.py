@@ -127,6 +127,29 @@ def test_options_of_the_state_bring_their_tensors() -> None:
     assert plain.state[0]["max_exp_avg_sq"].tolist() == other.state[0]["max_exp_avg_sq"].tolist()
 
 
+def test_a_state_fits_after_options_have_been_turned_on_and_off() -> None:
+    net = model()
+    first, second = optim.SGD(net.parameters(), momentum=0.9), optim.SGD(net.parameters())
+    stepper(net, first)(*batch(0))
+    stepper(net, second)(*batch(0))
+    first.param_groups[0]["momentum"], second.param_groups[0]["momentum"] = 0.0, 0.5
+    for source in (first, second):
+        fresh = optim.SGD(net.parameters())
+        fresh.load_state_dict(source.state_dict())
+        assert fresh.param_groups[0]["momentum"] == source.param_groups[0]["momentum"] and fresh.steps == [1, 1]
+    assert fresh.state[1]["momentum_buffer"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_a_rate_that_is_a_tensor_stays_one_and_a_number_a_number() -> None:
+    net, rate = model(), wf.tensor(0.25)
+    tensor, number = optim.Adam(net.parameters(), lr=rate), optim.Adam(net.parameters(), lr=0.5)
+    kept = tensor.state_dict()
+    tensor.load_state_dict(number.state_dict())
+    assert tensor.lr is rate and rate.item() == 0.5
+    number.load_state_dict(kept)
+    assert number.lr == 0.25 and isinstance(number.lr, float)
+
+
 def edited(state: dict[str, Any], **changes: Any) -> dict[str, Any]:
     """The state with some entries of parameter 0 replaced, or with `lr` and `params` of its group."""
     groups = [{**state["param_groups"][0], **{k: v for k, v in changes.items() if k in ("lr", "betas", "params")}}]

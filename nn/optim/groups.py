@@ -62,11 +62,12 @@ def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) ->
 
 
 def put(group: Group, what: str, value: Any) -> None:
-    """Sets a hyperparameter; one that is a Tensor stays that Tensor."""
-    if isinstance(group.get(what), Tensor) and not isinstance(value, Tensor):
-        group[what].assign(value)
+    """Sets a hyperparameter; one that is a Tensor stays that Tensor, one that is a number a number."""
+    own = group.get(what)
+    if isinstance(own, Tensor):
+        own.assign(value)
     else:
-        group[what] = value
+        group[what] = value.item() if isinstance(value, Tensor) else value
 
 
 def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:

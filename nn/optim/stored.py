@@ -20,12 +20,14 @@ Values = dict[str, Tensor]
 
 def state_dict(optimizer: Optimizer) -> dict[str, Any]:
     """Of each parameter that has made a step its state, and the groups with places for parameters."""
-    kept = {i: {"step": n, **_snapshot(optimizer.state[i])} for i, n in enumerate(optimizer.steps) if n}
-    groups, first = [], 0
-    for group in optimizer.param_groups:
-        last = first + len(group["params"])
-        groups.append({**_snapshot(group), "params": list(range(first, last))})
-        first = last
+    kept: dict[int, dict[str, Any]] = {}
+    groups: list[Group] = []
+    for (k, places), group in zip(optimizer.places(), optimizer.param_groups, strict=True):
+        stepped = [i for i in places if optimizer.steps[i]]
+        optimizer.complete(k, stepped)
+        names = optimizer.state_names(group)
+        kept |= {i: {"step": optimizer.steps[i]} | _snapshot({n: optimizer.state[i][n] for n in names}) for i in stepped}
+        groups.append({**_snapshot(group), "params": [*places]})
     return {"state": kept, "param_groups": groups}
 
 
@@ -46,14 +48,14 @@ def load_state_dict(optimizer: Optimizer, state: Any) -> None:
     ops.realize(*(value for _, values in found for value in values.values()))  # what is lazy may fail
     for own, group in zip(optimizer.param_groups, groups, strict=True):
         for what, value in group.items():
-            if what != "params":
+            if what not in ("params", "param_names"):
                 put(own, what, value)
     optimizer.steps[:] = [step for step, _ in found]
     for k, places in optimizer.places():
         optimizer.complete(k, places)
     for own_state, (_, values) in zip(optimizer.state, found, strict=True):
         for what, value in values.items():
-            own_state.setdefault(what, value).assign(value)
+            own_state[what].assign(value)
     ops.realize(*(t for own_state in optimizer.state for t in own_state.values()))
 
 
