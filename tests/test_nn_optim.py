@@ -459,6 +459,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: optim.Adam([A], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers in"),
     (lambda: optim.Adam([A], betas=(0.9,)), ValueError, "Adam: betas must be two numbers in"),  # type: ignore[arg-type]
     (lambda: optim.AdamW([A], eps=-1e-8), ValueError, "AdamW: eps must be at least 0"),
+    (lambda: optim.SGD([A]).step(3), TypeError, "SGD.step: closure is a function, not 3"),  # type: ignore[arg-type]
     (lambda: optim.RMSprop([A], alpha=-1), ValueError, "RMSprop: alpha must be at least 0"),
     (lambda: optim.Adagrad([A], lr_decay=-1), ValueError, "Adagrad: lr_decay must be at least 0"),
     (lambda: optim.Adadelta([A], rho=1.5), ValueError, "Adadelta: rho must be in"),

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool
+from ...frontend.arguments import as_bool, as_function
 from ...frontend.grad import enable_grad, no_grad
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
@@ -113,7 +113,7 @@ class Optimizer:
 
         closure: computes gradients afresh; what it returns, the loss, is returned.
         """
-        loss = None if closure is None else _with_gradients(closure)
+        loss = None if closure is None else _with_gradients(as_function(f"{type(self).__name__}.step", "closure", closure))
         work = [(k, [i for i in places if self.params[i].grad is not None]) for k, places in self.places()]
         self._latest.clear()
         for k, places in work:
