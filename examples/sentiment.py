@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import common
 import numpy as np
@@ -107,14 +107,14 @@ def accuracy(model: SentimentCNN, data: Encoded) -> float:
 
 
 def train_epoch(
-    model: SentimentCNN, optimizer: nn.optim.Adam, data: DataLoader, rates: Iterable[float], bar: common.Progress
+    model: SentimentCNN, optimizer: nn.optim.Adam, schedule: nn.optim.LinearLR, data: DataLoader, bar: common.Progress
 ) -> tuple[float, int]:
-    """The mean loss over the batches, each with its rate, and how many sentences they held."""
+    """The mean loss over the batches, and how many sentences they held."""
     total, seen = 0.0, 0
     with bar:
-        for (tokens, labels), rate in zip(data, rates, strict=True):
-            optimizer.lr = rate  # a new rate compiles nothing
+        for tokens, labels in data:
             loss = train_step(model, optimizer, tokens, labels).item()
+            schedule.step()  # a new rate compiles nothing
             bar.update(len(labels), loss)
             total, seen = total + loss * len(labels), seen + len(labels)
     return total / seen, seen
@@ -171,12 +171,12 @@ def main(argv: Sequence[str] | None = None) -> float:
     sampler = BucketBatchSampler(train.lengths, min(args.batch_size, len(train)), drop_last=True)
     data = DataLoader(train, batch_sampler=sampler)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
+    schedule = nn.optim.LinearLR(optimizer, 1.0, 0.0, total_iters=args.epochs * len(data))
     training = common.Training(args)
     for epoch in training:
         start = time.perf_counter()
-        rates = (args.lr * (1 - (epoch + i / len(data)) / args.epochs) for i in range(len(data)))
         bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(train), "sentences")
-        loss, seen = train_epoch(model, optimizer, data, rates, bar)
+        loss, seen = train_epoch(model, optimizer, schedule, data, bar)
         seconds, result = time.perf_counter() - start, accuracy(model, dev)
         training.end_epoch(loss=loss, dev_accuracy=result)
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} sentences/s"

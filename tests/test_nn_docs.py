@@ -25,6 +25,7 @@ MODULES = [  # those whose every name of __all__ has its example
     "nn.data.loader",
     "nn.data.points",
     "nn.data.samplers",
+    "nn.data.lines",
     "nn.data.sst2",
     "nn.data.text",
     "nn.data.transforms",

@@ -12,6 +12,7 @@ from .glove import read_glove
 from .idx import Array, DataError, read_idx
 from .image_sets import fashion_mnist, mnist, read_mnist
 from .images import Images
+from .lines import read_lines
 from .loader import DataLoader
 from .points import POINT_SETS, Points, points
 from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
@@ -45,6 +46,7 @@ __all__ = [
     "random_split",
     "read_glove",
     "read_idx",
+    "read_lines",
     "read_mnist",
     "read_tsv",
     "reviews",

@@ -9,9 +9,17 @@ from pathlib import Path
 
 from .idx import DataError
 
+__all__ = ["read_lines"]
+
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where it cannot be read."""
+    """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where it cannot be read.
+
+    >>> from pathlib import Path
+    >>> _ = Path("poem.txt").write_text("a rose\\nis a rose\\n")
+    >>> list(nn.data.read_lines("poem.txt"))
+    [(1, 'a rose'), (2, 'is a rose')]
+    """
     path, number = Path(path), 0
     try:
         with (gzip.open if _is_gzip(path) else open)(path, "rb") as file:

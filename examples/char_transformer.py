@@ -1,0 +1,221 @@
+"""Learns to write, one character after the other. In: a text file, or nothing. Out: the loss on held-out text, and new text.
+
+    python examples/char_transformer.py                                     # reviews of films that a small grammar writes
+    python examples/char_transformer.py --text book.txt --prompt "It was "  # a text of yours
+
+A decoder-only transformer (Vaswani et al. 2017, normalised before each part as by Radford et al. 2019): each character is
+guessed from at most --context before it. The loss is in nats a character; the perplexity, exp(loss), is the number of equally
+likely characters that would be as hard to guess.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from math import exp
+
+import common
+import numpy as np
+import weft as wf
+from weft import nn
+from weft.nn import functional as F
+from weft.nn.data import Array, DataError, DataLoader, Dataset, Vocabulary, read_lines, reviews
+
+REVIEWS = 4000  # of the text without a file: 266,000 characters
+HELD_OUT = 0.1  # of the text, at its end
+WARM_UP = 0.1  # of the steps, in which the rate rises before it falls along a cosine
+DROPOUT = 0.1
+SPECIAL = 2  # numbers of a vocabulary that stand for no character
+PROMPT = 10  # characters of the text to go on from
+
+
+class Block(nn.Module):
+    """(N, L, dim) -> the same: every place adds what it finds at itself and before, then what two layers make of it."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        self.norm1, self.norm2 = nn.LayerNorm(dim), nn.LayerNorm(dim)
+        self.attention = nn.MultiheadAttention(dim, heads, batch_first=True)
+        self.layers = nn.Sequential(nn.Linear(dim, 4 * dim), nn.GELU(), nn.Linear(4 * dim, dim))
+        self.dropout = nn.Dropout(DROPOUT)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        y = self.norm1(x)
+        found, _ = self.attention(y, y, y, need_weights=False, is_causal=True)
+        x = x + self.dropout(found)
+        return x + self.dropout(self.layers(self.norm2(x)))
+
+
+class CharTransformer(nn.Module):
+    """Numbers of characters (N, L) -> scores (N, L, characters) of the one behind each."""
+
+    def __init__(self, characters: int, context: int, dim: int, heads: int, layers: int) -> None:
+        self.token, self.position = nn.Embedding(characters, dim), nn.Embedding(context, dim)
+        for table in (self.token, self.position):
+            nn.init.normal_(table.weight, std=0.02)
+        self.blocks = nn.Sequential(*(Block(dim, heads) for _ in range(layers)))
+        self.norm = nn.LayerNorm(dim)
+        self.output = nn.Linear(dim, characters)
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        x = self.token(x) + self.position.weight[: x.shape[1]]
+        return self.output(self.norm(self.blocks(x)))
+
+
+class Windows(Dataset):
+    """Pieces of a text as numbers. An item is (characters (context,), the character behind each (context,))."""
+
+    def __init__(self, text: Array, context: int) -> None:
+        count = (len(text) - 1) // context
+        self.x, self.y = (text[i : i + count * context].reshape(count, context) for i in (0, 1))
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    def __getitem__(self, index: int) -> tuple[Array, Array]:
+        return self.x[index], self.y[index]
+
+    def take_rows(self, rows: Array) -> tuple[Array, Array]:
+        return self.x[rows], self.y[rows]
+
+
+def mean_loss(model: CharTransformer, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+    return F.cross_entropy(model(x).flatten(0, 1), y.flatten())
+
+
+@wf.jit
+def train_step(model: CharTransformer, optimizer: nn.optim.AdamW, x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
+    optimizer.zero_grad()
+    loss = mean_loss(model, x, y)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return loss
+
+
+held_out_loss = wf.jit(mean_loss)
+
+
+def evaluate(model: CharTransformer, data: DataLoader) -> float:
+    """The mean loss of a character."""
+    model.eval()
+    with wf.no_grad():
+        total = sum(held_out_loss(model, x, y).item() * len(x) for x, y in data)
+    model.train()
+    return total / len(data.dataset)
+
+
+def train_epoch(
+    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.OneCycleLR, data: DataLoader, bar: common.Progress
+) -> float:
+    """The mean loss over the batches."""
+    total = 0.0
+    with bar:
+        for x, y in data:
+            loss = train_step(model, optimizer, x, y).item()
+            schedule.step()
+            bar.update(1, loss)
+            total += loss
+    return total / len(data)
+
+
+@wf.jit
+def next_character(model: CharTransformer, window: wf.Tensor, last: wf.Tensor, temperature: float) -> wf.Tensor:
+    """Drawn by its probability, which a low temperature sharpens: the greatest score behind `last` plus Gumbel noise."""
+    scores = model(window)[0, last][SPECIAL:] / temperature
+    return (scores - (-wf.rand(*scores.shape).log()).log()).argmax() + SPECIAL
+
+
+def generate(model: CharTransformer, vocabulary: Vocabulary, prompt: str, length: int, temperature: float) -> str:
+    """The prompt and so many characters more. Every one is a call of the same program: the window has one shape."""
+    context = model.position.num_embeddings
+    numbers = vocabulary.encode(list(prompt))
+    model.eval()
+    with wf.no_grad():
+        for _ in range(length):
+            seen = numbers[-context:]
+            window = nn.data.pad_sequences([seen], context)  # behind `last`, where no place before it looks
+            numbers.append(int(next_character(model, window, np.int64(len(seen) - 1), temperature).item()))
+    model.train()
+    return "".join(vocabulary.decode(numbers))
+
+
+def read_text(args: argparse.Namespace) -> str:
+    """The text to learn. Raises DataError."""
+    lines = reviews(REVIEWS).texts if args.text is None else [line for _, line in read_lines(args.text)]
+    text = "\n".join(lines)[: args.limit]
+    least = int((args.context + 2) / HELD_OUT)
+    if len(text) < least:
+        raise DataError(f"{len(text):,} characters are too few for --context {args.context}: it takes {least:,}")
+    return text
+
+
+def checked_prompt(prompt: str, vocabulary: Vocabulary) -> str:
+    """The prompt itself. Raises DataError for one with characters that the text has not."""
+    unknown = [character for character in prompt if character not in vocabulary]
+    if unknown:
+        raise DataError(f"the prompt has {unknown[0]!r}, which is not in the text")
+    return prompt
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = common.options("Learn to write, one character after the other.", epochs=10)
+    counts = {
+        "batch-size": (32, "pieces of text per step"),
+        "context": (64, "characters that one is guessed from, at most"),
+        "dim": (64, "features of a character"),
+        "heads": (4, "of each attention"),
+        "layers": (2, "blocks of attention and two layers"),
+        "length": (300, "characters to write in the end"),
+    }
+    for name, (default, what) in counts.items():
+        parser.add_argument(f"--{name}", type=common.positive, default=default, help=f"{what} (default: {default})")
+    parser.add_argument("--lr", type=common.positive_float, default=3e-3, help="highest rate of AdamW (default: 0.003)")
+    parser.add_argument("--text", metavar="FILE", help="what to learn (default: reviews that a small grammar writes)")
+    parser.add_argument("--prompt", help="what to go on from (default: the beginning of the text)")
+    parser.add_argument("--temperature", type=common.positive_float, default=0.8, help="below 1: safer choices (default: 0.8)")
+    parser.add_argument("--limit", type=common.positive, help="use only so many characters of the text")
+    args = parser.parse_args(argv)
+    if args.dim % args.heads:
+        parser.error(f"--heads {args.heads} does not divide --dim {args.dim}")
+    return args
+
+
+def main(argv: Sequence[str] | None = None) -> float:
+    """Trains, reports and writes; returns the loss on the held-out text, in nats a character."""
+    args = arguments(argv)
+    wf.manual_seed(args.seed)
+    try:
+        text = read_text(args)
+        vocabulary = Vocabulary.from_sentences([list(text)])
+        prompt = checked_prompt(args.prompt or text[:PROMPT], vocabulary)
+    except DataError as e:
+        common.fail(e)
+    numbers, cut = np.array(vocabulary.encode(list(text))), round(len(text) * (1 - HELD_OUT))
+    train, held_out = Windows(numbers[:cut], args.context), Windows(numbers[cut:], args.context)
+    print(f"{len(text):,} characters, {len(vocabulary) - SPECIAL} different ones, from {args.text or 'an embedded grammar'}")
+    model = CharTransformer(len(vocabulary), args.context, args.dim, args.heads, args.layers)
+    data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
+    optimizer = nn.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
+    steps = args.epochs * len(data)
+    schedule = nn.optim.OneCycleLR(optimizer, args.lr, steps + 1, pct_start=WARM_UP, cycle_momentum=False)
+    training = common.Training(args)
+    for epoch in training:
+        start = time.perf_counter()
+        bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(data), "steps")
+        loss = train_epoch(model, optimizer, schedule, data, bar)
+        seconds = time.perf_counter() - start
+        found = evaluate(model, DataLoader(held_out, args.batch_size))
+        training.end_epoch(loss=loss, held_out_loss=found, perplexity=exp(found))
+        losses = f"loss {loss:.4f}, on held-out text {found:.4f}, perplexity {exp(found):.3f}"
+        print(f"epoch {epoch + 1}/{args.epochs}: {losses}, {1e3 * seconds / len(data):.1f} ms a step", flush=True)
+    if args.plot:
+        training.curves.plot(args.plot, "loss", "held_out_loss", "perplexity")
+    print(f"\n{generate(model, vocabulary, prompt, args.length, args.temperature)}\n")
+    result = training.curves["held_out_loss"][-1]
+    print(f"held-out text: {result:.4f} nats a character, perplexity {exp(result):.3f}")
+    return result
+
+
+if __name__ == "__main__":
+    common.run(main)
