@@ -290,6 +290,7 @@ def test_names_are_those_of_the_module() -> None:
     assert [name for name, _ in model.named_buffers()] == [name for name, _ in module.named_buffers()]
     model.load_state_dict(nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).state_dict())
     assert not model.eval().module[0].training and model.num_parameters() == 12
+    assert next(nn.Sequential(model).named_parameters())[0] == "0.module.0.weight"
 
 
 def test_a_wrapper_that_is_gone_is_not_told() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,13 +27,21 @@ MIB = 1 << 20
 WHO = "DistributedDataParallel"
 
 
+@dataclass
+class Held:
+    """What a Module has from the start, found once: to walk through a tree takes as long as to average its gradients."""
+
+    parameters: Sequence[Tensor]
+    buffers: Sequence[Tensor]
+
+
 class DistributedDataParallel(Module):
     """A Module in several processes: each works on its own batch, and backward() leaves the mean of all gradients in .grad.
 
-    At the start every process takes the Parameters and Buffers of rank 0. The mean over processes is that over the joined batch
-    if the batches are equally large and the loss is a mean. Gradients travel in buckets of bucket_cap_mb MiB; a Parameter without
-    gradient in some processes counts as zero there. With broadcast_buffers, Buffers (running statistics) are those of rank 0
-    after each backward(), else each process keeps its own.
+    At the start every process takes the Parameters and Buffers of rank 0; those that the Module gets later are left alone. The
+    mean over processes is that over the joined batch if the batches are equally large and the loss is a mean. Gradients travel
+    in buckets of bucket_cap_mb MiB; a Parameter without gradient in some processes counts as zero there. With broadcast_buffers,
+    Buffers (running statistics) are those of rank 0 after each backward(), else each process keeps its own.
 
     Names are those of the Module, without `module.` before them: a state_dict fits with and without several processes.
     backward() computes the gradients at once. In a jitted function it cannot, since no program calls another process: see
@@ -57,9 +66,9 @@ class DistributedDataParallel(Module):
         if not any(p.requires_grad for p in module.parameters()):
             raise errors.ArgumentError(f"{WHO}: {type(module).__name__} has no Parameter that requires a gradient")
         self._require_same()
-        self._take_from_first([*self.parameters(), *self.buffers()])
-        self._watched = [*self.parameters()]
-        for p in self._watched:
+        self._held = Held([*self.parameters()], [*self.buffers()])
+        self._take_from_first([*self._held.parameters, *self._held.buffers])
+        for p in self._held.parameters:
             state.watch(p, self)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -90,9 +99,8 @@ class DistributedDataParallel(Module):
         refuse(f"all_reduce of a {WHO}")
         if world().comm is None:
             return
-        parameters = [*self.parameters()]
-        realize.together([p.grad for p in parameters])  # with the loss, in one program
-        learned = self._with_gradient(parameters)
+        realize.together([p.grad for p in self._held.parameters])  # with the loss, in one program
+        learned = self._with_gradient(self._held.parameters)
         layouts = [flat.layout(p) for p in learned]
         for places in flat.buckets(layouts, self._cap):
             bucket = [layouts[i] for i in places]
@@ -100,7 +108,7 @@ class DistributedDataParallel(Module):
             for i, gradient in zip(places, flat.parts(mean, bucket), strict=True):
                 learned[i].grad = gradient
         if self._follows:
-            self._take_from_first([*self.buffers()])
+            self._take_from_first(self._held.buffers)
 
     # ------------------------------------------------------------ what the processes agree on
 

@@ -32,8 +32,12 @@ def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callabl
     as_function("jit_step", "the loss", loss)
     parameters = [*model.parameters()]
 
+    def forget() -> None:
+        for p in parameters:
+            p.grad = None
+
     def gradients(*args: Any, **kwargs: Any) -> Any:
-        model.zero_grad()
+        forget()
         with model.no_sync():
             result = loss(*args, **kwargs)
             (result[0] if isinstance(result, tuple) else result).backward()
@@ -57,7 +61,7 @@ def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callabl
         result, _ = first(*args, **kwargs)
         model.all_reduce()
         averaged = [p.grad for p in parameters]
-        model.zero_grad()
+        forget()
         second(averaged)
         return result
 
