@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT = 60  # seconds, of which a start takes about two
+LIMIT = 120  # seconds, of which a start takes about two
 
 
 def require_mpi() -> None:
@@ -35,8 +35,28 @@ def launched(
 
 
 def started(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python -m weft.nn.parallel arguments`."""
+    """`python -m weft.nn.parallel arguments`, run to its end."""
     require_mpi()
+    with launcher_of(*arguments) as running:
+        try:
+            out, err = running.communicate(timeout=LIMIT)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            raise
+    return subprocess.CompletedProcess(arguments, running.returncode, out, err)
+
+
+def launcher_of(*arguments: str) -> subprocess.Popen[str]:
+    """The same, running."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     line = [sys.executable, "-m", "weft.nn.parallel", *arguments]
-    return subprocess.run(line, capture_output=True, text=True, env=env, timeout=LIMIT, check=False)
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def is_running(pid: int) -> bool:
+    """Is there a process of this number that has not ended, by Linux's /proc; one that nobody has waited for has ended, too."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import weft as wf
-from processes import launched
+from processes import is_running, launched, launcher_of, require_mpi
 from weft import options
 from weft.nn import parallel
 from weft.nn.parallel import launcher, messages, reduce, world
@@ -115,9 +117,8 @@ def operations(folder: Path, processes: int) -> list[dict[str, np.ndarray]]:
     return [dict(np.load(folder / f"{rank}.npz")) for rank in range(processes)]
 
 
-@pytest.mark.parametrize("processes", [2, 3])
-def test_operations_of_several_processes(tmp_path: Path, processes: int) -> None:
-    ranks = operations(tmp_path, processes)
+def test_operations_of_several_processes(tmp_path: Path) -> None:
+    ranks, processes = operations(tmp_path, 3), 3
     for name in ("float32", "float64", "float16", "bfloat16", "int32"):
         own = [r[f"{name} own"] for r in ranks]
         exact = np.sum(own, axis=0, dtype=np.float64)
@@ -173,6 +174,21 @@ def test_lines_may_begin_with_the_rank(tmp_path: Path) -> None:
     done = launched(tmp_path, code, "-n", "x", options=("--prefix", "--threads", "1"))
     assert sorted(done.stdout.splitlines()) == ["[0] out", "[1] out"]
     assert sorted(done.stderr.splitlines()) == ["[0] err -n x", "[1] err -n x"] and done.returncode == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL], ids=["Ctrl-C", "a kill"])
+def test_when_the_launcher_ends_its_processes_do(how: signal.Signals, tmp_path: Path) -> None:
+    require_mpi()
+    script = tmp_path / "script.py"
+    script.write_text("import os, time; print(os.getpid(), flush=True); time.sleep(60)")
+    with launcher_of("-n", "2", str(script)) as running:
+        pids = [int(running.stdout.readline()) for _ in range(2)]
+        running.send_signal(how)
+        assert running.wait(20) == (130 if how is signal.SIGINT else -9)
+    limit = time.monotonic() + 10
+    while any(map(is_running, pids)):
+        assert time.monotonic() < limit, "the processes go on"
+        time.sleep(0.05)
 
 
 # ---------------------------------------------------------------- the launcher

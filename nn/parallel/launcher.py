@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Thread
@@ -14,6 +16,7 @@ from typing import Any
 
 from ... import errors, options
 from .messages import Sieve, reason
+from .parent import end_with_parent
 from .world import NEEDED
 
 PATIENCE = 10  # seconds that mpiexec has to end its processes
@@ -45,8 +48,16 @@ def threads_each(processes: int) -> int:
 
 def launch(arguments: Sequence[str], prefix: bool) -> int:
     """Runs such a command; its exit status, 128 + n for signal n. Says on stderr which process failed."""
-    pipe = subprocess.PIPE
-    running = subprocess.Popen(arguments, stdin=subprocess.DEVNULL, stdout=pipe if prefix else None, stderr=pipe)
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    # A group of its own: Ctrl-C reaches this process alone, which tells mpiexec once. Told twice, it leaves its processes behind.
+    running = subprocess.Popen(
+        arguments,
+        stdin=nothing,
+        stdout=pipe if prefix else None,
+        stderr=pipe,
+        process_group=0,
+        preexec_fn=partial(end_with_parent, signal.SIGTERM),  # noqa: PLW1509 - no other thread runs yet
+    )
     out, err = Sieve(prefix), Sieve(prefix)
     pairs = [(running.stdout, sys.stdout, out), (running.stderr, sys.stderr, err)]
     readers = [Thread(target=_forward, args=pair, daemon=True) for pair in pairs if pair[0] is not None]

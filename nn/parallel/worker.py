@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import runpy
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .parent import end_with_parent
 from .world import die, world
 
 
@@ -16,6 +18,7 @@ def run(script: str, args: Sequence[str]) -> None:
     """Runs the script as Python would. If it fails, this process ends at once, and the launcher ends the others."""
     sys.argv = [script, *args]
     sys.path[0] = str(Path(script).resolve().parent)
+    end_with_parent(signal.SIGKILL)  # mpiexec asks before it ends itself
     try:
         world()  # all join before any of them can end
         runpy.run_path(script, run_name="__main__")
@@ -41,7 +44,7 @@ def _of_script(error: BaseException) -> Any:
     found = error.__traceback__
     while found is not None and found.tb_frame.f_code.co_filename.startswith(("<frozen runpy", __file__)):
         found = found.tb_next
-    return found or error.__traceback__
+    return found
 
 
 if __name__ == "__main__":

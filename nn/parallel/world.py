@@ -61,6 +61,7 @@ class World:
     def leave(self) -> None:
         """At the end of the script: waits until the others have come there, too; where they have not, they are told."""
         if self.broken is not None:
+            print(f"rank {self.rank} ends after a GroupError: {self.broken}", file=sys.stderr)
             die(1)
         with suppress(GroupError):  # then the others raise it, which ends this process as well
             self.agree(THE_END)
