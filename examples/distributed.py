@@ -60,7 +60,9 @@ def main(argv: Sequence[str] | None = None) -> float:
     sampler = parallel.DistributedSampler(train, seed=args.seed)
     each = max(1, args.batch_size // parallel.world_size())
     data = DataLoader(train, each, sampler=sampler, drop_last=True)
-    training, start = common.Training(args), time.perf_counter()
+    training, start = common.Training(args, model=model, optimizer=optimizer), time.perf_counter()
+    if parallel.rank() > 0:
+        training.file = None  # all processes go on from a checkpoint, one writes it
     for epoch in training:
         sampler.set_epoch(epoch)
         training.end_epoch(loss=train_epoch(step, data), accuracy=accuracy(model, test))

@@ -9,15 +9,19 @@ import pytest
 from processes import started
 
 
-def test_two_processes_report_what_one_does(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("sklearn")
-    assert distributed.main(["--epochs", "3"]) > 0.9
-    alone = capsys.readouterr().out.splitlines()
-    done = started("-n", "2", str(Path(distributed.__file__)), "--epochs", "3")
+def test_two_processes_report_what_one_does_and_one_goes_on_from_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("safetensors")
+    done = started("-n", "2", str(Path(distributed.__file__)), "--epochs", "2", "--checkpoint", str(tmp_path / "two"))
     assert done.returncode == 0 and done.stderr == "", done.stderr
     *epochs, last = done.stdout.splitlines()
-    assert epochs == alone[:3] and epochs[2].startswith("epoch 3/3: loss ")
-    assert last.split(" after ")[0] == alone[3].split(" after ")[0] and " on 2 x " in last
+    assert last.startswith("test accuracy: ") and " on 2 x " in last
+    assert distributed.main(["--epochs", "3"]) > 0.9
+    first, second, third, _ = capsys.readouterr().out.splitlines()
+    assert epochs == [line.replace("/3", "/2") for line in (first, second)]
+    distributed.main(["--epochs", "3", "--resume", str(tmp_path / "two")])
+    assert capsys.readouterr().out.splitlines()[0] == third
 
 
 @pytest.mark.parametrize("arguments", [["--batch-size", "0"], ["--hidden", "x"], ["--lr", "-1"]])
