@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import textwrap
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -281,6 +282,14 @@ def test_alone_a_compiled_step_is_one_program() -> None:
     second, _ = step(x, y)
     assert statistics["runs"] == before + 1 and second.item() < first.item() and total.item() == 12
     assert [p.grad for p in model.parameters()] == [None, None]
+
+
+def test_a_compiled_step_may_clip_what_is_averaged() -> None:
+    model = parallel.DistributedDataParallel(nn.Linear(3, 1, bias=False))
+    optimizer, before = nn.optim.SGD(model.parameters(), lr=1.0), model.module.weight.numpy().copy()
+    clip = partial(nn.utils.clip_grad_norm_, [*model.parameters()], 0.5)
+    parallel.jit_step(model, optimizer, lambda x: model(x).sum(), clip)(wf.ones(1, 3) * 100)
+    np.testing.assert_allclose(before - model.module.weight.numpy(), np.full((1, 3), 0.5 / 3**0.5), rtol=1e-4)
 
 
 def test_names_are_those_of_the_module() -> None:

@@ -14,11 +14,17 @@ from .ddp import DistributedDataParallel
 from .world import world
 
 
-def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callable[..., Any]) -> Callable[..., Any]:
+def jit_step(
+    model: DistributedDataParallel,
+    optimizer: Optimizer,
+    loss: Callable[..., Any],
+    before_update: Callable[[], object] | None = None,
+) -> Callable[..., Any]:
     """A function of the arguments of `loss` that makes one training step and returns what `loss` returns: of this process.
 
     loss: a function that returns a Tensor of one element, or a tuple that begins with it. Loss and gradients are one native call,
     the update is another, and between them the gradients are averaged over all processes; alone, all is one native call.
+    before_update: what is done to the averaged gradients in .grad, as to clip them; traced like the rest.
     Gradients from before are forgotten; none are left. Raises DTypeError, JitError, GroupError.
 
     >>> model = nn.parallel.DistributedDataParallel(nn.Linear(3, 2))
@@ -30,6 +36,7 @@ def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callabl
     if not isinstance(model, DistributedDataParallel):
         raise errors.DTypeError(f"jit_step: the model is a DistributedDataParallel, not {shown(model)}")
     as_function("jit_step", "the loss", loss)
+    prepare = as_function("jit_step", "before_update", before_update or (lambda: None))
     parameters = [*model.parameters()]
 
     def forget() -> None:
@@ -46,6 +53,7 @@ def jit_step(model: DistributedDataParallel, optimizer: Optimizer, loss: Callabl
     def update(averaged: list[Tensor | None]) -> None:
         for p, gradient in zip(parameters, averaged, strict=True):
             p.grad = gradient
+        prepare()
         optimizer.step()
 
     def alone(*args: Any, **kwargs: Any) -> Any:
