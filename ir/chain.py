@@ -403,15 +403,7 @@ def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
             return is_linear(n.src[0], chain, s)
         case Op.NEG | Op.CAST if n.dtype.is_float and n.dtype.bits >= n.src[0].dtype.bits:
             return is_linear(n.src[0], chain, s)
-        case Op.WHERE if steady[0] and _is_zero(n.src[2]):
-            return is_linear(n.src[1], chain, s)
-        case Op.WHERE if steady[0] and _is_zero(n.src[1]):
-            return is_linear(n.src[2], chain, s)
-    return False
-
-
-def _is_zero(n: Node) -> bool:
-    return _base(n).op is Op.CONST and _base(n).arg == 0
+    return False  # nor WHERE: a row without columns has the sum NaN, and what is chosen instead of its quotients must stay
 
 
 def _depends(inner: set[Node], on: set[Node]) -> set[Node]:

@@ -499,3 +499,21 @@ def test_a_costly_mask_of_the_scores_that_two_stages_use() -> None:
 
     out = one_kernel(masked(*tensors(q, k, v), wf))
     close(out, masked(*(x.astype("f8") for x in (q, k, v)), np), 2e-5)
+
+
+@pytest.mark.parametrize("columns", [40, 600])
+def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(columns: int) -> None:
+    """A row that is masked as a whole has NaN for its softmax; where() puts zeros there, before the product."""
+    q, k, v = normal(64, 16), normal(columns, 16), normal(columns, 8)
+    mask = np.arange(64 * columns).reshape(64, columns) % 3 != 0
+    mask[3] = False
+
+    def safe(q, k, v, mask, m):
+        scores = m.where(mask, m.matmul(q, k.T), -np.inf)
+        powers = m.exp(scores - scores.max(1, keepdims=True))
+        return m.matmul(m.where(mask, powers / powers.sum(1, keepdims=True), 0.0), v)
+
+    found = one_kernel(safe(*tensors(q, k, v), wf.tensor(mask), wf))
+    with np.errstate(invalid="ignore"):
+        close(found, safe(*(x.astype("f8") for x in (q, k, v)), mask, np), 2e-5)
+    assert not found.numpy()[3].any()
