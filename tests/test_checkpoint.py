@@ -401,11 +401,13 @@ def test_training_goes_back_to_a_checkpoint_within_a_process(path: Path, jitted:
     assert [f(x).item() for _ in range(3)] == after and first not in after
 
 TRAINING = """
+import os
 import sys
 import numpy as np
 import weft as wf
 from weft import nn
 
+os.fsync = lambda _: None
 path, first, last, jitted = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4] == "jit"
 wf.manual_seed(1)
 net = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(0.3), nn.Linear(8, 1))
@@ -437,7 +439,7 @@ nn.save(path, **state, epoch=last)
 def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_path: Path, mode: str) -> None:
     def train(name: str, first: int, last: int) -> bytes:
         command = [sys.executable, "-c", TRAINING, str(tmp_path / name), str(first), str(last), mode]
-        subprocess.run(command, check=True, timeout=120)
+        subprocess.run(command, check=True, timeout=300)
         return (tmp_path / name).read_bytes()
 
     straight = train("straight", 0, 4)
