@@ -80,15 +80,23 @@ def test_other_json_is_refused(text: str) -> None:
         Vocabulary.from_json(text)
 
 
+def test_text_that_is_not_tokenized_is_refused() -> None:
+    says = "expected a list of tokens, not the text 'good film': tokenize it"
+    for call in (Vocabulary, Vocabulary(["good"]).encode, lambda text: Vocabulary.from_sentences([text])):
+        with pytest.raises(TypeError, match=says):
+            call("good film")
+
+
 def test_wrong_arguments_of_vocabularies_are_named() -> None:
-    with pytest.raises(TypeError, match="tokens must be a list of tokens, not the text 'good film': tokenize it"):
-        Vocabulary(["good"]).encode("good film")
-    with pytest.raises(TypeError, match="each sentence must be a list of tokens"):
-        Vocabulary.from_sentences(["a film"])
+    for call in (Vocabulary, Vocabulary(["good"]).encode, lambda tokens: Vocabulary.from_sentences([tokens])):
+        with pytest.raises(TypeError, match="every token is a str, not 7"):
+            call(["a", 7])
+        with pytest.raises(TypeError, match="a list of tokens is a sequence, not 7"):
+            call(7)
+    with pytest.raises(TypeError, match="sentences is a sequence, not 7"):
+        Vocabulary.from_sentences(7)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="'a' is there twice"):
         Vocabulary(["a", "a"])
-    with pytest.raises(TypeError, match="every token is a str, not 7"):
-        Vocabulary([7])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="max_size counts <pad> and <unk>, so it is not 1"):
         Vocabulary.from_sentences(SENTENCES, max_size=1)
     for number in (-1, 3):
@@ -108,6 +116,12 @@ def test_rows_are_cut_or_filled_to_one_length() -> None:
 def test_padded_rows_are_int64_of_the_longest(rows: list[list[int]], shape: tuple[int, int]) -> None:
     out = data.pad_sequences(rows)
     assert out.dtype == np.int64 and out.shape == shape
+
+
+@pytest.mark.parametrize("rows", [5, [5], [["a"]], [[1.5]], [[1], [[2]]], [[2**70]]])
+def test_only_rows_of_integers_are_padded(rows: object) -> None:
+    with pytest.raises(TypeError, match=r"pad_sequences: (rows|each row) is a sequence"):
+        data.pad_sequences(rows)  # type: ignore[arg-type]
 
 
 def test_a_wrong_length_is_refused() -> None:
@@ -236,6 +250,7 @@ def test_the_seed_decides_the_batches_of_each_pass() -> None:
         (([1], 0), "batch_size is at least 1, not 0"),
         (([1], 1, False, 0), "pool is at least 1, not 0"),
         ((3, 1), "one number for each row, not 3"),
+        ((["a", "b"], 1), "one number for each row, not "),
     ],
 )
 def test_wrong_arguments_of_the_sampler_are_named(arguments: tuple[object, ...], says: str) -> None:

@@ -27,7 +27,7 @@ class BucketBatchSampler:
 
     def __init__(self, lengths: Sequence[int] | Array, batch_size: int, drop_last: bool = False, pool: int = 50) -> None:
         self.lengths, self.drop_last = np.asarray(lengths), as_bool("BucketBatchSampler", "drop_last", drop_last)
-        if self.lengths.ndim != 1:
+        if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
             raise errors.ArgumentError(f"BucketBatchSampler: lengths is one number for each row, not {shown(lengths)}")
         self.batch_size, self.pool = (_count(what, n) for what, n in (("batch_size", batch_size), ("pool", pool)))
 

@@ -47,11 +47,9 @@ class Vocabulary:
     """
 
     def __init__(self, tokens: Iterable[str]) -> None:
-        self.tokens = [PAD, UNKNOWN, *as_sequence("Vocabulary", "tokens", _no_text("Vocabulary", "tokens", tokens))]
+        self.tokens = [PAD, UNKNOWN, *_tokens("Vocabulary", tokens)]
         self._numbers: dict[str, int] = {}
         for number, token in enumerate(self.tokens):
-            if not isinstance(token, str):
-                raise errors.DTypeError(f"Vocabulary: every token is a str, not {shown(token)}")
             if self._numbers.setdefault(token, number) != number:
                 raise errors.ArgumentError(f"Vocabulary: the token {token!r} is there twice")
 
@@ -62,20 +60,21 @@ class Vocabulary:
         >>> nn.data.Vocabulary.from_sentences([["a", "good", "film"], ["a", "film"]], max_size=4).tokens
         ['<pad>', '<unk>', 'a', 'film']
         """
-        least = as_int("Vocabulary.from_sentences", "min_count", min_count)
-        most = None if max_size is None else as_int("Vocabulary.from_sentences", "max_size", max_size) - 2
+        name = "Vocabulary.from_sentences"
+        least = as_int(name, "min_count", min_count)
+        most = None if max_size is None else as_int(name, "max_size", max_size) - 2
         if most is not None and most < 0:
-            raise errors.ArgumentError(f"Vocabulary.from_sentences: max_size counts {PAD} and {UNKNOWN}, so it is not {max_size}")
+            raise errors.ArgumentError(f"{name}: max_size counts {PAD} and {UNKNOWN}, so it is not {max_size}")
         counts: Counter[str] = Counter()
-        for sentence in _no_text("Vocabulary.from_sentences", "sentences", sentences):
-            counts.update(_no_text("Vocabulary.from_sentences", "each sentence", sentence))
+        for sentence in as_sequence(name, "sentences", sentences):
+            counts.update(_tokens(name, sentence))
         counted = sorted((-n, token) for token, n in counts.items() if n >= least and token not in (PAD, UNKNOWN))
         return cls(token for _, token in counted[:most])
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """The number of each token, 1 for those that are not in the vocabulary."""
         number = self._numbers.get
-        return [number(token, 1) for token in _no_text("Vocabulary.encode", "tokens", tokens)]
+        return [number(token, 1) for token in _tokens("Vocabulary.encode", tokens)]
 
     def decode(self, numbers: Iterable[int]) -> list[str]:
         """The tokens of these numbers. Raises IndexError for one that is none's."""
@@ -99,7 +98,7 @@ class Vocabulary:
         """
         try:
             tokens = json.loads(text)
-        except ValueError as e:
+        except (TypeError, ValueError) as e:
             raise DataError(f"Vocabulary.from_json: this is not JSON: {e}") from None
         if not isinstance(tokens, list):
             raise DataError(f"Vocabulary.from_json: expected a list of tokens, found {shown(tokens)}")
@@ -125,17 +124,30 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
     array([[5, 6, 7, 0],
            [8, 0, 0, 0]])
     """
-    width = max(map(len, rows), default=0) if length is None else as_int("pad_sequences", "length", length)
+    found = [_integers("pad_sequences", row) for row in as_sequence("pad_sequences", "rows", rows)]
+    width = max(map(len, found), default=0) if length is None else as_int("pad_sequences", "length", length)
     if width < 0:
         raise errors.ArgumentError(f"pad_sequences: length must be at least 0, not {length}")
-    out = np.full((len(rows), width), as_int("pad_sequences", "value", value), np.int64)
-    for line, row in zip(out, rows, strict=True):
+    out = np.full((len(found), width), as_int("pad_sequences", "value", value), np.int64)
+    for line, row in zip(out, found, strict=True):
         line[: len(row)] = row[:width]
     return out
 
 
-def _no_text(name: str, what: str, value: Any) -> Any:
-    """The value itself, unless it is one str, whose characters would pass for tokens."""
+def _tokens(name: str, value: Any) -> list[str]:
+    """A list of tokens, unless it is one str, whose characters would pass for them. Raises DTypeError."""
     if isinstance(value, str):
-        raise errors.DTypeError(f"{name}: {what} must be a list of tokens, not the text {shown(value)}: tokenize it")
-    return value
+        raise errors.DTypeError(f"{name}: expected a list of tokens, not the text {shown(value)}: tokenize it")
+    tokens = as_sequence(name, "a list of tokens", value)
+    for token in tokens:
+        if not isinstance(token, str):
+            raise errors.DTypeError(f"{name}: every token is a str, not {shown(token)}")
+    return tokens
+
+
+def _integers(name: str, value: Any) -> Array:
+    """A row of integers. Raises DTypeError."""
+    row = np.array(as_sequence(name, "each row", value))
+    if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
+        raise errors.DTypeError(f"{name}: each row is a sequence of integers, not {shown(value)}")
+    return row
