@@ -81,6 +81,14 @@ def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert losses[0] == losses[1] != losses[2]
 
 
+def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
+    straight, parts = tmp_path / "straight", tmp_path / "parts"
+    sentiment.main([*SMALL, "--epochs", "4", "--checkpoint", str(straight)])
+    sentiment.main([*SMALL, "--epochs", "2", "--checkpoint", str(parts)])
+    sentiment.main([*SMALL, "--epochs", "4", "--resume", str(parts)])
+    assert straight.read_bytes() == parts.read_bytes()
+
+
 @pytest.mark.parametrize("arguments", [["--limit", "1"], ["--limit", "1", "--batch-size", "1"], ["--limit", "17"]])
 def test_few_sentences_are_enough(arguments: list[str]) -> None:
     assert 0.0 <= sentiment.main([*SMALL, *arguments]) <= 1.0
