@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from math import exp
+from math import cos, exp, pi
 
 import common
 import numpy as np
@@ -24,7 +24,7 @@ from weft.nn.data import Array, DataError, DataLoader, Dataset, Vocabulary, read
 
 REVIEWS = 4000  # of the text without a file: 266,000 characters
 HELD_OUT = 0.1  # of the text, at its end
-WARM_UP = 0.1  # of the steps, in which the rate rises before it falls along a cosine
+WARM_UP = 100  # steps in which the rate rises before it falls along a cosine
 DROPOUT = 0.1
 SPECIAL = 2  # numbers of a vocabulary that stand for no character
 PROMPT = 10  # characters of the text to go on from
@@ -105,8 +105,14 @@ def evaluate(model: CharTransformer, data: DataLoader) -> float:
     return total / len(data.dataset)
 
 
+def rate(step: int, decay: int) -> float:
+    """The part of the highest rate that a step has, whatever the number of epochs: a tenth from step `decay` on."""
+    fallen = min(1.0, max(0, step - WARM_UP) / max(1, decay - WARM_UP))
+    return min(1.0, (step + 1) / WARM_UP) * (0.55 + 0.45 * cos(pi * fallen))
+
+
 def train_epoch(
-    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.OneCycleLR, data: DataLoader, bar: common.Progress
+    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.LambdaLR, data: DataLoader, bar: common.Progress
 ) -> float:
     """The mean loss over the batches."""
     total = 0.0
@@ -166,6 +172,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         "dim": (64, "features of a character"),
         "heads": (4, "of each attention"),
         "layers": (2, "blocks of attention and two layers"),
+        "decay": (1000, "steps until the rate has fallen to a tenth"),
         "length": (300, "characters to write in the end"),
     }
     for name, (default, what) in counts.items():
@@ -197,9 +204,8 @@ def main(argv: Sequence[str] | None = None) -> float:
     model = CharTransformer(len(vocabulary), args.context, args.dim, args.heads, args.layers)
     data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
     optimizer = nn.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
-    steps = args.epochs * len(data)
-    schedule = nn.optim.OneCycleLR(optimizer, args.lr, steps + 1, pct_start=WARM_UP, cycle_momentum=False)
-    training = common.Training(args)
+    schedule = nn.optim.LambdaLR(optimizer, lambda step: rate(step, args.decay))
+    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
     for epoch in training:
         start = time.perf_counter()
         bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(data), "steps")

@@ -108,11 +108,28 @@ def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert outputs[0] == outputs[1] != outputs[2]
 
 
+def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
+    straight, parts = tmp_path / "straight", tmp_path / "parts"
+    example.main([*SMALL, "--epochs", "4", "--checkpoint", str(straight)])
+    example.main([*SMALL, "--epochs", "2", "--checkpoint", str(parts)])
+    example.main([*SMALL, "--epochs", "4", "--resume", str(parts)])
+    assert straight.read_bytes() == parts.read_bytes()
+
+
+def test_the_rate_rises_then_falls_to_a_tenth() -> None:
+    rates = [example.rate(step, 1000) for step in range(1500)]
+    assert rates[0] == pytest.approx(0.01) and max(rates) == rates[99] == rates[100] == 1.0
+    assert rates[550] == pytest.approx(0.55) and rates[1000:] == pytest.approx([0.1] * 500)
+    assert all(np.diff(rates[:100]) > 0) and all(np.diff(rates[100:1001]) < 0)
+    assert example.rate(50, 1) < 1.0 and example.rate(200, 1) == pytest.approx(0.1)
+
+
 def test_learns_a_text_by_heart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "text.txt"
     path.write_text("abcdefg hijk\n" * 100, encoding="utf-8")
-    options = ["--context", "16", "--dim", "16", "--heads", "2", "--layers", "1", "--batch-size", "8", "--lr", "0.02"]
-    assert example.main([*options, "--text", str(path), "--length", "13", "--prompt", "hij"]) < 0.05
+    size = ["--context", "16", "--dim", "16", "--heads", "2", "--layers", "1"]
+    steps = ["--batch-size", "8", "--lr", "0.05", "--decay", "70"]
+    assert example.main([*size, *steps, "--text", str(path), "--length", "13", "--prompt", "hij"]) < 0.05
     assert "\nhijk\nabcdefg hij\n" in capsys.readouterr().out
 
 
