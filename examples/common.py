@@ -1,4 +1,4 @@
-"""What the examples share. In: a command line, the numbers of each epoch. Out: options, a progress bar, curves, pictures.
+"""What the examples share. In: a command line, the numbers of each epoch. Out: options, a progress bar, checkpoints, curves.
 
 A script beside this file imports it as `common`, since Python looks first where the script is.
 """
@@ -30,7 +30,7 @@ def options(description: str, epochs: int | str, seed: int = 0) -> argparse.Argu
     parser.add_argument("--seed", type=not_negative, metavar="N", default=seed, help=f"of everything random (default: {seed})")
     add_plot(parser, "save the curves of loss and accuracy there")
     parser.add_argument("--checkpoint", type=checkpoint, metavar="FILE", help="keep the training there, to go on another time")
-    parser.add_argument("--resume", type=old_file, metavar="FILE", help="go on with the training that was kept there")
+    parser.add_argument("--resume", type=old_file, metavar="FILE", help="go on with the training kept there, at its rate")
     return parser
 
 

@@ -1,7 +1,8 @@
-"""Trains LeNet-5 on handwritten digits. In: MNIST idx files, or nothing. Out: the test accuracy after each epoch.
+"""Trains LeNet-5 on handwritten digits or clothes. In: idx files, or nothing. Out: the test accuracy after each epoch.
 
     python examples/lenet.py                       # MNIST if it can be downloaded, else 1,797 embedded digits
     WEFT_DATA_DIR=folder python examples/lenet.py  # the folder holds train-images-idx3-ubyte.gz and so on
+    python examples/lenet.py --dataset fashion --checkpoint run.safetensors    # after Ctrl-C: --resume run.safetensors
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     epochs = f"{EPOCHS}; {EPOCHS_OF_DIGITS} for small sets"
-    parser = common.options("Train LeNet-5 on handwritten digits.", epochs)
+    parser = common.options("Train LeNet-5 on handwritten digits or clothes.", epochs)
     parser.add_argument("--dataset", choices=DATASETS, default="mnist", help="digits or clothes (default: mnist)")
     parser.add_argument("--batch-size", type=common.positive, metavar="N", default=64, help="images per step (default: 64)")
     parser.add_argument("--lr", type=common.positive_float, metavar="X", default=2e-3, help="Adam's first rate (default: 0.002)")
@@ -106,11 +107,12 @@ def main(argv: Sequence[str] | None = None) -> float:
     wf.manual_seed(args.seed)
     model, data = LeNet(), loader(train, args.batch_size, training=True)
     optimizer = wf.nn.optim.Adam(model.parameters(), lr=args.lr)
-    training = common.Training(args, model=model, optimizer=optimizer)
+    schedule = wf.nn.optim.ExponentialLR(optimizer, gamma=0.5 ** (len(data) / HALF_LIFE))
+    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
     for epoch in training:
-        optimizer.lr = args.lr * 0.5 ** (epoch * len(data) / HALF_LIFE)  # a new rate compiles nothing
         title, start = f"epoch {epoch + 1}/{args.epochs}", time.perf_counter()
         loss, seen = train_epoch(model, optimizer, data, common.Progress(title, len(train), "img"))
+        schedule.step()  # a new rate compiles nothing
         seconds = time.perf_counter() - start
         right = accuracy(model, test)
         speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"

@@ -99,12 +99,13 @@ def main(argv: Sequence[str] | None = None) -> float:
     data = DataLoader(train, args.batch_size or args.points, shuffle=args.batch_size is not None)
     model = Network(args.hidden)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
-    training = common.Training(args, model=model, optimizer=optimizer)
+    schedule = nn.optim.ExponentialLR(optimizer, gamma=DECAY)
+    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
     with common.Progress("training", args.epochs - training.done, "epoch") as bar:
         for epoch in training:
             start = time.perf_counter()
-            optimizer.lr = args.lr * DECAY**epoch
             loss, right = train_epoch(model, optimizer, data)
+            schedule.step()
             training.end_epoch(loss=loss, accuracy=right, seconds=time.perf_counter() - start)
             bar.update(1, loss)
             if common.worth_a_line(epoch, args.epochs):

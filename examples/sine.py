@@ -79,7 +79,6 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
     model, data = network(args.seed), points()
     optimizer = nn.optim.SGD(model.parameters(), lr=args.lr)
     training = common.Training(args, model=model, optimizer=optimizer)
-    optimizer.lr = args.lr  # a checkpoint has its own
     with common.Progress("training", args.epochs - training.done, "epoch") as bar:
         for epoch in training:
             start = time.perf_counter()
