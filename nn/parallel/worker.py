@@ -5,7 +5,6 @@ from __future__ import annotations
 import runpy
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ def run(script: str, args: Sequence[str]) -> None:
         if status:
             die(status)
     except BaseException as error:
-        traceback.print_exception(error.with_traceback(_of_script(error)))
+        own = error.with_traceback(_of_script(error))
+        sys.excepthook(type(own), own, own.__traceback__)
         die(1)
 
 
