@@ -102,8 +102,10 @@ class ChainFinder:
         """Every chain that can be a kernel."""
         found: list[set[Unit]] = []
         for chain in self.spaces:
-            if self._worth(chain) and not self._comes_back(chain, found):
-                found.append(self._members(chain))
+            members = self._members(chain)
+            is_apart = all(members.isdisjoint(other) for other in found)  # a result of one may be a score of another
+            if is_apart and self._worth(chain) and not self._comes_back(chain, found):
+                found.append(members)
                 yield chain
 
     @cached_property

@@ -517,3 +517,18 @@ def test_what_is_chosen_instead_of_a_quotient_stays_in_rows_without_columns(colu
     with np.errstate(invalid="ignore"):
         close(found, safe(*(x.astype("f8") for x in (q, k, v)), mask, np), 2e-5)
     assert not found.numpy()[3].any()
+
+
+def test_a_contraction_belongs_to_one_chain() -> None:
+    """Three 1 x 1 convolutions with norms between them: the second could end the first chain or begin the next one."""
+    shapes = (4, 8, 9, 9), (16, 8, 1, 1), (16, 16, 1, 1), (8, 16, 1, 1), (4, 8, 9, 9)
+    arrays = [normal(*shape) for shape in shapes]
+
+    def gradients(dtype: str) -> list[wf.Tensor]:
+        x, u, v, w, g = (wf.tensor(a.astype(dtype)) for a in arrays)
+        y = F.batch_norm(F.conv2d(x, u), None, None, training=True)
+        y = F.conv2d(F.batch_norm(F.conv2d(y, v), None, None, training=True), w)
+        return wf.grad(y, [x, u, v, w], g)
+
+    for got, want in zip(gradients("f4"), gradients("f8"), strict=True):
+        close(got, want.numpy(), 1e-4)
