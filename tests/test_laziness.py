@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import state, storage
+from weft.frontend import realize, state, storage
 from weft.frontend.realize import graph_of, statistics
 from weft.ir import graph
 from weft.ir.op import Op
@@ -33,6 +33,12 @@ class Counted:
     def __exit__(self, *exception: object) -> None:
         for name in ("runs", "built", "found", "donated", "generalised"):
             setattr(self, name, statistics[name] - self._before.get(name, 0))
+
+
+@pytest.fixture
+def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a new process, whatever ran before."""
+    monkeypatch.setattr(realize, "_programs", {})
 
 
 def parameter(*values: float) -> wf.Tensor:
@@ -164,6 +170,7 @@ def test_slices_reshapes_and_permutes_of_memory_are_inputs() -> None:
     assert c.built <= 4
 
 
+@pytest.mark.usefixtures("no_programs")
 def test_changing_constants_compile_twice() -> None:
     x = wf.tensor([1.0, 2.0])
     with Counted() as c:
@@ -173,6 +180,7 @@ def test_changing_constants_compile_twice() -> None:
     assert c.built == 2 and c.generalised == 1
 
 
+@pytest.mark.usefixtures("no_programs")
 def test_constants_that_meet_do_not_change_the_program() -> None:
     x = wf.tensor([1.0, 2.0])
     with Counted() as c:
@@ -279,6 +287,7 @@ def test_foreign_memory_is_never_written() -> None:
     assert t.tolist() == [1.0] * 4 and x.tolist() == [0.0] * 4
 
 
+@pytest.mark.usefixtures("no_programs")
 def test_initial_values_are_computed_apart_from_the_first_step() -> None:
     p = wf.rand(3).requires_grad_()
     with Counted() as c:
