@@ -162,11 +162,12 @@ def worth_a_line(epoch: int, epochs: int, lines: int = 10) -> bool:
 class Training:
     """The epochs of a training. It keeps what was measured after each, and all that is needed to go on another time.
 
-    `parts` are what changes: a model, an optimizer and so on, as for nn.save, which keeps what is random, too.
+    `others` change with the model and the optimizer, as a schedule does. What is random goes on, too: nn.save sees to it.
     """
 
-    def __init__(self, args: argparse.Namespace, **parts: Any) -> None:
-        self.epochs, self.file, self.parts = args.epochs, args.checkpoint or args.resume, parts
+    def __init__(self, args: argparse.Namespace, *, model: nn.Module, optimizer: nn.optim.Optimizer, **others: Any) -> None:
+        self.epochs, self.file = args.epochs, args.checkpoint or args.resume
+        self.parts = {"model": model, "optimizer": optimizer, **others}
         self.curves = Curves() if args.resume is None else self.loaded(args.resume)
         self.saved_at = 0.0
 
