@@ -22,10 +22,11 @@ from ..ir.op import Op
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
-from .arguments import as_double, as_int, as_shape, shown
+from .arguments import as_bool, as_double, as_int, as_shape, shown
 from .broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
 from .trace import live_scalars, live_source, refuse
+from .values import check_device
 
 MASK64 = (1 << 64) - 1
 
@@ -231,14 +232,22 @@ def _float_dtype(name: str, dtype: Any) -> DType:
     return found
 
 
-def rand(*shape: Any, dtype: Any = None) -> Tensor:
+def rand(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uniform in [0, 1): multiples of 2**-24 (float32, the default), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
-    return uniform(0.0, 1.0, as_shape("rand", shape), dtype)
+    tracks = _tracks("rand", device, requires_grad)
+    return uniform(0.0, 1.0, as_shape("rand", shape), dtype).requires_grad_(tracks)
 
 
-def randn(*shape: Any, dtype: Any = None) -> Tensor:
+def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Normal with mean 0 and standard deviation 1; float32 unless given."""
-    return normal(0.0, 1.0, as_shape("randn", shape), dtype)
+    tracks = _tracks("randn", device, requires_grad)
+    return normal(0.0, 1.0, as_shape("randn", shape), dtype).requires_grad_(tracks)
+
+
+def _tracks(name: str, device: Any, requires_grad: bool) -> bool:
+    """Does the new Tensor require a gradient. Checked first: what is refused draws nothing."""
+    check_device(device)
+    return as_bool(name, "requires_grad", requires_grad)
 
 
 def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:

@@ -89,7 +89,7 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> DType | None:
     """The dtype that the arguments of `to` ask for, if any. Raises DeviceError, DTypeError."""
     for a in args:
-        if isinstance(a, str) and a not in dt.BY_NAME:
+        if (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int:  # the number of a GPU, as in PyTorch
             device = a
         elif a is not None:
             dtype = a

@@ -8,7 +8,7 @@ from .. import errors
 from ..ir.graph import Node
 from ..ir.op import Op
 from . import state
-from .arguments import as_bool, as_function
+from .arguments import as_bool, as_function, shown
 from .trace import refuse
 from .values import Value
 
@@ -24,6 +24,8 @@ class Tracked(Value):
     __slots__ = ()
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
+        if not isinstance(node, Node):
+            raise errors.DTypeError(f"{type(self).__name__}: wf.tensor(data) makes one of {shown(node)}")
         self._node = node
         self._requires_grad = False
         self._storage = self._grad = self.name = self._note = self._hooks = None

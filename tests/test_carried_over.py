@@ -1,0 +1,314 @@
+"""What users of MiniTorch and Norch carry over: one meaning a test. docs/from-minitorch.md and docs/from-norch.md name them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import errors as E
+from weft import nn
+
+X = np.arange(1.0, 13.0, dtype=np.float32).reshape(3, 4)
+SQUARE = np.array([[3.0, 3.0], [1.0, 2.0]], np.float32)
+
+
+def leaf(data: Any = X) -> wf.Tensor:
+    return wf.tensor(data, requires_grad=True)
+
+
+def gradient_of(loss: Callable[[wf.Tensor], wf.Tensor], data: Any = 3.0) -> Any:
+    x = leaf(data)
+    loss(x).backward()
+    assert x.grad is not None
+    return x.grad.tolist()
+
+
+# ---------------------------------------------------------------- making Tensors
+
+
+@pytest.mark.parametrize("make", [wf.rand, wf.randn, wf.zeros, wf.ones])
+def test_a_new_tensor_can_require_a_gradient(make: Callable[..., wf.Tensor]) -> None:
+    x = make((2, 3), requires_grad=True)
+    (x * x).sum().backward()
+    assert x.is_leaf and x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), 2 * x.detach().numpy(), rtol=1e-6)
+    assert not make((2, 3)).requires_grad
+
+
+def test_random_numbers_for_another_device_are_not_drawn() -> None:
+    before = wf.get_rng_state()
+    with pytest.raises(E.DeviceError, match="device 'cuda'"):
+        wf.rand(3, device="cuda")
+    assert wf.get_rng_state() == before
+
+
+def test_the_class_tensor_says_what_makes_one_of_data() -> None:
+    with pytest.raises(E.DTypeError, match=r"^Tensor: wf.tensor\(data\) makes one of \[\[1, 2\], \[3, 4\]\]$"):
+        wf.Tensor([[1, 2], [3, 4]])  # type: ignore[arg-type]
+
+
+# ---------------------------------------------------------------- devices
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", 0])
+def test_to_a_device_says_why_it_cannot_and_moves_nothing(device: Any) -> None:
+    x, model = leaf(), nn.Linear(4, 2)
+    before = {name: p.numpy().copy() for name, p in model.state_dict().items()}
+    for thing in (x, model):
+        with pytest.raises(E.DeviceError, match=rf"^device '?{device}'?: this build computes on cpu \(wf.devices\(\)\), so nothing"):
+            thing.to(device)
+    assert x.device == "cpu" and x.requires_grad and x.tolist() == X.tolist()
+    assert all((p.numpy() == before[name]).all() for name, p in model.state_dict().items())
+
+
+def test_to_the_device_where_it_is_changes_nothing() -> None:
+    x, model = leaf(), nn.Linear(4, 2)
+    assert x.to("cpu") is x and model.to("cpu") is model
+
+
+# ---------------------------------------------------------------- reductions
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "min", "prod"])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+def test_reductions_keep_their_axes_where_asked(name: str, axis: Any) -> None:
+    for keepdims in (False, True):
+        got, expected = getattr(leaf(), name)(axis, keepdims=keepdims), getattr(X, name)(axis, keepdims=keepdims)
+        assert got.shape == expected.shape
+        np.testing.assert_allclose(got.numpy(), expected, rtol=1e-6)
+
+
+def test_a_reduction_without_keepdims_drops_its_axis_and_without_axis_has_none() -> None:
+    assert leaf().sum(0).shape == (4,) and leaf().sum().shape == () and leaf().sum(0, keepdims=True).shape == (1, 4)
+    with pytest.raises(E.IndexError, match="1 indices for 0 axes"):
+        leaf().sum()[0]
+
+
+def test_an_axis_that_is_not_there_is_named() -> None:
+    with pytest.raises(E.AxisError, match="axis 2 is out of range for 2 axes"):
+        leaf().sum(2)
+
+
+def test_argmax_gives_the_first_of_equals() -> None:
+    assert wf.tensor(SQUARE).argmax(axis=1).tolist() == [0, 1]
+
+
+def test_equal_maxima_share_the_gradient() -> None:
+    assert gradient_of(lambda x: x.max(axis=1).sum(), SQUARE) == [[0.5, 0.5], [0.0, 1.0]]
+
+
+def test_the_one_hot_argmax_of_minitorch_marks_every_maximum() -> None:
+    x = wf.tensor(SQUARE)
+    assert (x == x.max(axis=1, keepdims=True)).float().tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert nn.functional.one_hot(x.argmax(axis=1), 2).tolist() == [[1, 0], [0, 1]]
+
+
+# ---------------------------------------------------------------- shapes
+
+
+def test_a_permuted_tensor_made_contiguous_takes_another_shape() -> None:
+    assert wf.tensor(X).permute(1, 0).contiguous().view(2, 6).tolist() == X.T.reshape(2, 6).tolist()
+
+
+def test_a_shape_of_another_size_is_refused() -> None:
+    with pytest.raises(E.ShapeError, match=r"12 elements of shape \(3, 4\) do not fit shape \(5,\)"):
+        wf.tensor(X).view(5)
+
+
+def test_iteration_gives_the_rows() -> None:
+    assert [row.tolist() for row in wf.tensor(X)] == X.tolist() and len(wf.tensor(X)) == 3
+    with pytest.raises(TypeError, match="0-d"):
+        list(wf.tensor(1.0))
+
+
+def test_indexing_takes_ints_slices_and_negative_numbers() -> None:
+    x = wf.tensor(X)
+    assert x[1, 2].item() == 7 and x[-1].tolist() == X[-1].tolist() and x[:, 1:3].tolist() == X[:, 1:3].tolist()
+    with pytest.raises(IndexError, match="index 3 is out of range for axis 0 of extent 3"):
+        x[3]
+
+
+def test_an_element_can_be_set() -> None:
+    x = wf.tensor(X)
+    x[0, 1] = 50.0
+    assert x[0].tolist() == [1.0, 50.0, 3.0, 4.0]
+
+
+BINARY = [
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.lt, operator.gt, operator.eq, np.maximum,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", [((3, 1), (1, 4)), ((2, 1, 4), (3, 1)), ((4,), (2, 3, 1)), ((), (1, 2))])
+def test_elementwise_operators_stretch_axes_of_one_element(shapes: tuple[tuple[int, ...], ...]) -> None:
+    a, b = (np.arange(1.0, 1.0 + np.prod(s), dtype=np.float32).reshape(s) for s in shapes)
+    got = [wf.maximum(wf.tensor(a), wf.tensor(b)) if f is np.maximum else f(wf.tensor(a), wf.tensor(b)) for f in BINARY]
+    wf.realize(got)
+    for f, out in zip(BINARY, got, strict=True):
+        np.testing.assert_allclose(out.numpy(), f(a, b), rtol=1e-6, err_msg=f.__name__)
+
+
+def test_a_stretched_operand_gets_a_gradient_of_its_own_shape() -> None:
+    a, b = leaf(np.ones((3, 1), np.float32)), leaf(np.full((1, 4), 2.0, np.float32))
+    (a * b).sum().backward()
+    assert a.grad is not None and b.grad is not None
+    assert a.grad.tolist() == [[8.0]] * 3 and b.grad.tolist() == [[3.0] * 4]
+
+
+def test_shapes_that_do_not_broadcast_are_named() -> None:
+    with pytest.raises(E.ShapeError, match=r"shapes \(5, 2\) and \(5,\) do not broadcast"):
+        wf.broadcast_shapes((5, 2), (5,))
+    assert wf.broadcast_shapes((5, 1, 5, 1), (1, 5, 1, 5)) == (5, 5, 5, 5)
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 4)), ((2, 3), (5, 3, 4)), ((5, 2, 3), (1, 3, 4)), ((2, 1, 4, 3), (5, 3, 2))])
+def test_matrix_products_of_any_rank_stretch_their_batches(shapes: tuple[tuple[int, ...], ...]) -> None:
+    a, b = (np.random.default_rng(0).random(s, np.float32) for s in shapes)
+    x, y = leaf(a), leaf(b)
+    out = x @ y
+    out.sum().backward()
+    assert x.grad is not None and y.grad is not None
+    np.testing.assert_allclose(out.detach().numpy(), a @ b, rtol=1e-5)
+    assert x.grad.shape == a.shape and y.grad.shape == b.shape
+    np.testing.assert_allclose(y.grad.numpy().sum(), (a.sum(-2) * np.ones((*(a @ b).shape[:-2], 1))).sum() * b.shape[-1], rtol=1e-5)
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def test_a_single_element_is_a_number() -> None:
+    x = wf.tensor([2.5])
+    assert float(x) == 2.5 and int(x) == 2 and x.item() == 2.5 and bool(x > 1) and not bool(x == 1)
+    with pytest.raises(E.ShapeError, match="only a single element"):
+        float(wf.tensor(X))
+
+
+def test_a_comparison_gives_bools_that_count() -> None:
+    x = wf.tensor(X)
+    assert (x > 4).sum().item() == 8 and ((x > 4) * 1.0).mean().item() == pytest.approx(8 / 12)
+
+
+# ---------------------------------------------------------------- gradients
+
+
+def test_both_ways_of_a_diamond_count() -> None:
+    def diamond(x: wf.Tensor) -> wf.Tensor:
+        y = x * x
+        return y * 2 + y * x
+
+    assert gradient_of(diamond) == 4 * 3 + 3 * 9
+
+
+def test_a_tensor_that_is_used_many_times_gets_every_part() -> None:
+    assert gradient_of(lambda x: sum((x for _ in range(50)), x * 0.0)) == 50.0
+
+
+def test_doubling_again_and_again_is_linear_work() -> None:
+    def doubled(x: wf.Tensor) -> wf.Tensor:
+        for _ in range(60):  # 2**60 paths
+            x = x + x
+        return x
+
+    assert gradient_of(doubled) == 2.0**60
+
+
+def test_a_transposed_tensor_times_itself() -> None:
+    """Norch lists this as a known problem: a tensor reaches the product on two ways, one through a view."""
+    a = np.random.default_rng(1).random((3, 3), np.float32)
+    x = leaf(a)
+    (x.T @ x).sum().backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), 2 * np.tile(a.sum(1, keepdims=True), (1, 3)), rtol=1e-5)
+
+
+def test_an_operator_in_place_changes_the_tensor_and_not_what_was_made_of_it() -> None:
+    x = leaf(X)
+    y = same = x * 2
+    before = y * 1.0
+    y += x
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == np.full_like(X, 3.0).tolist()
+    assert same is y and same.tolist() == (3 * X).tolist() and before.tolist() == (2 * X).tolist()
+
+
+def test_a_leaf_that_learns_is_changed_only_without_gradients() -> None:
+    x = leaf([1.0, 2.0])
+    with pytest.raises(E.GradientError, match=r"wf.no_grad\(\)"):
+        x += 1
+    with wf.no_grad():
+        x += 1
+    assert x.tolist() == [2.0, 3.0] and x.requires_grad  # an update, as that of an optimiser
+
+
+def test_requires_grad_can_be_set_later() -> None:
+    x = wf.tensor([1.0, 2.0])
+    assert x.requires_grad_() is x and x.requires_grad and x.is_leaf
+    (x * x).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 4.0]
+    with pytest.raises(E.DTypeError, match="only floats have gradients"):
+        wf.tensor([1, 2]).requires_grad_()
+
+
+def test_gradients_add_up_until_they_are_forgotten() -> None:
+    model = nn.Linear(2, 1)
+    optimizer = nn.optim.SGD(model.parameters(), 0.5)
+    for expected in (1.0, 2.0):
+        model(wf.ones(1, 2)).sum().backward()
+        assert model.bias.grad is not None and model.bias.grad.tolist() == [expected]
+    optimizer.zero_grad()
+    assert model.bias.grad is None
+    model(wf.ones(1, 2)).sum().backward()
+    model.zero_grad()
+    assert model.bias.grad is None
+
+
+def test_backward_of_several_elements_takes_a_gradient() -> None:
+    x = leaf([3.0, 4.0])
+    with pytest.raises(E.GradientError, match=r"shape \(2,\) is not a single element; sum it up, or give its cotangent"):
+        (x * x).backward()
+    (x * x).backward(wf.tensor([1.0, 10.0]))
+    assert x.grad is not None and x.grad.tolist() == [6.0, 80.0]
+    with pytest.raises(E.ShapeError, match=r"cotangent of shape \(1,\) does not fit shape \(2,\)"):
+        (x * x).backward(wf.tensor([1.0]))
+
+
+def test_a_second_backward_needs_the_graph() -> None:
+    x = leaf(3.0)
+    y = x * x
+    y.backward(retain_graph=True)
+    y.backward()
+    assert x.grad is not None and x.grad.item() == 12.0
+    with pytest.raises(E.GradientError, match="without retain_graph=True has used this value"):
+        y.backward()
+
+
+def test_backward_of_what_needs_no_gradient_says_so() -> None:
+    with pytest.raises(E.GradientError, match="does not depend on anything that requires a gradient"):
+        wf.tensor(X).sum().backward()
+
+
+# ---------------------------------------------------------------- layers
+
+
+def test_dropout_is_off_in_eval_in_the_whole_tree() -> None:
+    model = nn.Sequential(nn.Sequential(nn.Dropout(0.5)))
+    x = wf.ones(64)
+    assert set(model(x).tolist()) == {0.0, 2.0}
+    assert model.eval()(x).tolist() == x.tolist()
+    assert set(model.train()(x).tolist()) == {0.0, 2.0}
+
+
+def test_parameters_in_lists_are_found() -> None:
+    class Linear(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weights = [[nn.Parameter(0.5) for _ in range(3)] for _ in range(2)]
+            self.register_parameter("bias_0", nn.Parameter(1.0))
+
+    model = Linear()
+    assert [name for name, _ in model.named_parameters()][-2:] == ["weights.1.2", "bias_0"] and model.num_parameters() == 7
+    assert model.bias_0.item() == 1.0
