@@ -141,15 +141,15 @@ def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = common.options("Tell praise from blame in film reviews.", epochs="3 for SST-2, 10 for the embedded reviews")
-    parser.add_argument("--batch-size", type=common.positive, default=64, help="sentences per step (default: 64)")
+    parser.add_argument("--batch-size", type=common.positive, metavar="N", default=64, help="sentences per step (default: 64)")
     parser.add_argument(
         "--lr", type=common.positive_float, default=2e-3, help="rate of Adam at first (default: 0.002), falling"
     )
-    parser.add_argument("--dim", type=common.positive, default=50, help="numbers of a word's vector (default: 50)")
-    parser.add_argument("--filters", type=common.positive, default=100, help="filters of each width (default: 100)")
+    parser.add_argument("--dim", type=common.positive, metavar="N", default=50, help="numbers of a word's vector (default: 50)")
+    parser.add_argument("--filters", type=common.positive, metavar="N", default=100, help="filters of each width (default: 100)")
     parser.add_argument("--glove", metavar="FILE", help="start from the word vectors of this file, in GloVe's text format")
     parser.add_argument("--data", metavar="FOLDER", help="folder of SST-2 (or WEFT_DATA_DIR, a download, embedded reviews)")
-    parser.add_argument("--limit", type=common.positive, help="use only so many training and dev sentences")
+    parser.add_argument("--limit", type=common.positive, metavar="N", help="use only so many training and dev sentences")
     parser.add_argument("--classify", metavar="TEXT", action="append", default=[], help="in the end, judge this sentence")
     return parser.parse_args(argv)
 
