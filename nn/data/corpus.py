@@ -62,6 +62,7 @@ class Sentences:
         return len(self.texts)
 
     def first(self, limit: int | None) -> Sentences:
+        """The first `limit` of them, or all."""
         return self if limit is None else Sentences(self.texts[:limit], self.labels[:limit], self.source)
 
 

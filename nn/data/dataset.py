@@ -76,6 +76,7 @@ class TensorDataset(Dataset):
         return transformed(self.transform, tuple(a[index] for a in self.arrays))
 
     def take_rows(self, rows: Array) -> tuple[Any, ...]:
+        """The batch of these rows."""
         return transformed_rows(self.transform, tuple(a.take(rows, axis=0) for a in self.arrays))
 
 
@@ -113,6 +114,7 @@ class Subset(Dataset):
         return self.dataset[int(self.indices[index])]
 
     def take_rows(self, rows: Array) -> Any:
+        """The batch of these rows."""
         return rows_of(self.dataset, self.indices[rows])
 
 
@@ -161,6 +163,7 @@ class ConcatDataset(Dataset):
         return part, counted - (self._ends - self._lengths)[part]
 
     def take_rows(self, rows: Array) -> Any:
+        """The batch of these rows, whichever sets they are in."""
         part, inside = self._places(rows)
         places = {k: np.flatnonzero(part == k) for k in np.unique(part)}
         parts = [rows_of(self.datasets[k], inside[at]) for k, at in places.items()]

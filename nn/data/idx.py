@@ -15,15 +15,32 @@ from ... import errors
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
+__all__ = ["Array", "DataError", "read_idx"]
+
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 
 
 class DataError(errors.WeftError, ValueError):
-    """A data file that is missing, damaged or of another kind than expected."""
+    """A data file that is missing, damaged or of another kind than expected.
+
+    >>> try:
+    ...     nn.data.read_idx("missing.gz")
+    ... except nn.data.DataError as error:
+    ...     print(error)
+    missing.gz: cannot be read: No such file or directory
+    """
 
 
 def read_idx(path: str | Path) -> Array:
-    """The array in an idx file, gzipped or not (http://yann.lecun.com/exdb/mnist). Raises DataError naming what is wrong."""
+    """The array in an idx file, gzipped or not (http://yann.lecun.com/exdb/mnist). Raises DataError naming what is wrong.
+
+    Four bytes 0, 0, type, number of axes, then each extent as a big-endian uint32, then the elements.
+
+    >>> from pathlib import Path
+    >>> _ = Path("labels.idx").write_bytes(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 2, 1]))
+    >>> nn.data.read_idx("labels.idx")
+    array([7, 2, 1], dtype=uint8)
+    """
     path = Path(path)
     data = _contents(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:

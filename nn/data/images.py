@@ -49,6 +49,7 @@ class Images(Dataset):
         return transformed(self.transform, (seen, self.labels[index]))  # type: ignore[return-value]
 
     def take_rows(self, rows: Array) -> tuple[Any, ...]:
+        """The batch of these rows: images (n, C, H, W) as the transform gives them, labels (n,)."""
         images = self.images.take(rows, axis=0)
         seen = images if self.transform is None else _as_seen(images)
         return transformed_rows(self.transform, (seen, self.labels.take(rows)))

@@ -52,6 +52,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
     def order(self) -> Array:
+        """The rows of a pass."""
         return np.arange(len(self))
 
 
@@ -78,6 +79,7 @@ class RandomSampler(Sampler):
         return len(self.data_source) if self.num_samples is None else self.num_samples
 
     def order(self) -> Array:
+        """The rows of a pass, drawn now."""
         rows = len(self.data_source)
         if self.replacement:
             return (random.host_words(len(self)) % np.uint64(rows)).astype(np.int64)

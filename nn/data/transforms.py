@@ -35,6 +35,7 @@ class Transform:
     """
 
     def batch(self, images: Any) -> Any:
+        """The transforms of images (N, ...); a subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no batch()")
 
     def __call__(self, image: Any) -> Any:
