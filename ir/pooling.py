@@ -48,7 +48,7 @@ def _refuse_short(others: Mapping[Unit, Outer], anchor: Unit, escapes: Callable[
     """Only what is reduced leaves the kernel: stores of every place of a window would be strided, or a pass of their own."""
     for u in (anchor, *(u for u, inner in others.items() if inner and u.node.op is not Op.REDUCE)):
         if escapes(u):
-            return Reason("epilogue", f"{u} is reduced over windows, and needed elsewhere too")
+            return Reason("epilogue", f"{u} is reduced behind the contraction, and needed elsewhere too")
     long = next((u for u, inner in others.items() if prod(v.extent for v in inner) > MOST_POOLED), None)
     return Reason("epilogue", f"{long} takes too many steps to stand in registers") if long else None
 
