@@ -205,7 +205,7 @@ def main(argv: Sequence[str] | None = None) -> float:
     data = DataLoader(train, min(args.batch_size, len(train)), shuffle=True, drop_last=True)
     optimizer = nn.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
     schedule = nn.optim.LambdaLR(optimizer, lambda step: rate(step, args.decay))
-    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
+    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
     for epoch in training:
         start = time.perf_counter()
         bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(data), "steps")

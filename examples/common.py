@@ -163,10 +163,20 @@ class Training:
     """The epochs of a training. It keeps what was measured after each, and all that is needed to go on another time.
 
     `others` change with the model and the optimizer, as a schedule does. What is random goes on, too: nn.save sees to it.
+    A model of tokens means nothing with others than those of its `vocabulary`.
     """
 
-    def __init__(self, args: argparse.Namespace, *, model: nn.Module, optimizer: nn.optim.Optimizer, **others: Any) -> None:
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        *,
+        model: nn.Module,
+        optimizer: nn.optim.Optimizer,
+        vocabulary: nn.data.Vocabulary | None = None,
+        **others: Any,
+    ) -> None:
         self.epochs, self.file = args.epochs, args.checkpoint or args.resume
+        self.tokens = None if vocabulary is None else vocabulary.tokens
         self.parts = {"model": model, "optimizer": optimizer, **others}
         self.curves = Curves() if args.resume is None else self.loaded(args.resume)
         self.saved_at = 0.0
@@ -174,13 +184,16 @@ class Training:
     def loaded(self, file: Path) -> Curves:
         """Those of the epochs made before; the parts are as they were after them."""
         try:
-            return Curves(nn.load(file, **self.parts).get("curves", {}))
+            rest = nn.load(file, **self.parts)
         except wf.errors.WeftError as error:
             fail(error)
+        if rest.get("tokens") != self.tokens:
+            fail(f"{file}: it was trained on a text with other tokens")
+        return Curves(rest.get("curves", {}))
 
     def save(self) -> None:
         try:
-            nn.save(self.file, **self.parts, curves=dict(self.curves))
+            nn.save(self.file, **self.parts, tokens=self.tokens, curves=dict(self.curves))
         except wf.errors.WeftError as error:
             fail(error)
         self.saved_at = perf_counter()

@@ -173,7 +173,7 @@ def main(argv: Sequence[str] | None = None) -> float:
     data = DataLoader(train, batch_sampler=sampler)
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
     schedule = nn.optim.ExponentialLR(optimizer, FALL ** (1 / 1000))
-    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
+    training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
     for epoch in training:
         start = time.perf_counter()
         bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(train), "sentences")

@@ -116,6 +116,15 @@ def test_two_epochs_and_two_more_are_four(tmp_path: Path) -> None:
     assert straight.read_bytes() == parts.read_bytes()
 
 
+def test_a_checkpoint_of_a_text_with_other_characters_is_refused(tmp_path: Path) -> None:
+    texts = {name: tmp_path / name for name in ("lower", "upper")}
+    texts["lower"].write_text("so many characters stand here " * 20)
+    texts["upper"].write_text("SO MANY CHARACTERS STAND HERE " * 20)
+    example.main([*SMALL, "--text", str(texts["lower"]), "--checkpoint", str(tmp_path / "file")])
+    with pytest.raises(SystemExit, match="trained on a text with other tokens"):
+        example.main([*SMALL, "--text", str(texts["upper"]), "--resume", str(tmp_path / "file")])
+
+
 def test_the_rate_rises_then_falls_to_a_tenth() -> None:
     rates = [example.rate(step, 1000) for step in range(1500)]
     assert rates[0] == pytest.approx(0.01) and max(rates) == rates[99] == rates[100] == 1.0
