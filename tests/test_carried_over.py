@@ -59,7 +59,8 @@ def test_to_a_device_says_why_it_cannot_and_moves_nothing(device: Any) -> None:
     x, model = leaf(), nn.Linear(4, 2)
     before = {name: p.numpy().copy() for name, p in model.state_dict().items()}
     for thing in (x, model):
-        with pytest.raises(E.DeviceError, match=rf"^device '?{device}'?: this build computes on cpu \(wf.devices\(\)\), so nothing"):
+        why = rf"^device '?{device}'?: this build computes on cpu \(wf.devices\(\)\), so nothing"
+        with pytest.raises(E.DeviceError, match=why):
             thing.to(device)
     assert x.device == "cpu" and x.requires_grad and x.tolist() == X.tolist()
     assert all((p.numpy() == before[name]).all() for name, p in model.state_dict().items())
@@ -174,7 +175,8 @@ def test_matrix_products_of_any_rank_stretch_their_batches(shapes: tuple[tuple[i
     assert x.grad is not None and y.grad is not None
     np.testing.assert_allclose(out.detach().numpy(), a @ b, rtol=1e-5)
     assert x.grad.shape == a.shape and y.grad.shape == b.shape
-    np.testing.assert_allclose(y.grad.numpy().sum(), (a.sum(-2) * np.ones((*(a @ b).shape[:-2], 1))).sum() * b.shape[-1], rtol=1e-5)
+    total = (a.sum(-2) * np.ones((*(a @ b).shape[:-2], 1))).sum() * b.shape[-1]
+    np.testing.assert_allclose(y.grad.numpy().sum(), total, rtol=1e-5)
 
 
 # ---------------------------------------------------------------- numbers
