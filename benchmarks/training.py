@@ -1,4 +1,4 @@
-"""Training steps beside torch's. In: small networks of teaching libraries. Out: microseconds a step, from one run.
+"""Training steps beside torch's. In: small networks of the examples and of teaching libraries. Out: microseconds a step, from one run.
 
     python benchmarks/training.py                        # every network; without torch, only Weft's columns
     python benchmarks/training.py --only sine --rounds 9
@@ -36,6 +36,7 @@ class Network:
     loss: Callable[[Any, Any, Any], Any]
     batch: Callable[[np.random.Generator], tuple[Array, Array]]
     lr: float
+    optimizer: str = "SGD"
 
 
 def minitorch_lenet(nn: Any) -> Any:
@@ -85,6 +86,25 @@ def text_cnn(nn: Any) -> Any:
     return TextCNN()
 
 
+def sentiment(nn: Any) -> Any:
+    """The network of examples/sentiment.py, without its dropout: tokens (N, 24) of 16,000 words, scores of two classes."""
+
+    class Sentiment(nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(16_000, 50)
+            self.conv3, self.conv4, self.conv5 = (nn.Conv1d(50, 100, width) for width in (3, 4, 5))
+            self.fc3, self.fc4, self.fc5 = (nn.Linear(100, 2) for _ in range(3))
+
+        def forward(self, x: Any) -> Any:
+            x = self.embedding(x).transpose(1, 2)
+            pairs = ((self.conv3, self.fc3), (self.conv4, self.fc4), (self.conv5, self.fc5))
+            scores = [fc(most(conv(x).relu())) for conv, fc in pairs]
+            return scores[0] + scores[1] + scores[2]
+
+    return Sentiment()
+
+
 def most(x: Any) -> Any:
     return x.amax(2) if hasattr(x, "amax") else x.max(axis=2)
 
@@ -101,6 +121,10 @@ def sentences(rng: np.random.Generator) -> tuple[Array, Array]:
     return rng.standard_normal((10, 50, 52), dtype="float32"), rng.integers(0, 2, 10).astype("float32")
 
 
+def phrases(rng: np.random.Generator) -> tuple[Array, Array]:
+    return rng.integers(0, 16_000, (64, 24)), rng.integers(0, 2, 64)
+
+
 def one_point(rng: np.random.Generator) -> tuple[Array, Array]:
     x = rng.uniform(0, 20, (1, 1)).astype("float32")
     return x, np.sin(x) ** 2
@@ -110,7 +134,8 @@ NETWORKS = {
     "minitorch-lenet": Network(minitorch_lenet, lambda F, x, y: F.cross_entropy(x, y), images(16), 0.01),
     "text-cnn": Network(text_cnn, lambda F, x, y: F.binary_cross_entropy_with_logits(x, y), sentences, 0.01),
     "sine": Network(sine, lambda F, x, y: F.mse_loss(x, y), one_point, 1e-3),
-    "lenet5": Network(lenet5, lambda F, x, y: F.cross_entropy(x, y), images(64), 0.01),
+    "lenet5": Network(lenet5, lambda F, x, y: F.cross_entropy(x, y), images(64), 0.002, "Adam"),
+    "sentiment": Network(sentiment, lambda F, x, y: F.cross_entropy(x, y), phrases, 0.002, "Adam"),
 }
 
 
@@ -120,7 +145,7 @@ NETWORKS = {
 def weft_step(network: Network, weights: dict[str, Array], jitted: bool) -> Step:
     model = network.model(wf.nn)
     model.load_state_dict(weights)
-    optimizer = wf.nn.optim.SGD(model.parameters(), lr=network.lr)
+    optimizer = getattr(wf.nn.optim, network.optimizer)(model.parameters(), lr=network.lr)
 
     def step(x: Array, y: Array) -> wf.Tensor:
         optimizer.zero_grad()
@@ -136,7 +161,7 @@ def torch_step(network: Network, weights: dict[str, Array], compiled: bool) -> S
     torch = import_module("torch")
     model = network.model(torch.nn)
     model.load_state_dict({name: torch.from_numpy(value.copy()) for name, value in weights.items()})
-    optimizer = torch.optim.SGD(model.parameters(), lr=network.lr, fused=True)
+    optimizer = getattr(torch.optim, network.optimizer)(model.parameters(), lr=network.lr, fused=True)
     evaluate = (lambda x, y: network.loss(torch.nn.functional, model(x), y)) if not compiled else None
     evaluate = evaluate or torch.compile(lambda x, y: network.loss(torch.nn.functional, model(x), y), dynamic=False)
 
