@@ -1,4 +1,4 @@
-"""Training steps beside torch's. In: small networks of the examples and of teaching libraries. Out: microseconds a step, from one run.
+"""Training steps beside torch's. In: networks of the examples and of teaching libraries. Out: microseconds a step, from one run.
 
     python benchmarks/training.py                        # every network; without torch, only Weft's columns
     python benchmarks/training.py --only sine --rounds 9
