@@ -15,6 +15,8 @@ from ..ir.shapes import Shape, addressable, shape_of
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
+from .layout import strides_of
+from .storage import reshape_strides
 
 View = tuple[Op, Any, Shape]  # an op, its argument, and the shape of what it makes
 MOST_JOINED = 32  # parts that one kernel joins
@@ -25,18 +27,30 @@ def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool 
 
     Values never change, so nothing tells a copy from a view: copy is taken and has no effect.
     """
-    return graph.reshape(x, _filled_in(x, flat_ints("reshape", (shape, *more))))
+    return graph.reshape(x, _filled_in("reshape", x, flat_ints("reshape", (shape, *more))))
 
 
-def _filled_in(x: Node, shape: Shape) -> Shape:
+def view(x: Node, /, shape: int | Sequence[int] = (), *more: int) -> Node:
+    """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises ShapeError for others."""
+    target = _filled_in("view", x, flat_ints("view", (shape, *more)))
+    strides = strides_of(x)
+    if reshape_strides(x.shape, strides, target) is None:
+        raise errors.ShapeError(
+            f"view: shape {x.shape} with strides {strides} is not contiguous, so shape {target} would need a copy: "
+            f"call .contiguous() before, or .reshape{target}, which takes any value"
+        )
+    return graph.reshape(x, target)
+
+
+def _filled_in(name: str, x: Node, shape: Shape) -> Shape:
     known = prod(d for d in shape if d != -1)
     unknown = shape.count(-1)
     fits = not any(d < -1 for d in shape)
-    addressable("reshape", tuple(d for d in shape if d != -1))
+    addressable(name, tuple(d for d in shape if d != -1))
     if unknown == 1 and fits and known and x.size % known == 0:
         shape = tuple(x.size // known if d == -1 else d for d in shape)
     elif unknown or not fits or known != x.size:
-        raise errors.ShapeError(f"reshape: {x.size} elements of shape {x.shape} do not fit shape {shape}")
+        raise errors.ShapeError(f"{name}: {x.size} elements of shape {x.shape} do not fit shape {shape}")
     return shape
 
 

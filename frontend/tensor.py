@@ -260,7 +260,7 @@ class Tensor(Tracked):
     argwhere, count_nonzero = method(nonzero.argwhere), method(nonzero.count_nonzero)
     nonzero, unique, topk = several(nonzero.nonzero), several(sets.unique), several(sorting.topk)
 
-    reshape = view = method(movement.reshape)
+    reshape, view = method(movement.reshape), method(movement.view)
     permute, transpose, swapaxes = map(method, (movement.permute, movement.transpose, movement.swapaxes))
     moveaxis, expand, broadcast_to = method(movement.moveaxis), method(movement.expand), method(movement.to_shape, "broadcast_to")
     squeeze, unsqueeze, flatten = map(method, (movement.squeeze, movement.unsqueeze, movement.flatten))

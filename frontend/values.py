@@ -13,9 +13,8 @@ import numpy as np
 from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node
-from ..ir.index import row_major_strides
 from ..ir.shapes import Shape
-from . import realize, state, storage
+from . import layout, realize, state, storage
 from .arguments import as_bool, as_choice, shown
 from .storage import Storage
 
@@ -126,14 +125,13 @@ class Value:
 
     @property
     def strides(self) -> Shape:
-        """In elements: of the memory if it is computed, of the row-major layout otherwise."""
+        """In elements: of the memory if it is computed, else what views make of the row-major order of what will be computed."""
         stored = self._stored()
-        return row_major_strides(self.shape) if stored is None else stored.strides
+        return layout.strides_of(self.node) if stored is None else stored.strides
 
     def is_contiguous(self) -> bool:
-        """Is the value in row-major order (a value not computed yet will be)."""
-        stored = self._stored()
-        return stored is None or stored.is_contiguous
+        """Is the value in row-major order: `t.T` is not, `t.T + 1` is."""
+        return storage.is_row_major(self.shape, self.strides)
 
     def _stored(self) -> Storage | None:
         if state.traces and (trace := state.trace()) is not None:

@@ -1,0 +1,44 @@
+"""How the elements of a value lie, or would. In: a Node. Out: its strides in elements.
+
+What is computed will be in row-major order; views of it, or of memory, are looked at in the order of their base.
+"""
+
+from __future__ import annotations
+
+from ..ir.graph import Node
+from ..ir.index import row_major_strides
+from ..ir.op import Op
+from ..ir.shapes import Shape
+from .storage import VIEWED, lookup, reshape_strides
+
+MOVING = VIEWED | {Op.EXPAND}
+
+
+def strides_of(n: Node) -> Shape:
+    """Those of the memory, if there is any, else those that the views above it make of it."""
+    views: list[Node] = []
+    base = n
+    while (stored := lookup(base)) is None and base.op in MOVING:
+        views.append(base)
+        base = base.src[0]
+    if stored is None and base.op is Op.CONST:
+        return row_major_strides(n.shape)  # a fill
+    strides = row_major_strides(base.shape) if stored is None else stored.strides
+    for view in reversed(views):
+        strides = _moved(view, strides)
+    return strides
+
+
+def _moved(view: Node, strides: Shape) -> Shape:
+    match view.op:
+        case Op.SLICE:
+            return tuple(step * s for (_, _, step), s in zip(view.arg, strides, strict=True))
+        case Op.PERMUTE:
+            return tuple(strides[axis] for axis in view.arg)
+        case Op.EXPAND:
+            new, old = {axis for axis, _ in view.arg}, iter(strides)
+            return tuple(0 if axis in new else next(old) for axis in range(view.ndim))
+        case Op.RESHAPE:
+            found = reshape_strides(view.src[0].shape, strides, view.shape)
+            return row_major_strides(view.shape) if found is None else found  # None: a copy
+    return strides
