@@ -43,7 +43,8 @@ def parse(x: Node, key: Any) -> Key:
     items = key if isinstance(key, tuple) else (key,)
     used = [_axes_used(item) for item in items]
     if sum(used) > x.ndim:
-        raise errors.IndexError(f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}")
+        hint = "" if x.ndim else ": this is a single number, which .item() reads"
+        raise errors.IndexError(f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}{hint}")
     if sum(item is Ellipsis for item in items) > 1:
         raise errors.IndexError("index: only one ... may stand in an index")
     found = Key()
