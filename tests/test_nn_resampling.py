@@ -93,6 +93,8 @@ def test_pixels_are_shuffled_and_put_back() -> None:
     close(F.pixel_shuffle(x, 2), expected)
     close(F.pixel_unshuffle(expected, 2), x)
     close(F.pixel_shuffle(x[0], 2), expected[0])
+    close(F.pixel_shuffle(x[:, :, :0], 2), expected[:, :, :0])
+    close(F.pixel_unshuffle(expected[:0], 2), x[:0])
     for f, says in (
         (F.pixel_shuffle, r"12 channels of shape \(2, 12, 3, 2\) are no multiple of 5 \* 5"),
         (F.pixel_unshuffle, "=5"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from ... import errors
@@ -66,7 +67,7 @@ def pixel_shuffle(x: Tensor, upscale_factor: int) -> Tensor:
     *lead, c, h, w = x.shape
     if c % (r * r):
         raise errors.ShapeError(f"pixel_shuffle: the {c} channels of shape {x.shape} are no multiple of {r} * {r}")
-    parts = x.reshape(-1, c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
+    parts = x.reshape(prod(lead), c // (r * r), r, r, h, w).permute(0, 1, 4, 2, 5, 3)
     return parts.reshape(*lead, c // (r * r), h * r, w * r)
 
 
@@ -81,7 +82,7 @@ def pixel_unshuffle(x: Tensor, downscale_factor: int) -> Tensor:
     *lead, c, h, w = x.shape
     if h % r or w % r:
         raise errors.ShapeError(f"pixel_unshuffle: the last axes of shape {x.shape} are no multiples of downscale_factor={r}")
-    parts = x.reshape(-1, c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
+    parts = x.reshape(prod(lead), c, h // r, r, w // r, r).permute(0, 1, 3, 5, 2, 4)
     return parts.reshape(*lead, c * r * r, h // r, w // r)
 
 
