@@ -239,6 +239,15 @@ def test_bags_say_what_they_take() -> None:
     assert F.embedding_bag(wf.zeros(2, 0, dtype="int64"), table, mode="max").tolist() == [[0.0] * 3] * 2
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_empty_bags_have_a_gradient_of_zeros(mode: str) -> None:
+    table = wf.ones(4, 3, requires_grad=True)
+    none = wf.zeros(0, dtype="int64")
+    for bags in (F.embedding_bag(none.reshape(2, 0), table, mode=mode), F.embedding_bag(none, table, wf.tensor([0, 0]), mode=mode)):
+        assert bags.tolist() == [[0.0] * 3] * 2
+        assert not wf.grad(bags.sum(), table).numpy().any()
+
+
 def test_a_layer_of_bags() -> None:
     layer = nn.EmbeddingBag(5, 2, mode="max", padding_idx=0)
     assert repr(layer).startswith("EmbeddingBag(5, 2, padding_idx=0, mode='max')") and not layer.weight.numpy()[0].any()

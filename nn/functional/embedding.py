@@ -78,10 +78,8 @@ def embedding_bag(
 
 def _of_rows(rows: Tensor, kept: Tensor, how: str) -> Tensor:
     """The sum, mean or maximum over axis 1 of what is kept; zeros where nothing is."""
-    if not kept.shape[1]:
-        return ops.zeros(kept.shape[0], rows.shape[2], dtype=rows.dtype)
     kept = kept.unsqueeze(-1)
-    if how == "max":
+    if how == "max" and kept.shape[1]:
         return ops.where(kept.any(axis=1), ops.where(kept, rows, float("-inf")).max(axis=1), 0.0)
     total = ops.where(kept, rows, 0.0).sum(axis=1)
     return total if how == "sum" else total / _at_least_one(kept.squeeze(-1).sum(axis=1), rows)
