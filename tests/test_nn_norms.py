@@ -209,3 +209,7 @@ def test_a_refused_batch_changes_no_statistics() -> None:
     with pytest.raises(wf.errors.ShapeError):
         m(wf.ones(1, 3))
     assert m.running_mean.tolist() == [0, 0, 0] and m.num_batches_tracked.item() == 0
+    m = nn.InstanceNorm1d(3, track_running_stats=True)
+    with pytest.raises(wf.errors.ShapeError, match=r"means over samples, but x has shape \(0, 3, 5\)"):
+        m(wf.ones(0, 3, 5))
+    assert m.running_mean.tolist() == [0, 0, 0] and m.num_batches_tracked.item() == 0

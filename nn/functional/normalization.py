@@ -133,6 +133,8 @@ def instance_norm(
     if not as_bool("instance_norm", "use_input_stats", use_input_stats):
         return _by_statistics("instance_norm", x, running_mean, running_var, weight, bias, eps)
     _check_count("instance_norm", "spatial element", x, axes)
+    if not x.shape[0] and (running_mean is not None or running_var is not None):
+        raise errors.ShapeError(f"instance_norm: running statistics are means over samples, but x has shape {x.shape}")
     _track(x, axes, (0,), running_mean, running_var, momentum)
     return _by_moments(x, weight, bias, axes, eps)
 
