@@ -114,9 +114,9 @@ def _pool_windows(rank: Rank, x: Node, pool: _Pool, ceil_mode: bool, fill: float
 def _behind(n: int, k: int, s: int, p: int, d: int) -> int:
     """Padding behind n elements for the windows that begin before their end, the last of which may reach over it."""
     reach = (k - 1) * d + 1
-    steps = max(0, -(-(n + 2 * p - reach) // s))
+    steps = -(-(n + 2 * p - reach) // s)
     steps -= steps * s >= n + p
-    return max(p, steps * s + reach - n - p)
+    return p if steps < 0 else max(p, steps * s + reach - n - p)
 
 
 def _inner(win: Node) -> tuple[int, ...]:

@@ -208,6 +208,9 @@ def test_windows_that_reach_over_the_end_begin_before_it() -> None:
     close(F.max_pool1d(x, 2, 3, 1, ceil_mode=True), np.array([[[1.0, 4.0]]]))  # a third would begin behind the 5
     close(F.max_pool1d(x, 3, 2, 1, ceil_mode=True), np.array([[[2.0, 4.0, 5.0]]]))
     close(F.max_pool1d(x, 4, 3, ceil_mode=True), np.array([[[4.0, 5.0]]]))
+    close(F.max_pool1d(x, 6, 2, ceil_mode=True), np.array([[[5.0]]]))
+    with pytest.raises(wf.errors.ShapeError, match="a window of 7 does not fit the padded extent 5"):
+        F.max_pool1d(x, 7, 2, ceil_mode=True)  # half of a step is not enough to begin one
 
 
 def test_means_divide_by_what_counts() -> None:
