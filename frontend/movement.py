@@ -135,9 +135,7 @@ def unsqueeze(x: Node, /, axis: int | Sequence[int] = 0) -> Node:
 
 def flatten(x: Node, /, start_axis: int = 0, end_axis: int = -1) -> Node:
     """The axes from start to end (included) made one."""
-    if not x.ndim:
-        return graph.reshape(x, (1,))
-    a, b = normalise_axis("flatten", start_axis, x.ndim), normalise_axis("flatten", end_axis, x.ndim)
+    a, b = (normalise_axis("flatten", axis, max(1, x.ndim)) for axis in (start_axis, end_axis))
     if a > b:
         raise errors.ShapeError(f"flatten: axis {start_axis} comes after axis {end_axis} in shape {x.shape}")
     return graph.reshape(x, (*x.shape[:a], prod(x.shape[a : b + 1]), *x.shape[b + 1 :]))

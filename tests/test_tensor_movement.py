@@ -211,3 +211,9 @@ def test_views_of_memory_are_free() -> None:
     assert statistics["runs"] - before <= 1
     assert w.contiguous().realize().strides == (2, 1)
     np.testing.assert_array_equal(w.contiguous().numpy(), X[1, :, 1:3])
+
+
+def test_a_scalar_has_one_axis_to_flatten() -> None:
+    assert wf.tensor(1.0).flatten().shape == (1,)
+    with pytest.raises(wf.errors.AxisError, match="flatten: axis 1 is out of range for 1 axes"):
+        wf.tensor(1.0).flatten(1)
