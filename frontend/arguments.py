@@ -48,7 +48,17 @@ def as_int(name: str, what: str, value: Any) -> int:
         found = index(value)
     except TypeError:
         raise errors.DTypeError(f"{name}: {what} is an int, not {shown(value)}") from None
+    except errors.ShapeError:  # of a Tensor
+        raise errors.ShapeError(f"{name}: {what} is one int, not {shown(value)}") from None
     return _not_too_long(name, what, found)
+
+
+def as_count(name: str, what: str, value: Any, least: int = 0) -> int:
+    """An int of at least `least`. Raises ArgumentError, DTypeError."""
+    found = as_int(name, what, value)
+    if found < least:
+        raise errors.ArgumentError(f"{name}: {what} must be at least {least}, not {found}")
+    return found
 
 
 def _not_too_long(name: str, what: str, value: int) -> int:
@@ -84,6 +94,30 @@ def as_double(name: str, what: str, value: Any) -> float:
         return float(as_real(name, what, value))
     except OverflowError:
         raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large for a float") from None
+
+
+def as_nonnegative(name: str, what: str, value: Any) -> float:
+    """A float of at least 0. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not found >= 0.0:
+        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
+    return found
+
+
+def as_positive(name: str, what: str, value: Any) -> float:
+    """A float above 0. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not found > 0.0:
+        raise errors.ArgumentError(f"{name}: {what} must be greater than 0, not {shown(value)}")
+    return found
+
+
+def as_fraction(name: str, what: str, value: Any) -> float:
+    """A float in [0, 1]. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not 0.0 <= found <= 1.0:
+        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {shown(value)}")
+    return found
 
 
 def as_bool(name: str, what: str, value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_bool, as_double, as_sequence, shown
+from ..frontend.arguments import as_bool, as_nonnegative, as_positive, as_sequence, shown
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
 
@@ -37,10 +37,8 @@ def clip_grad_norm_(
     (5.0, array([0.6, 0.8], dtype=float32))
     """
     name = "clip_grad_norm_"
-    limit = max_norm if isinstance(max_norm, Tensor) else _nonnegative(name, "max_norm", max_norm)
-    order = inf if isinstance(norm_type, str) and norm_type == "inf" else as_double(name, "norm_type", norm_type)
-    if not order > 0.0:
-        raise errors.ArgumentError(f"{name}: norm_type must be greater than 0, not {shown(norm_type)}")
+    limit = max_norm if isinstance(max_norm, Tensor) else as_nonnegative(name, "max_norm", max_norm)
+    order = inf if isinstance(norm_type, str) and norm_type == "inf" else as_positive(name, "norm_type", norm_type)
     held = [(p, p.grad) for p in _parameters(name, parameters) if p.grad is not None]
     norm = _joint_norm([g.float() if g.dtype.is_half else g for _, g in held if g.size], order)
     if as_bool(name, "error_if_nonfinite", error_if_nonfinite) and not norm.isfinite().item():
@@ -62,7 +60,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float | 
     [0.5, -1.0]
     """
     name = "clip_grad_value_"
-    limit = clip_value if isinstance(clip_value, Tensor) else _nonnegative(name, "clip_value", clip_value)
+    limit = clip_value if isinstance(clip_value, Tensor) else as_nonnegative(name, "clip_value", clip_value)
     for p in _parameters(name, parameters):
         if p.grad is not None:
             p.grad = p.grad.clip(-limit, limit)
@@ -118,11 +116,4 @@ def _parameters(name: str, parameters: Any) -> list[Tensor]:
     for p in found:
         if not isinstance(p, Tensor):
             raise errors.DTypeError(f"{name}: every parameter is a Tensor, not {shown(p)}")
-    return found
-
-
-def _nonnegative(name: str, what: str, value: Any) -> float:
-    found = as_double(name, what, value)
-    if not found >= 0.0:
-        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
     return found

@@ -549,10 +549,10 @@ def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        ({"batch_size": 0}, ValueError, "batch_size is at least 1, not 0"),
+        ({"batch_size": 0}, ValueError, "batch_size must be at least 1, not 0"),
         ({"batch_size": 2.5}, TypeError, r"batch_size is an int, not 2\.5"),
         ({"batch_size": None}, TypeError, "batch_size is an int, not None"),
-        ({"prefetch": -1}, ValueError, "prefetch is a number of batches, not -1"),
+        ({"prefetch": -1}, ValueError, "prefetch must be at least 0, not -1"),
         ({"shuffle": True, "sampler": [0]}, ValueError, "shuffle must be False"),
         ({"batch_sampler": [[0]], "batch_size": 2}, ValueError, "a batch_sampler excludes"),
         ({"collate_fn": 3}, TypeError, "collate_fn is a function, not 3"),

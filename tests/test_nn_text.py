@@ -247,8 +247,8 @@ def test_the_seed_decides_the_batches_of_each_pass() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (([1], 0), "batch_size is at least 1, not 0"),
-        (([1], 1, False, 0), "pool is at least 1, not 0"),
+        (([1], 0), "batch_size must be at least 1, not 0"),
+        (([1], 1, False, 0), "pool must be at least 1, not 0"),
         ((3, 1), "one number for each row, not 3"),
         ((["a", "b"], 1), "one number for each row, not "),
     ],

@@ -63,9 +63,9 @@ def test_points_are_a_data_set() -> None:
     [
         (("ring", 5), ValueError, "name is 'simple', 'diag', 'split', 'xor', 'circle' or 'spiral', not 'ring'"),
         ((3, 5), ValueError, "name is 'simple'"),
-        (("xor", 0), ValueError, "n is at least 1, not 0"),
+        (("xor", 0), ValueError, "n must be at least 1, not 0"),
         (("xor", 2.5), TypeError, r"n is an int, not 2\.5"),
-        (("xor", 5, -1), ValueError, "the seed is not negative, unlike -1"),
+        (("xor", 5, -1), ValueError, "seed must be at least 0, not -1"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: tuple[Any, ...], error: type[Exception], says: str) -> None:

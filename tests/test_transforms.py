@@ -155,7 +155,7 @@ def test_a_data_set_of_arrays_transforms_whole_batches() -> None:
         (lambda: T.Normalize(0, 1)(GREY[:1]), TypeError, "images are floats, not uint8: ToTensor"),
         (lambda: T.Normalize((0, 0), (1, 0)), ValueError, "std is not 0"),
         (lambda: T.Normalize("a", 1), TypeError, "each of mean is a real number"),
-        (lambda: T.RandomHorizontalFlip(1.5), ValueError, r"p is a probability, not 1\.5"),
+        (lambda: T.RandomHorizontalFlip(1.5), ValueError, r"p must be in \[0, 1\], not 1\.5"),
         (lambda: T.RandomCrop(0), ValueError, "size is at least 1, not 0"),
         (lambda: T.RandomCrop((1, 2, 3)), ValueError, "size is an int or 2 of them"),
         (lambda: T.RandomCrop(2, padding=(1, 2, 3)), ValueError, "padding is one, two or four widths"),

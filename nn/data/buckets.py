@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_bool, as_int, shown
+from ...frontend.arguments import as_bool, as_count, shown
 from .idx import Array
 
 __all__ = ["BucketBatchSampler"]
@@ -29,7 +29,8 @@ class BucketBatchSampler:
         self.lengths, self.drop_last = np.asarray(lengths), as_bool("BucketBatchSampler", "drop_last", drop_last)
         if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
             raise errors.ArgumentError(f"BucketBatchSampler: lengths is one number for each row, not {shown(lengths)}")
-        self.batch_size, self.pool = (_count(what, n) for what, n in (("batch_size", batch_size), ("pool", pool)))
+        self.batch_size = as_count("BucketBatchSampler", "batch_size", batch_size, 1)
+        self.pool = as_count("BucketBatchSampler", "pool", pool, 1)
 
     def __iter__(self) -> Iterator[Array]:
         order, size = random.permutation(len(self.lengths)), self.batch_size
@@ -45,9 +46,3 @@ class BucketBatchSampler:
     def __len__(self) -> int:
         rows = len(self.lengths)
         return rows // self.batch_size if self.drop_last else -(-rows // self.batch_size)
-
-
-def _count(what: str, value: int) -> int:
-    if as_int("BucketBatchSampler", what, value) < 1:
-        raise errors.ArgumentError(f"BucketBatchSampler: {what} is at least 1, not {value}")
-    return value

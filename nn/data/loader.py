@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_bool, as_function, as_int, shown
+from ...frontend.arguments import as_bool, as_count, as_function, shown
 from .collate import as_tensors
 from .dataset import indexable, items_of, rows_of
 from .prefetch import Ahead
@@ -49,9 +49,7 @@ class DataLoader:
         ordered = sampler is not None or batch_sampler is not None  # then it needs no length
         self.dataset = indexable("DataLoader", dataset, ["__getitem__"] if ordered else ["__getitem__", "__len__"])
         self.collate_fn = None if collate_fn is None else as_function("DataLoader", "collate_fn", collate_fn)
-        self.prefetch = as_int("DataLoader", "prefetch", prefetch)
-        if self.prefetch < 0:
-            raise errors.ArgumentError(f"DataLoader: prefetch is a number of batches, not {self.prefetch}")
+        self.prefetch = as_count("DataLoader", "prefetch", prefetch)
         shuffle, drop_last = as_bool("DataLoader", "shuffle", shuffle), as_bool("DataLoader", "drop_last", drop_last)
         if shuffle and sampler is not None:
             raise errors.ArgumentError("DataLoader: a sampler decides the order, so shuffle must be False")

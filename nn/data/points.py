@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ... import errors
-from ...frontend.arguments import as_choice, as_int
+from ...frontend.arguments import as_choice, as_count
 from .dataset import TensorDataset
 from .idx import Array
 
@@ -54,10 +53,7 @@ def points(name: str, n: int, seed: int = 0) -> Points:
     ('simple', 'diag', 'split', 'xor', 'circle', 'spiral')
     """
     as_choice("points", "name", name, POINT_SETS)
-    if as_int("points", "n", n) < 1:
-        raise errors.ArgumentError(f"points: n is at least 1, not {n}")
-    if as_int("points", "seed", seed) < 0:
-        raise errors.ArgumentError(f"points: the seed is not negative, unlike {seed}")
+    n, seed = as_count("points", "n", n, 1), as_count("points", "seed", seed)
     if name == "spiral":
         return Points(name, *_spiral(n))
     x = np.random.default_rng(seed).random((n, 2), np.float32)

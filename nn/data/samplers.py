@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_bool, as_int, shown
+from ...frontend.arguments import as_bool, as_count, as_int, shown
 from .idx import Array
 
 MOST_SAMPLES = 1 << 40
@@ -96,9 +96,7 @@ class BatchSampler:
     """
 
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
-        self.batch_size = as_int("BatchSampler", "batch_size", batch_size)
-        if self.batch_size < 1:
-            raise errors.ArgumentError(f"BatchSampler: batch_size is at least 1, not {self.batch_size}")
+        self.batch_size = as_count("BatchSampler", "batch_size", batch_size, 1)
         if not isinstance(sampler, Iterable):
             raise errors.DTypeError(f"BatchSampler: the sampler gives rows when iterated over, which {shown(sampler)} does not")
         self.sampler, self.drop_last = sampler, as_bool("BatchSampler", "drop_last", drop_last)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import as_int, as_ints, as_sequence, shown
+from ...frontend.arguments import as_count, as_int, as_ints, as_sequence, shown
 from .idx import Array, DataError
 
 __all__ = ["Vocabulary", "pad_sequences", "tokenize"]
@@ -125,9 +125,7 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
            [8, 0, 0, 0]])
     """
     found = [_integers("pad_sequences", row) for row in as_sequence("pad_sequences", "rows", rows)]
-    width = max(map(len, found), default=0) if length is None else as_int("pad_sequences", "length", length)
-    if width < 0:
-        raise errors.ArgumentError(f"pad_sequences: length must be at least 0, not {length}")
+    width = max(map(len, found), default=0) if length is None else as_count("pad_sequences", "length", length)
     out = np.full((len(found), width), as_int("pad_sequences", "value", value), np.int64)
     for line, row in zip(out, found, strict=True):
         line[: len(row)] = row[:width]

@@ -15,7 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ... import errors
 from ...frontend import random
-from ...frontend.arguments import as_bool, as_choice, as_double, as_function, as_ints, as_real, as_sequence, shown
+from ...frontend.arguments import as_bool, as_choice, as_double, as_fraction, as_function, as_ints, as_real, as_sequence, shown
 from ...frontend.tensor import Tensor
 from .collate import stacked
 from .idx import Array
@@ -154,9 +154,7 @@ class RandomHorizontalFlip(Transform):
     """
 
     def __init__(self, p: float = 0.5) -> None:
-        self.p = as_double("RandomHorizontalFlip", "p", p)
-        if not 0 <= self.p <= 1:
-            raise errors.ArgumentError(f"RandomHorizontalFlip: p is a probability, not {shown(p)}")
+        self.p = as_fraction("RandomHorizontalFlip", "p", p)
 
     def batch(self, images: Any) -> Array:
         flipped = (random.host_words(len(images)) >> np.uint64(11)) * 2.0**-53 < self.p

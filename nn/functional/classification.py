@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_int
+from ...frontend.arguments import as_fraction, as_int
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import holds
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
-from .common import fraction, indices, reduced, weighted
+from .common import indices, reduced, weighted
 
 __all__ = ["cross_entropy", "nll_loss"]
 
@@ -38,7 +38,7 @@ def cross_entropy(
     >>> F.cross_entropy(wf.tensor([[2.0, 0.0], [0.0, 1.0]]), wf.tensor([0, -100])).item()
     0.1269...
     """
-    smoothing = fraction("cross_entropy", "label_smoothing", label_smoothing)
+    smoothing = as_fraction("cross_entropy", "label_smoothing", label_smoothing)
     of_probabilities = target.dtype.is_float and target.ndim > 0 and target.shape == x.shape
     axis = min(1, x.ndim - 1) if of_probabilities else _class_axis("cross_entropy", x, target)
     along = None if weight is None else _along_classes("cross_entropy", x, weight, axis)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.arguments import as_choice, as_double
+from ...frontend.arguments import as_choice
 from ...frontend.tensor import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -14,14 +14,6 @@ def indices(x: Tensor, name: str) -> Tensor:
     if not x.dtype.is_int:
         raise errors.DTypeError(f"{name}: expected integer indices, got {x.dtype.name}")
     return x.long()
-
-
-def fraction(name: str, what: str, value: float) -> float:
-    """A number in [0, 1]. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not 0.0 <= found <= 1.0:
-        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {found}")
-    return found
 
 
 def same_shapes(name: str, x: Tensor, target: Tensor) -> None:

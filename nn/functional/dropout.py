@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool
+from ...frontend.arguments import as_bool, as_fraction
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 from ...ir.shapes import Shape
-from .common import fraction
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
 
@@ -54,7 +53,7 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     >>> len(set(F.alpha_dropout(wf.ones(100), 0.5, training=True).tolist()))
     2
     """
-    p = fraction("alpha_dropout", "p", p)
+    p = as_fraction("alpha_dropout", "p", p)
     if not as_bool("alpha_dropout", "training", training) or p == 0.0:
         return x
     if p == 1.0:
@@ -65,7 +64,7 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
 
 def _dropped(name: str, x: Tensor, p: float, training: bool, draws: Shape) -> Tensor:
     """x with zeros where a number of this shape, which broadcasts, is below p."""
-    p = fraction(name, "p", p)
+    p = as_fraction(name, "p", p)
     if not as_bool(name, "training", training) or p == 0.0:
         return x
     if p == 1.0:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_double
+from ...frontend.arguments import as_bool, as_choice, as_nonnegative, as_positive
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
@@ -61,9 +61,7 @@ def smooth_l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean", beta: 
     [0.125, 2.5]
     """
     same_shapes("smooth_l1_loss", x, target)
-    width = as_double("smooth_l1_loss", "beta", beta)
-    if not width >= 0.0:
-        raise errors.ArgumentError(f"smooth_l1_loss: beta must be at least 0, not {beta}")
+    width = as_nonnegative("smooth_l1_loss", "beta", beta)
     if width == 0.0:
         return reduced("smooth_l1_loss", (x - target).abs(), reduction)
     return reduced("smooth_l1_loss", _huber(x - target, width) * (1.0 / width), reduction)
@@ -78,10 +76,7 @@ def huber_loss(x: Tensor, target: Tensor, reduction: str = "mean", delta: float 
     [0.125, 4.0]
     """
     same_shapes("huber_loss", x, target)
-    width = as_double("huber_loss", "delta", delta)
-    if not width > 0.0:
-        raise errors.ArgumentError(f"huber_loss: delta must be above 0, not {delta}")
-    return reduced("huber_loss", _huber(x - target, width), reduction)
+    return reduced("huber_loss", _huber(x - target, as_positive("huber_loss", "delta", delta)), reduction)
 
 
 def _huber(difference: Tensor, width: float) -> Tensor:

@@ -7,13 +7,12 @@ from operator import add, and_
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_shape
+from ...frontend.arguments import as_bool, as_fraction, as_shape
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..functional.attention import attention_weights, check_mask
-from ..functional.common import fraction
 from ..module import Module, Parameter
 from .linear import Linear
 
@@ -59,7 +58,7 @@ class MultiheadAttention(Module):
         self.embed_dim, self.num_heads, self.kdim, self.vdim = as_shape(name, given)
         if self.num_heads < 1 or self.embed_dim % self.num_heads:
             raise errors.ArgumentError(f"{name}: {num_heads=} must divide {embed_dim=}")
-        self.dropout, self.batch_first = fraction(name, "dropout", dropout), as_bool(name, "batch_first", batch_first)
+        self.dropout, self.batch_first = as_fraction(name, "dropout", dropout), as_bool(name, "batch_first", batch_first)
         inputs = (self.embed_dim, self.kdim, self.vdim)
         packed = set(inputs) == {self.embed_dim}
         self.in_proj_weight = Parameter(init.xavier_uniform((3 * self.embed_dim, self.embed_dim))) if packed else None

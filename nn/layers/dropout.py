@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ...frontend.arguments import as_fraction
 from ...frontend.tensor import Tensor
 from .. import functional as F
-from ..functional.common import fraction
 from .stateless import Stateless
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
@@ -12,7 +12,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
 
 class _Dropout(Stateless):
     def __init__(self, p: float = 0.5) -> None:
-        self.p = fraction(type(self).__name__, "p", p)
+        self.p = as_fraction(type(self).__name__, "p", p)
 
 
 class Dropout(_Dropout):

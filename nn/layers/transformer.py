@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import deepcopy
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, as_int, shown
+from ...frontend.arguments import as_bool, as_choice, as_count, shown
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from ..module import Module
@@ -90,9 +90,7 @@ class TransformerEncoder(Module):
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         if not isinstance(encoder_layer, Module):
             raise errors.DTypeError(f"TransformerEncoder: encoder_layer is a Module, not {shown(encoder_layer)}")
-        self.num_layers = as_int("TransformerEncoder", "num_layers", num_layers)
-        if self.num_layers < 0:
-            raise errors.ArgumentError(f"TransformerEncoder: num_layers is 0 or more, not {num_layers}")
+        self.num_layers = as_count("TransformerEncoder", "num_layers", num_layers)
         self.layers, self.norm = ModuleList(deepcopy(encoder_layer) for _ in range(self.num_layers)), norm
 
     def forward(

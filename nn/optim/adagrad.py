@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from ...frontend.arguments import as_bool, as_fraction, as_nonnegative
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, extended, flag, fraction, nonnegative, rate
+from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
 
@@ -24,11 +25,11 @@ class Adagrad(Optimizer):
 
     checks: ClassVar[Mapping[str, Check]] = {
         "lr": rate,
-        "lr_decay": nonnegative,
-        "weight_decay": nonnegative,
-        "initial_accumulator_value": nonnegative,
-        "eps": nonnegative,
-        "maximize": flag,
+        "lr_decay": as_nonnegative,
+        "weight_decay": as_nonnegative,
+        "initial_accumulator_value": as_nonnegative,
+        "eps": as_nonnegative,
+        "maximize": as_bool,
     }
 
     def __init__(
@@ -77,10 +78,10 @@ class Adadelta(Optimizer):
 
     checks: ClassVar[Mapping[str, Check]] = {
         "lr": rate,
-        "rho": fraction,
-        "eps": nonnegative,
-        "weight_decay": nonnegative,
-        "maximize": flag,
+        "rho": as_fraction,
+        "eps": as_nonnegative,
+        "weight_decay": as_nonnegative,
+        "maximize": as_bool,
     }
 
     def __init__(

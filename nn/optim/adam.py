@@ -7,8 +7,9 @@ from math import sqrt
 from typing import Any, ClassVar
 
 from ...frontend import ops
+from ...frontend.arguments import as_bool, as_nonnegative
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, betas, extended, flag, nonnegative, rate
+from .groups import Check, Group, betas, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
 
@@ -27,10 +28,10 @@ class Adam(Optimizer):
     checks: ClassVar[Mapping[str, Check]] = {
         "lr": rate,
         "betas": betas,
-        "eps": nonnegative,
-        "weight_decay": nonnegative,
-        "amsgrad": flag,
-        "maximize": flag,
+        "eps": as_nonnegative,
+        "weight_decay": as_nonnegative,
+        "amsgrad": as_bool,
+        "maximize": as_bool,
     }
 
     def __init__(

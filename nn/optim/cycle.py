@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, as_double
+from ...frontend.arguments import as_bool, as_choice, as_count, as_double, as_fraction, as_positive
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, per_group
-from .schedules import between, cosine, positive
+from .schedules import cosine
 
 Phase = tuple[float, tuple[str, str], tuple[str, str]]  # its last step, from which rate to which, the same for the momentum
 
@@ -48,13 +48,11 @@ class OneCycleLR(LRScheduler):
         name = "OneCycleLR"
         groups = as_optimizer(name, optimizer).param_groups
         self.total_steps = _total(name, total_steps, epochs, steps_per_epoch)
-        start = between(name, "pct_start", pct_start) * self.total_steps
+        start = as_fraction(name, "pct_start", pct_start) * self.total_steps
         self.anneal = cosine if as_choice(name, "anneal_strategy", anneal_strategy, ("cos", "linear")) == "cos" else _linear
         self.phases = _phases(start, self.total_steps, as_bool(name, "three_phase", three_phase))
         self.cycled = _cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
-        first, last = as_double(name, "div_factor", div_factor), as_double(name, "final_div_factor", final_div_factor)
-        if not (first > 0.0 and last > 0.0):
-            raise errors.ArgumentError(f"{name}: div_factor and final_div_factor must be greater than 0, not {first} and {last}")
+        first, last = as_positive(name, "div_factor", div_factor), as_positive(name, "final_div_factor", final_div_factor)
         limits = {"max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
         found = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
         self.levels = [
@@ -94,10 +92,10 @@ class OneCycleLR(LRScheduler):
 
 def _total(name: str, total_steps: Any, epochs: Any, steps_per_epoch: Any) -> int:
     if total_steps is not None:
-        return positive(name, "total_steps", total_steps)
+        return as_count(name, "total_steps", total_steps, 1)
     if epochs is None or steps_per_epoch is None:
         raise errors.ArgumentError(f"{name}: how long the cycle is: give total_steps, or epochs and steps_per_epoch")
-    return positive(name, "epochs", epochs) * positive(name, "steps_per_epoch", steps_per_epoch)
+    return as_count(name, "epochs", epochs, 1) * as_count(name, "steps_per_epoch", steps_per_epoch, 1)
 
 
 def _phases(start: float, total: int, three: bool) -> list[Phase]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_double, as_sequence, shown
+from ...frontend.arguments import as_double, as_nonnegative, as_sequence, shown
 from ...frontend.tensor import Tensor
 
 Group = dict[str, Any]  # "params", and each hyperparameter by its name
@@ -16,33 +16,13 @@ Check = Callable[[str, str, Any], Any]  # (who asks, the name of a hyperparamete
 # ---------------------------------------------------------------- hyperparameters
 
 
-number: Check = as_double
-flag: Check = as_bool
-
-
-def nonnegative(name: str, what: str, value: Any) -> float:
-    """A float of at least 0. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not found >= 0.0:
-        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
-    return found
-
-
 def rate(name: str, what: str, value: Any) -> float | Tensor:
     """A float of at least 0, or a 0-d Tensor of floats, which is read anew at every step."""
     if not isinstance(value, Tensor):
-        return nonnegative(name, what, value)
+        return as_nonnegative(name, what, value)
     if value.shape or not value.dtype.is_float:
         raise errors.ArgumentError(f"{name}: {what} must be a number or a 0-d Tensor of floats, not {shown(value)}")
     return value
-
-
-def fraction(name: str, what: str, value: Any) -> float:
-    """A float in [0, 1]."""
-    found = as_double(name, what, value)
-    if not 0.0 <= found <= 1.0:
-        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {shown(value)}")
-    return found
 
 
 def betas(name: str, what: str, value: Any) -> tuple[float, float]:

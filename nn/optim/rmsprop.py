@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ...frontend import ops
+from ...frontend.arguments import as_bool, as_nonnegative
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, extended, flag, nonnegative, rate
+from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
 
@@ -25,12 +26,12 @@ class RMSprop(Optimizer):
 
     checks: ClassVar[Mapping[str, Check]] = {
         "lr": rate,
-        "alpha": nonnegative,
-        "eps": nonnegative,
-        "weight_decay": nonnegative,
-        "momentum": nonnegative,
-        "centered": flag,
-        "maximize": flag,
+        "alpha": as_nonnegative,
+        "eps": as_nonnegative,
+        "weight_decay": as_nonnegative,
+        "momentum": as_nonnegative,
+        "centered": as_bool,
+        "maximize": as_bool,
     }
 
     def __init__(

@@ -8,26 +8,19 @@ from math import cos, pi
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_double, as_function, as_int, as_ints, as_sequence, shown
-from .groups import nonnegative
+from ...frontend.arguments import (
+    as_count,
+    as_double,
+    as_fraction,
+    as_function,
+    as_int,
+    as_ints,
+    as_nonnegative,
+    as_sequence,
+    shown,
+)
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, checked_state, per_group
-
-
-def positive(name: str, what: str, value: Any) -> int:
-    """A count of at least 1. Raises ArgumentError, DTypeError."""
-    found = as_int(name, what, value)
-    if found < 1:
-        raise errors.ArgumentError(f"{name}: {what} must be at least 1, not {found}")
-    return found
-
-
-def between(name: str, what: str, value: Any, low: float = 0.0, high: float = 1.0) -> float:
-    """A float from low to high. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not low <= found <= high:
-        raise errors.ArgumentError(f"{name}: {what} must be from {low:g} to {high:g}, not {shown(value)}")
-    return found
 
 
 def cosine(start: float, end: float, part: float) -> float:
@@ -44,7 +37,7 @@ class StepLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
-        self.step_size, self.gamma = positive("StepLR", "step_size", step_size), nonnegative("StepLR", "gamma", gamma)
+        self.step_size, self.gamma = as_count("StepLR", "step_size", step_size, 1), as_nonnegative("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -61,7 +54,7 @@ class MultiStepLR(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, milestones: Sequence[int], gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.milestones = sorted(as_ints("MultiStepLR", "milestones", milestones))
-        self.gamma = nonnegative("MultiStepLR", "gamma", gamma)
+        self.gamma = as_nonnegative("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -77,7 +70,7 @@ class ExponentialLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, gamma: float, last_epoch: int = -1) -> None:
-        self.gamma = nonnegative("ExponentialLR", "gamma", gamma)
+        self.gamma = as_nonnegative("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -93,7 +86,7 @@ class ConstantLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1) -> None:
-        self.factor = between("ConstantLR", "factor", factor)
+        self.factor = as_fraction("ConstantLR", "factor", factor)
         self.total_iters = as_int("ConstantLR", "total_iters", total_iters)
         super().__init__(optimizer, last_epoch)
 
@@ -117,11 +110,11 @@ class LinearLR(LRScheduler):
         total_iters: int = 5,
         last_epoch: int = -1,
     ) -> None:
-        self.start_factor = between("LinearLR", "start_factor", start_factor)
-        self.end_factor = between("LinearLR", "end_factor", end_factor)
+        self.start_factor = as_fraction("LinearLR", "start_factor", start_factor)
+        self.end_factor = as_fraction("LinearLR", "end_factor", end_factor)
         if not self.start_factor:
             raise errors.ArgumentError("LinearLR: start_factor must be greater than 0, so that the rate can grow from it")
-        self.total_iters = positive("LinearLR", "total_iters", total_iters)
+        self.total_iters = as_count("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -138,7 +131,7 @@ class CosineAnnealingLR(LRScheduler):
     """
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
-        self.T_max = positive("CosineAnnealingLR", "T_max", T_max)
+        self.T_max = as_count("CosineAnnealingLR", "T_max", T_max, 1)
         self.eta_min = as_double("CosineAnnealingLR", "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 
@@ -158,7 +151,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
     def __init__(self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1) -> None:
         name = "CosineAnnealingWarmRestarts"
-        self.T_0, self.T_mult = positive(name, "T_0", T_0), positive(name, "T_mult", T_mult)
+        self.T_0, self.T_mult = as_count(name, "T_0", T_0, 1), as_count(name, "T_mult", T_mult, 1)
         self.eta_min = as_double(name, "eta_min", eta_min)
         super().__init__(optimizer, last_epoch)
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from ... import errors
+from ...frontend.arguments import as_bool, as_double, as_nonnegative
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, extended, flag, nonnegative, number, rate
+from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
 
@@ -25,11 +26,11 @@ class SGD(Optimizer):
 
     checks: ClassVar[Mapping[str, Check]] = {
         "lr": rate,
-        "momentum": nonnegative,
-        "dampening": number,
-        "weight_decay": nonnegative,
-        "nesterov": flag,
-        "maximize": flag,
+        "momentum": as_nonnegative,
+        "dampening": as_double,
+        "weight_decay": as_nonnegative,
+        "nesterov": as_bool,
+        "maximize": as_bool,
     }
 
     def __init__(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend import realize, state
-from ...frontend.arguments import as_bool, as_double, shown
+from ...frontend.arguments import as_bool, as_positive, shown
 from ...frontend.tensor import Tensor
 from ...frontend.trace import refuse
 from ..module import Module
@@ -56,9 +56,7 @@ class DistributedDataParallel(Module):
     def __init__(self, module: Module, *, broadcast_buffers: bool = True, bucket_cap_mb: float = 25) -> None:
         if not isinstance(module, Module):
             raise errors.DTypeError(f"{WHO}: the module is a Module, not {shown(module)}")
-        cap = as_double(WHO, "bucket_cap_mb", bucket_cap_mb)
-        if not cap > 0:
-            raise errors.ArgumentError(f"{WHO}: bucket_cap_mb is greater than 0, not {cap}")
+        cap = as_positive(WHO, "bucket_cap_mb", bucket_cap_mb)
         self.module, self._cap = module, int(min(cap, 1 << 20) * MIB)
         self._follows = as_bool(WHO, "broadcast_buffers", broadcast_buffers)
         self._averages = True

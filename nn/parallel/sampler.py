@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_int, shown
+from ...frontend.arguments import as_bool, as_count, as_int, shown
 from ..data import Sampler
 from .group import rank as own_rank
 from .group import world_size
@@ -39,18 +39,14 @@ class DistributedSampler(Sampler):
         self.dataset, self._rows = dataset, _length(who, dataset)
         self.num_replicas = world_size() if num_replicas is None else as_int(who, "num_replicas", num_replicas)
         self.rank = own_rank() if rank is None else as_int(who, "rank", rank)
-        self.seed, self.epoch = as_int(who, "seed", seed), 0
+        self.seed, self.epoch = as_count(who, "seed", seed), 0
         self.shuffle, self.drop_last = as_bool(who, "shuffle", shuffle), as_bool(who, "drop_last", drop_last)
         if not 0 <= self.rank < self.num_replicas:
             raise errors.ArgumentError(f"{who}: rank {self.rank} is none of {self.num_replicas} processes")
-        if self.seed < 0:
-            raise errors.ArgumentError(f"{who}: seed is 0 or more, not {self.seed}")
 
     def set_epoch(self, epoch: int) -> None:
         """The next pass shuffles in the order of this epoch, an int from 0 on."""
-        self.epoch = as_int("set_epoch", "epoch", epoch)
-        if self.epoch < 0:
-            raise errors.ArgumentError(f"set_epoch: epoch is 0 or more, not {epoch}")
+        self.epoch = as_count("set_epoch", "epoch", epoch)
 
     def order(self) -> Array:
         """The rows of a pass of this process."""
@@ -65,7 +61,4 @@ class DistributedSampler(Sampler):
 def _length(who: str, dataset: Any) -> int:
     if not isinstance(dataset, int) and not hasattr(dataset, "__len__"):
         raise errors.DTypeError(f"{who}: the dataset has a length, or is one, which {shown(dataset)} is not")
-    rows = dataset if isinstance(dataset, int) else len(dataset)
-    if rows < 0:
-        raise errors.ArgumentError(f"{who}: the length is 0 or more, not {rows}")
-    return rows
+    return as_count(who, "the length", dataset if isinstance(dataset, int) else len(dataset))
