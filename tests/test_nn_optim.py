@@ -437,8 +437,9 @@ def test_an_optimiser_accepts_any_iterable() -> None:
 A, B = wf.nn.Parameter(np.ones(1)), wf.nn.Parameter(np.ones(1))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: optim.SGD([], lr=0.1), ValueError, "SGD: there are no parameters"),
-    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: every parameter must be a Tensor that requires a gradient"),
-    (lambda: optim.Adam([3]), ValueError, "requires a gradient, got 3"),
+    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: each is a Parameter, or a Tensor that requires a gradient"),
+    (lambda: optim.Adam([3]), ValueError, "requires a gradient, not 3"),
+    (lambda: optim.Adam(wf.nn.Linear(2, 1)), TypeError, "Adam: params are the parameters() of a model, not the Linear itself"),
     (lambda: optim.Adam([A * 2]), ValueError, "Adam: a parameter must be a leaf"),
     (lambda: optim.Adam(A), TypeError, "Adam: params is a sequence of parameters or of groups, not tensor(["),
     (lambda: optim.Adam({"params": [A]}), TypeError, "Adam: params is a sequence"),
@@ -515,3 +516,26 @@ def test_float32_parameters_stay_float32() -> None:
         (p * p).sum().backward()
         optimizer.step()
         assert p.dtype.name == "float32" and all(t.dtype.name == "float32" for t in optimizer.state[0].values())
+
+
+def test_a_frozen_parameter_keeps_its_value_until_it_learns_again() -> None:
+    model = wf.nn.Sequential(wf.nn.Linear(2, 2), wf.nn.Linear(2, 1))
+    model[0].requires_grad_(False)
+    optimizer = optim.Adam(model.parameters(), lr=0.1)
+
+    @wf.jit
+    def step(x: wf.Tensor) -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = model(x).square().sum()
+        loss.backward()
+        optimizer.step()
+        return loss
+
+    def changed() -> list[bool]:
+        before = [p.numpy() for p in model.parameters()]
+        step(wf.ones(3, 2))
+        return [not np.array_equal(b, p.numpy()) for b, p in zip(before, model.parameters(), strict=True)]
+
+    assert changed() == [False, False, True, True]
+    model[0].requires_grad_()
+    assert changed() == [True] * 4 and optimizer.steps == [1, 1, 2, 2]

@@ -8,6 +8,8 @@ from typing import Any
 from ... import errors
 from ...frontend.arguments import as_double, as_nonnegative, as_sequence, shown
 from ...frontend.tensor import Tensor
+from ..parameter import Parameter
+from ..tree import Tree
 
 Group = dict[str, Any]  # "params", and each hyperparameter by its name
 Check = Callable[[str, str, Any], Any]  # (who asks, the name of a hyperparameter, its value) -> the value as a group holds it
@@ -98,6 +100,8 @@ def with_parameters(name: str, group: Any, known: list[Tensor]) -> Group:
 
 
 def _items(name: str, params: Any) -> list[Any]:
+    if isinstance(params, Tree):
+        raise errors.DTypeError(f"{name}: params are the parameters() of a model, not the {type(params).__name__} itself")
     if isinstance(params, (Tensor, str, set, frozenset, Mapping)):  # the first two have other items, the others no order
         raise errors.DTypeError(f"{name}: params is a sequence of parameters or of groups, not {shown(params)}")
     return as_sequence(name, "params", params)
@@ -109,8 +113,8 @@ def _check_group(name: str, group: Any) -> None:
 
 
 def _check_parameter(name: str, p: Any, seen: set[int]) -> None:
-    if not isinstance(p, Tensor) or not p.requires_grad:
-        raise errors.ArgumentError(f"{name}: every parameter must be a Tensor that requires a gradient, got {shown(p)}")
+    if not isinstance(p, Parameter) and not (isinstance(p, Tensor) and p.requires_grad):
+        raise errors.ArgumentError(f"{name}: each is a Parameter, or a Tensor that requires a gradient, not {shown(p)}")
     if not p.is_leaf:
         raise errors.ArgumentError(f"{name}: a parameter must be a leaf, not computed from others: {shown(p)}")
     if id(p) in seen:
