@@ -180,6 +180,11 @@ def as_shape(name: str, shape: Any) -> Shape:
     return addressable(name, found)
 
 
+def as_extents(name: str, **given: Any) -> Shape:
+    """The extents of an array, each by its own name. Raises ArgumentError, DTypeError, and ShapeError for too many elements."""
+    return addressable(name, tuple(as_count(name, what, value) for what, value in given.items()))
+
+
 def normalise_axis(name: str, axis: Any, ndim: int) -> int:
     """The axis counted from the front. Raises AxisError, DTypeError."""
     place = as_int(name, "an axis", axis)

@@ -211,19 +211,29 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
     return call
 
 
+def as_tensor(name: str, what: str, x: Any) -> core.Tensor:
+    """A Tensor, or one of anything that makes one. Raises DTypeError, OverflowError and ShapeError that begin with both names."""
+    return x if isinstance(x, core.Tensor) else core.wrap(_made(name, what, x, [False]))
+
+
 def of_tensors(inner: F) -> F:
-    """A function of Tensors: what is passed for its parameters that are Tensors may be anything that makes one."""
+    """A function of Tensors: what is passed for its parameters that are Tensors may be anything that makes one.
+
+    Errors call it by its name; a method, such as the forward() of a layer, by that of its class.
+    """
     parameters = signature(inner).parameters.values()
     optional = {p.name: p.annotation == "Tensor | None" for p in parameters if str(p.annotation).startswith("Tensor")}
     order = [p.name for p in parameters]
 
-    def tensor_of(what: str, x: Any) -> Any:
-        if isinstance(x, Tracked) or what not in optional or (x is None and optional[what]):
-            return x
-        return core.wrap(_made(inner.__name__, what, x, [False]))
+    is_method = order[0] == "self"
 
     @wraps(inner)
     def call(*args: Any, **kwargs: Any) -> Any:
+        def tensor_of(what: str, x: Any) -> Any:
+            if isinstance(x, Tracked) or what not in optional or (x is None and optional[what]):
+                return x
+            return as_tensor(type(args[0]).__name__ if is_method else inner.__name__, what, x)
+
         with provenance(user_site()):  # one look for the user's line, not one per Node
             given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
             return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})

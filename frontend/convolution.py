@@ -110,16 +110,16 @@ def _check_bias(name: str, bias: Shape | None, out_channels: int) -> None:
 
 def margins(rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dilations: Sizes) -> list[tuple[int, int]]:
     """How much padding stands before and after each spatial axis."""
+    if not isinstance(padding, str):
+        return [(p, p) for p in rank.sizes("padding", padding)]
     if padding == "valid":
         return [(0, 0)] * len(kernel)
-    if padding == "same":
-        if any(s != 1 for s in strides):
-            raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
-        totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
-        return [(t // 2, t - t // 2) for t in totals]
-    if isinstance(padding, str):
+    if padding != "same":
         raise errors.ArgumentError(f'{rank.name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
-    return [(p, p) for p in rank.sizes("padding", padding)]
+    if any(s != 1 for s in strides):
+        raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
+    totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
+    return [(t // 2, t - t // 2) for t in totals]
 
 
 def _factors(name: str, x: Node, weight: Node) -> tuple[Node, Node]:

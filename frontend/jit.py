@@ -261,6 +261,9 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     """
     given = as_sequence("compile", "inputs", inputs)
     pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise errors.DTypeError(f"compile: updates[{i}] is a pair of a Tensor and its new value, not {shown(pair)}")
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
             what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"

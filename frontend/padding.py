@@ -14,7 +14,7 @@ from ..ir.op import Op
 from ..ir.shapes import addressable
 from .arguments import as_choice, as_int, shown
 from .arrange import tile
-from .broadcast import Operand, common_dtype, to_dtype
+from .broadcast import Operand, common_dtype, number, to_dtype
 from .elementwise import where
 from .movement import concat, part
 
@@ -45,6 +45,7 @@ def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Op
     if value == 0 and (not x.dtype.is_float or copysign(1.0, value) > 0):
         return node(Op.PAD, (x,), margins)
     dtype = common_dtype("pad", (x, value))
+    value = value if isinstance(value, Node) else number("pad", value, dtype)
     inside = node(Op.PAD, (graph.full(True, dt.bool_, x.shape),), margins)
     return where(inside, node(Op.PAD, (to_dtype(x, dtype),), margins), value)
 

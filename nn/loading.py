@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from .. import errors
 from ..frontend import ops
 from ..frontend.arguments import shown
+from ..frontend.binding import as_tensor
 from ..frontend.tensor import Tensor
 
 
@@ -60,10 +61,7 @@ def _refuse(who: str, names: list[str], misfits: list[errors.WeftError]) -> None
 
 def fitting(name: str, own: Tensor, value: Any) -> Tensor:
     """The value in the dtype of the Tensor that it is for. Raises ShapeError, DTypeError."""
-    try:
-        tensor = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(own.dtype)
-    except errors.WeftError as error:
-        raise type(error)(f"{name}: {str(error).removeprefix('tensor: ')}") from None
+    tensor = as_tensor(name, "the value", value).detach().astype(own.dtype)
     if tensor.shape != own.shape:
         raise errors.ShapeError(f"{name} has shape {own.shape}, but the state has {tensor.shape}")
     return tensor

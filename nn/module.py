@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from reprlib import recursive_repr
 from typing import Any, Self
 
@@ -17,6 +18,22 @@ from .parameter import Buffer, Parameter
 from .tree import Tree
 
 __all__ = ["Buffer", "Module", "Parameter"]
+
+Hook = Callable[..., Any]
+
+
+@dataclass
+class Hooks:
+    """What runs before and after forward(). No list or dict, since Modules among them are no part of the tree."""
+
+    before: list[Hook] = field(default_factory=list)
+    after: list[Hook] = field(default_factory=list)
+
+
+def _added(hooks: list[Hook], hook: Hook) -> Callable[[], None]:
+    """Adds the hook; what is returned removes it."""
+    hooks.append(hook)
+    return lambda: hooks.remove(hook)
 
 
 class Module(Tree):
@@ -37,14 +54,14 @@ class Module(Tree):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         hooks = vars(self).get("_forward_hooks")
-        if not hooks:
+        if hooks is None:
             return self.forward(*args, **kwargs)
-        for hook in hooks["before"].copy():
+        for hook in hooks.before.copy():
             changed = hook(self, args)
             if changed is not None:
                 args = changed if isinstance(changed, tuple) else (changed,)
         result = self.forward(*args, **kwargs)
-        for hook in hooks["after"].copy():
+        for hook in hooks.after.copy():
             changed = hook(self, args, result)
             result = result if changed is None else changed
         return result
@@ -54,19 +71,17 @@ class Module(Tree):
 
         Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
         """
-        return self._hook("register_forward_pre_hook", "before", hook)
+        return _added(self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook))
 
     def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Callable[[], None]:
         """hook(module, args, result) runs after forward; what it returns, unless None, replaces the result.
 
         Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
         """
-        return self._hook("register_forward_hook", "after", hook)
+        return _added(self._hooks().after, as_function("register_forward_hook", "a hook", hook))
 
-    def _hook(self, who: str, when: str, hook: Callable[..., Any]) -> Callable[[], None]:
-        hooks: list[Callable[..., Any]] = vars(self).setdefault("_forward_hooks", {"before": [], "after": []})[when]
-        hooks.append(as_function(who, "a hook", hook))
-        return lambda: hooks.remove(hook)
+    def _hooks(self) -> Hooks:
+        return vars(self).setdefault("_forward_hooks", Hooks())  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ modes
 

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from ..frontend import ops, state
+from .. import errors
+from ..frontend import state
 from ..frontend.arguments import as_bool
+from ..frontend.binding import as_tensor
 from ..frontend.tensor import Tensor
 
 
@@ -23,7 +25,9 @@ class Parameter(Tensor):
     """
 
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
-        value = data if isinstance(data, Tensor) else ops.tensor(data)
+        value = as_tensor("Parameter", "data", data)
+        if not value.dtype.is_float:
+            raise errors.DTypeError(f"Parameter: the data is learned, so it is floats, not {value.dtype.name}")
         super().__init__(value.node, requires_grad=True)  # a leaf of its own, even over an expression
         self.requires_grad_(requires_grad)
 
@@ -43,7 +47,7 @@ class Buffer(Tensor):
     is_assigned_in_place = True
 
     def __init__(self, data: Any, persistent: bool = True) -> None:
-        value = data if isinstance(data, Tensor) else ops.tensor(data)
+        value = as_tensor("Buffer", "data", data)
         super().__init__(value.node)
         self.persistent = as_bool("Buffer", "persistent", persistent)
         state.become_leaf(self)  # so that a first value that is lazy makes no program of its own

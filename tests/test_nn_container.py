@@ -109,7 +109,7 @@ def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
         (lambda: layers.update({"a": nn.ReLU(), "b": 1}), "ModuleDict: layer b must be a Module, not int"),
         (lambda: nn.ModuleDict([1]), r"ModuleDict: the layers are a dict or pairs \(name, Module\), not \[1\]"),
         (lambda: nn.ModuleList(3), "ModuleList: what is added is a sequence, not 3"),
-        (lambda: nn.ParameterList([wf.arange(3)]), "only floats have gradients, this is int64"),
+        (lambda: nn.ParameterList([wf.arange(3)]), "Parameter: the data is learned, so it is floats, not int64"),
         (lambda: net["0"], "Sequential: an index is an int, not '0'"),
     ]
     for call, text in refused:

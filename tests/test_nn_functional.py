@@ -201,7 +201,7 @@ def test_embedding_layers() -> None:
     fixed = nn.Embedding.from_pretrained(normal(3, 2))
     assert not fixed.weight.requires_grad and fixed.weight.dtype is wf.float64
     assert nn.Embedding.from_pretrained(wf.ones(3, 2), freeze=False, padding_idx=0).weight.requires_grad
-    with pytest.raises(wf.errors.ShapeError, match=r"the vectors must have shape .*, not \(3,\)"):
+    with pytest.raises(wf.errors.ShapeError, match=r"embeddings must have shape .*, not \(3,\)"):
         nn.Embedding.from_pretrained(wf.ones(3))
 
 

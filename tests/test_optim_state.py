@@ -172,7 +172,7 @@ BAD: list[tuple[Callable[[dict[str, Any]], Any], type[Exception], str]] = [
     (lambda s: edited(s, exp_avg=None), KeyError, "parameter 0: missing exp_avg"),
     (lambda s: edited(s, sum=wf.ones(2)), KeyError, "parameter 0: unexpected sum"),
     (lambda s: edited(s, step="a"), TypeError, "parameter 0: step is a real number"),
-    (lambda s: edited(s, exp_avg_sq=wf.ones(7)), ValueError, r"exp_avg_sq has shape \(7,\), but the parameter has \(3, 4\)"),
+    (lambda s: edited(s, exp_avg_sq=wf.ones(7)), ValueError, r"exp_avg_sq has shape \(3, 4\), but the state has \(7,\)"),
     (lambda s: edited(s, exp_avg_sq="a"), TypeError, "parameter 0: exp_avg_sq"),
 ]
 

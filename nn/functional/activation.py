@@ -11,6 +11,7 @@ from ...frontend.arguments import as_double, normalise_axis
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
+from .common import numbers
 
 __all__ = [
     "celu",
@@ -82,7 +83,7 @@ def logsigmoid(x: Tensor) -> Tensor:
     >>> F.logsigmoid(wf.tensor([0.0, -1000.0])).tolist()
     [-0.693147..., -1000.0]
     """
-    return -(-x).softplus()
+    return -(-numbers("logsigmoid", x)).softplus()
 
 
 @of_tensors
@@ -188,7 +189,7 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
     >>> F.softmin(wf.tensor([0.0, 1000.0])).tolist()
     [1.0, 0.0]
     """
-    return (-x).softmax(axis=axis)
+    return (-numbers("softmin", x)).softmax(axis=normalise_axis("softmin", axis, x.ndim))
 
 
 @of_tensors
@@ -200,7 +201,7 @@ def glu(x: Tensor, axis: int = -1) -> Tensor:
     [2.0, 3.0]
     """
     place = normalise_axis("glu", axis, x.ndim)
-    if x.shape[place] % 2:
+    if x.shape[place] % 2 or not x.shape[place]:
         raise errors.ShapeError(f"glu: axis {axis} of shape {x.shape} does not have two halves")
     a, b = x.split(x.shape[place] // 2, place)
     return a * b.sigmoid()

@@ -15,6 +15,8 @@ from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]
 
+NAME = "scaled_dot_product_attention"
+
 
 @of_tensors
 @in_float32
@@ -41,11 +43,11 @@ def scaled_dot_product_attention(
     >>> F.scaled_dot_product_attention(q, k, v).tolist()
     [[0.5]]
     """
-    if as_bool("attention", "enable_gqa", enable_gqa):
+    if as_bool(NAME, "enable_gqa", enable_gqa):
         key, value = _shared_by_heads("key", key, query), _shared_by_heads("value", value, query)
     if value.ndim < 2 or key.ndim < 2 or key.shape[-2] != value.shape[-2]:
         shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
-        raise errors.ShapeError(f"attention: key (..., S, E) and value (..., S, V) must agree in S, got {shapes}")
+        raise errors.ShapeError(f"{NAME}: key (..., S, E) and value (..., S, V) must agree in S, got {shapes}")
     return attention_weights(query, key, attn_mask, dropout_p, is_causal, scale) @ value
 
 
@@ -62,15 +64,15 @@ def attention_weights(
     """How much of each value each query takes, (..., L, S), after dropout."""
     if min(query.ndim, key.ndim) < 2 or query.shape[-1] != key.shape[-1]:
         shapes = f"query {query.shape}, key {key.shape}"
-        raise errors.ShapeError(f"attention: query (..., L, E) and key (..., S, E) must agree in E, got {shapes}")
-    factor = 1.0 / sqrt(max(query.shape[-1], 1)) if scale is None else as_double("attention", "scale", scale)
+        raise errors.ShapeError(f"{NAME}: query (..., L, E) and key (..., S, E) must agree in E, got {shapes}")
+    factor = 1.0 / sqrt(max(query.shape[-1], 1)) if scale is None else as_double(NAME, "scale", scale)
     scores = (query @ key.transpose(-1, -2)) * factor
-    if as_bool("attention", "is_causal", is_causal):
+    if as_bool(NAME, "is_causal", is_causal):
         rows, columns = ops.arange(query.shape[-2]), ops.arange(key.shape[-2])
         scores = ops.where(columns <= rows.unsqueeze(1), scores, float("-inf"))
     if attn_mask is not None:
-        broadcast_shape("attention: scores and attn_mask", [scores.shape, attn_mask.shape])
-        is_bool = check_mask("attention", "attn_mask", attn_mask).dtype.kind == "b"
+        broadcast_shape(f"{NAME}: scores and attn_mask", [scores.shape, attn_mask.shape])
+        is_bool = check_mask(NAME, "attn_mask", attn_mask).dtype.kind == "b"
         scores = ops.where(attn_mask, scores, float("-inf")) if is_bool else scores + attn_mask
     return dropout(scores.softmax(axis=-1), dropout_p)
 
@@ -87,5 +89,5 @@ def _shared_by_heads(what: str, x: Tensor, query: Tensor) -> Tensor:
     heads = x.shape[-3] if x.ndim > 2 else 0
     if query.ndim < 3 or not heads or query.shape[-3] % heads:
         shapes = f"query {query.shape}, {what} {x.shape}"
-        raise errors.ShapeError(f"attention: with enable_gqa, axis -3 of {what} must divide that of query, got {shapes}")
+        raise errors.ShapeError(f"{NAME}: with enable_gqa, axis -3 of {what} must divide that of query, got {shapes}")
     return ops.repeat(x, query.shape[-3] // heads, axis=-3)  # type: ignore[no-any-return]

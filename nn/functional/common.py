@@ -16,8 +16,16 @@ def indices(x: Tensor, name: str) -> Tensor:
     return x.long()
 
 
+def numbers(name: str, x: Tensor) -> Tensor:
+    """x itself. Raises DTypeError where it holds truth values."""
+    if x.dtype.kind == "b":
+        raise errors.DTypeError(f"{name}: x holds numbers, not {x.dtype.name}")
+    return x
+
+
 def same_shapes(name: str, x: Tensor, target: Tensor) -> None:
-    """Raises ShapeError where they differ."""
+    """Raises ShapeError where they differ, and DTypeError where x holds no numbers."""
+    numbers(name, x)
     if x.shape != target.shape:
         raise errors.ShapeError(f"{name}: x has shape {x.shape} but target has shape {target.shape}; they must be equal")
 

@@ -51,7 +51,7 @@ def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | 
     [[1.2000000476837158, 1.600000023841858, 0.0, 0.0]]
     """
     shape = _trailing("rms_norm", x, normalized_shape, weight)
-    eps = float(finfo(x.dtype).eps) if eps is None else as_double("rms_norm", "eps", eps)
+    eps = float(finfo(x.dtype if x.dtype.is_float else "float32").eps) if eps is None else as_double("rms_norm", "eps", eps)
     return _affine(x * _root((x * x).mean(axis=tuple(range(-len(shape), 0)), keepdims=True), eps), weight, None)
 
 
@@ -104,7 +104,7 @@ def batch_norm(
     if not as_bool("batch_norm", "training", training):
         return _by_statistics("batch_norm", x, running_mean, running_var, weight, bias, eps)
     _check_count("batch_norm", "value per channel", x, axes)
-    _track(x, axes, (), running_mean, running_var, momentum)
+    _track("batch_norm", x, axes, (), running_mean, running_var, momentum)
     return _by_moments(x, weight, bias, axes, eps)
 
 
@@ -135,7 +135,7 @@ def instance_norm(
     _check_count("instance_norm", "spatial element", x, axes)
     if not x.shape[0] and (running_mean is not None or running_var is not None):
         raise errors.ShapeError(f"instance_norm: running statistics are means over samples, but x has shape {x.shape}")
-    _track(x, axes, (0,), running_mean, running_var, momentum)
+    _track("instance_norm", x, axes, (0,), running_mean, running_var, momentum)
     return _by_moments(x, weight, bias, axes, eps)
 
 
@@ -161,13 +161,19 @@ def _by_statistics(
 
 
 def _track(
-    x: Tensor, axes: Axes, over: Axes, running_mean: Tensor | None, running_var: Tensor | None, momentum: float | Tensor
+    name: str,
+    x: Tensor,
+    axes: Axes,
+    over: Axes,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    momentum: float | Tensor,
 ) -> None:
     """Moves the running statistics towards those of x over these axes, and their mean over further ones."""
     wide = x.float() if x.dtype.is_half else x
     count = prod(x.shape[a] for a in axes)
     if not isinstance(momentum, Tensor):
-        momentum = as_double("batch_norm", "momentum", momentum)
+        momentum = as_double(name, "momentum", momentum)
     centred = wide - wide.mean(axis=axes, keepdims=True)
     found = wide.mean(axis=axes), (centred * centred).mean(axis=axes) * (count / (count - 1))
     for running, new in zip((running_mean, running_var), found, strict=True):

@@ -7,7 +7,7 @@ from operator import add, and_
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_fraction, as_shape
+from ...frontend.arguments import as_bool, as_count, as_fraction
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from .. import functional as F
@@ -52,11 +52,12 @@ class MultiheadAttention(Module):
         batch_first: bool = False,
     ) -> None:
         name = "MultiheadAttention"
-        if add_bias_kv or add_zero_attn:
+        if as_bool(name, "add_bias_kv", add_bias_kv) or as_bool(name, "add_zero_attn", add_zero_attn):
             raise errors.ArgumentError(f"{name}: there is no add_bias_kv and no add_zero_attn: append to key and value yourself")
-        given = (embed_dim, num_heads, embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim)
-        self.embed_dim, self.num_heads, self.kdim, self.vdim = as_shape(name, given)
-        if self.num_heads < 1 or self.embed_dim % self.num_heads:
+        self.embed_dim, self.num_heads = as_count(name, "embed_dim", embed_dim), as_count(name, "num_heads", num_heads, 1)
+        self.kdim = self.embed_dim if kdim is None else as_count(name, "kdim", kdim)
+        self.vdim = self.embed_dim if vdim is None else as_count(name, "vdim", vdim)
+        if self.embed_dim % self.num_heads:
             raise errors.ArgumentError(f"{name}: {num_heads=} must divide {embed_dim=}")
         self.dropout, self.batch_first = as_fraction(name, "dropout", dropout), as_bool(name, "batch_first", batch_first)
         inputs = (self.embed_dim, self.kdim, self.vdim)
@@ -81,6 +82,9 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
+        name = "MultiheadAttention"
+        wants_weights, is_causal = as_bool(name, "need_weights", need_weights), as_bool(name, "is_causal", is_causal)
+        is_averaged = as_bool(name, "average_attn_weights", average_attn_weights)
         self._check(query, key, value)
         is_self, batch = query is key and key is value, None if query.ndim == 2 else 0 if self.batch_first else 1
         query, key, value = (_batch_first(x, batch) for x in (query, key, value))
@@ -88,10 +92,10 @@ class MultiheadAttention(Module):
         q, k, v = (self._heads(x) for x in self._projected(query, key, value, is_self))
         p = self.dropout if self.training else 0.0
         weights: Tensor | None = None
-        if as_bool("MultiheadAttention", "need_weights", need_weights):
+        if wants_weights:
             weights = attention_weights(q, k, mask, p, is_causal)
             mixed = weights @ v
-            weights = weights.mean(axis=1) if average_attn_weights else weights
+            weights = weights.mean(axis=1) if is_averaged else weights
         else:
             mixed = F.scaled_dot_product_attention(q, k, v, mask, p, is_causal)
         out = self.out_proj(mixed.permute(0, 2, 1, 3).reshape(*query.shape))

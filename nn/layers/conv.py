@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, as_ints, as_shape, shown
+from ...frontend.arguments import as_bool, as_choice, as_count, as_ints, shown
 from ...frontend.convolution import margins
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair, Rank
@@ -30,8 +30,9 @@ class _Conv(Module):
 
     def _build(self, in_channels: int, out_channels: int, kernel_size: Pair, groups: int, bias: bool, **how: Any) -> None:
         name = type(self).__name__
-        out_channels, in_channels, groups = as_shape(name, (out_channels, in_channels, groups))
-        if groups < 1 or in_channels % groups or out_channels % groups:
+        in_channels, out_channels = as_count(name, "in_channels", in_channels), as_count(name, "out_channels", out_channels)
+        groups = as_count(name, "groups", groups, 1)
+        if in_channels % groups or out_channels % groups:
             raise errors.ArgumentError(f"{name}: groups={groups} must divide {in_channels=} and {out_channels=}")
         self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
         self.kernel_size = self._rank.sizes("kernel_size", kernel_size, 1)
@@ -131,7 +132,7 @@ class _Transposed(_Conv):
         dilation: Pair = 1,
         padding_mode: str = "zeros",
     ) -> None:
-        if padding_mode != "zeros":
+        if not isinstance(padding_mode, str) or padding_mode != "zeros":
             raise errors.ArgumentError(f"{type(self).__name__}: padding_mode is 'zeros', not {shown(padding_mode)}")
         how = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
         for key, value in how.items():

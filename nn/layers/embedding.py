@@ -6,7 +6,8 @@ from typing import Any, Self
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_shape
+from ...frontend.arguments import as_bool, as_extents
+from ...frontend.binding import as_tensor
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -22,7 +23,7 @@ class _Table(Module):
     def _start(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: Any, given: Any) -> None:
         name = type(self).__name__
         refuse_max_norm(name, max_norm)
-        shape = as_shape(name, (num_embeddings, embedding_dim))
+        shape = as_extents(name, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings, self.embedding_dim = shape
         self.padding_idx = None if padding_idx is None else row_of(name, padding_idx, shape[0])
         weight = init.normal(shape) if given is None else given
@@ -37,10 +38,10 @@ class _Table(Module):
         >>> nn.Embedding.from_pretrained([[1.0, 2.0], [3.0, 4.0]])(wf.tensor(1)).tolist()
         [3.0, 4.0]
         """
-        table = embeddings if isinstance(embeddings, Tensor) else ops.tensor(embeddings)
+        table = as_tensor(f"{cls.__name__}.from_pretrained", "embeddings", embeddings)
         if table.ndim != 2:
             raise errors.ShapeError(
-                f"{cls.__name__}: the vectors must have shape (num_embeddings, embedding_dim), not {table.shape}"
+                f"{cls.__name__}.from_pretrained: embeddings must have shape (num_embeddings, embedding_dim), not {table.shape}"
             )
         made = cls(*table.shape, **settings, _weight=table)  # type: ignore[call-arg]
         made.weight.requires_grad_(not as_bool(cls.__name__, "freeze", freeze))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...frontend.arguments import as_bool, as_shape
+from ...frontend.arguments import as_bool, as_extents
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from .. import init
@@ -21,8 +21,8 @@ class Linear(Module):
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
-        shape = as_shape("Linear", (out_features, in_features))
-        self.in_features, self.out_features = in_features, out_features
+        shape = as_extents("Linear", out_features=out_features, in_features=in_features)
+        self.out_features, self.in_features = shape
         self.weight = Parameter(init.layer_weight(shape))
         self.bias = Parameter(init.layer_bias(shape)) if as_bool("Linear", "bias", bias) else None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...frontend.binding import as_tensor
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from ..module import Buffer
@@ -25,9 +26,9 @@ __all__ = [
 ]
 
 
-def _fixed(x: Any) -> Buffer | None:
+def _fixed(loss: Stateless, what: str, x: Any) -> Buffer | None:
     """Weights that are part of the state and that no optimiser changes, from a Tensor or any array."""
-    return None if x is None else Buffer(x)
+    return None if x is None else Buffer(as_tensor(type(loss).__name__, what, x))
 
 
 class CrossEntropyLoss(Stateless):
@@ -40,7 +41,7 @@ class CrossEntropyLoss(Stateless):
     def __init__(
         self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
     ) -> None:
-        self.weight, self.ignore_index = _fixed(weight), ignore_index
+        self.weight, self.ignore_index = _fixed(self, "weight", weight), ignore_index
         self.reduction, self.label_smoothing = reduction, label_smoothing
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
@@ -62,7 +63,7 @@ class NLLLoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
-        self.weight, self.ignore_index, self.reduction = _fixed(weight), ignore_index, reduction
+        self.weight, self.ignore_index, self.reduction = _fixed(self, "weight", weight), ignore_index, reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(x, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
@@ -132,7 +133,7 @@ class BCELoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, reduction: str = "mean") -> None:
-        self.weight, self.reduction = _fixed(weight), reduction
+        self.weight, self.reduction = _fixed(self, "weight", weight), reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(x, target, self.weight, reduction=self.reduction)
@@ -146,7 +147,8 @@ class BCEWithLogitsLoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None) -> None:
-        self.weight, self.reduction, self.pos_weight = _fixed(weight), reduction, _fixed(pos_weight)
+        self.weight, self.pos_weight = _fixed(self, "weight", weight), _fixed(self, "pos_weight", pos_weight)
+        self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy_with_logits(x, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight)

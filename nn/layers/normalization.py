@@ -6,9 +6,11 @@ from typing import ClassVar
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_ints, as_shape
+from ...frontend.arguments import as_bool, as_count, as_extents, as_ints
+from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair
+from ...ir.shapes import addressable
 from .. import functional as F
 from ..module import Buffer, Module, Parameter
 
@@ -25,7 +27,7 @@ class LayerNorm(Module):
     """
 
     def __init__(self, normalized_shape: Pair, eps: float = 1e-5, elementwise_affine: bool = True, bias: bool = True) -> None:
-        self.normalized_shape, self.eps = as_ints("LayerNorm", "normalized_shape", normalized_shape), eps
+        self.normalized_shape, self.eps = _shape("LayerNorm", normalized_shape), eps
         is_affine = as_bool("LayerNorm", "elementwise_affine", elementwise_affine)
         self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
         self.bias = Parameter(ops.zeros(self.normalized_shape)) if is_affine and as_bool("LayerNorm", "bias", bias) else None
@@ -47,7 +49,7 @@ class RMSNorm(Module):
     """
 
     def __init__(self, normalized_shape: Pair, eps: float | None = None, elementwise_affine: bool = True) -> None:
-        self.normalized_shape, self.eps = as_ints("RMSNorm", "normalized_shape", normalized_shape), eps
+        self.normalized_shape, self.eps = _shape("RMSNorm", normalized_shape), eps
         is_affine = as_bool("RMSNorm", "elementwise_affine", elementwise_affine)
         self.weight = Parameter(ops.ones(self.normalized_shape)) if is_affine else None
 
@@ -68,9 +70,10 @@ class GroupNorm(Module):
     """
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True) -> None:
-        self.num_groups, self.num_channels = as_shape("GroupNorm", (num_groups, num_channels))
+        self.num_groups = as_count("GroupNorm", "num_groups", num_groups, 1)
+        self.num_channels = as_count("GroupNorm", "num_channels", num_channels)
         self.eps, self.affine = eps, as_bool("GroupNorm", "affine", affine)
-        if not self.num_groups or self.num_channels % self.num_groups:
+        if self.num_channels % self.num_groups:
             raise errors.ArgumentError(f"GroupNorm: {num_groups=} must divide {num_channels=}")
         self.weight = Parameter(ops.ones(self.num_channels)) if self.affine else None
         self.bias = Parameter(ops.zeros(self.num_channels)) if self.affine else None
@@ -80,6 +83,11 @@ class GroupNorm(Module):
 
     def extra_repr(self) -> str:
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}"
+
+
+def _shape(name: str, normalized_shape: Pair) -> tuple[int, ...]:
+    shape = as_ints(name, "normalized_shape", normalized_shape)
+    return addressable(name, tuple(as_count(name, "each of normalized_shape", n) for n in shape))
 
 
 # ---------------------------------------------------------------- with running statistics
@@ -92,7 +100,7 @@ class _Norm(Module):
 
     def _build(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool) -> None:
         name = type(self).__name__
-        (self.num_features,) = shape = as_shape(name, (num_features,))
+        (self.num_features,) = shape = as_extents(name, num_features=num_features)
         self.eps, self.momentum = eps, momentum
         self.affine = as_bool(name, "affine", affine)
         self.track_running_stats = as_bool(name, "track_running_stats", track_running_stats)
@@ -124,6 +132,7 @@ class _BatchNorm(_Norm):
     ) -> None:
         self._build(num_features, eps, momentum, affine, track_running_stats)
 
+    @of_tensors
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         if not self.training:
@@ -179,6 +188,7 @@ class _InstanceNorm(_Norm):
     ) -> None:
         self._build(num_features, eps, momentum, affine, track_running_stats)
 
+    @of_tensors
     def forward(self, x: Tensor) -> Tensor:
         self._check(x)
         batch = x if x.ndim == max(self.ranks) else x.reshape(1, *x.shape)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...frontend import ops
-from ...frontend.arguments import as_double, as_shape
+from ...frontend.arguments import as_double, as_extents
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from ..module import Module, Parameter
@@ -115,7 +115,8 @@ class PReLU(Module):
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25) -> None:
-        self.weight = Parameter(ops.full(as_shape("PReLU", (num_parameters,)), as_double("PReLU", "init", init)))
+        shape = as_extents("PReLU", num_parameters=num_parameters)
+        self.weight = Parameter(ops.full(shape, as_double("PReLU", "init", init)))
 
     def forward(self, x: Tensor) -> Tensor:
         return F.prelu(x, self.weight)

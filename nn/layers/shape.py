@@ -9,6 +9,7 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_int, as_ints, normalise_axis
+from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from ..module import Module
 
@@ -43,6 +44,7 @@ class Unflatten(Module):
         self.axis = as_int("Unflatten", "axis", axis)
         self.unflattened_size = as_ints("Unflatten", "unflattened_size", unflattened_size)
 
+    @of_tensors
     def forward(self, x: Tensor) -> Tensor:
         axis = normalise_axis("Unflatten", self.axis, x.ndim)
         known = prod(n for n in self.unflattened_size if n != -1)

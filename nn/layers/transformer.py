@@ -7,6 +7,7 @@ from copy import deepcopy
 
 from ... import errors
 from ...frontend.arguments import as_bool, as_choice, as_count, shown
+from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from ..module import Module
@@ -55,6 +56,7 @@ class TransformerEncoderLayer(Module):
             activation = ACTIVATIONS[as_choice("TransformerEncoderLayer", "activation", activation, list(ACTIVATIONS))]
         self.activation = activation
 
+    @of_tensors
     def forward(
         self,
         src: Tensor,
@@ -93,6 +95,7 @@ class TransformerEncoder(Module):
         self.num_layers = as_count("TransformerEncoder", "num_layers", num_layers)
         self.layers, self.norm = ModuleList(deepcopy(encoder_layer) for _ in range(self.num_layers)), norm
 
+    @of_tensors
     def forward(
         self,
         src: Tensor,

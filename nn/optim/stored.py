@@ -10,6 +10,7 @@ from ...frontend import ops
 from ...frontend.arguments import as_int, as_real, as_sequence, shown
 from ...frontend.tensor import Tensor
 from ...frontend.trace import refuse
+from ..loading import fitting
 from .groups import Group, checked, put
 
 if TYPE_CHECKING:
@@ -103,14 +104,4 @@ def _fitting(where: str, optimizer: Optimizer, i: int, group: Group, entry: Any)
         parts = [f"{what} {', '.join(found)}" for what, found in (("missing", missing), ("unexpected", unexpected)) if found]
         raise errors.StateError(f"{where}: {'; '.join(parts)}")
     step = as_int(where, "step", int(as_real(where, "step", entry.get("step", 1))))
-    return step, {what: _tensor(f"{where}: {what}", optimizer.new_state(what, p, group), value) for what, value in given.items()}
-
-
-def _tensor(where: str, own: Tensor, value: Any) -> Tensor:
-    try:
-        found = (value.detach() if isinstance(value, Tensor) else ops.tensor(value)).astype(own.dtype)
-    except errors.WeftError as error:
-        raise type(error)(f"{where}: {str(error).removeprefix('tensor: ')}") from None
-    if found.shape != own.shape:
-        raise errors.ShapeError(f"{where} has shape {found.shape}, but the parameter has {own.shape}")
-    return found
+    return step, {what: fitting(f"{where}: {what}", optimizer.new_state(what, p, group), value) for what, value in given.items()}

@@ -1,0 +1,91 @@
+"""Whatever is passed to a layer or a function of nn, an error of Weft's says whose argument is wrong."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn
+
+F = nn.functional
+ANYTHING: tuple[Any, ...] = (
+    *(3, -1, 2.5, float("nan"), 10**400, True, None, "a", [], [1, 2], [[1, "a"]], {}, object(), np.zeros((2, 2), object)),
+    *(np.zeros((2, 2)), wf.zeros(0), wf.zeros(2, 3), wf.zeros(2, 2, 2, 2, 2, 2), wf.tensor([True]), wf.arange(3)),
+    wf.zeros((2, 2, 4), dtype="int32"),
+)
+FITTING: dict[str, Any] = {
+    **dict.fromkeys(["kernel_size", "output_size", "threshold", "value", "upscale_factor", "downscale_factor", "axis"], 1),
+    **{"num_layers": 1, "unflattened_size": (1, 2), "encoder_layer": nn.TransformerEncoderLayer(2, 2, 2), "pad": (1, 1)},
+}
+HEADS = {*nn.layers.__all__, *F.__all__, "Parameter", "flatten"}  # a layer speaks for itself, or lets its function speak
+LAYERS = [name for name in nn.layers.__all__ if name not in nn.layers.container.__all__]
+
+
+def required(function: Callable[..., Any], otherwise: Callable[[], Any]) -> dict[str, Any]:
+    """Arguments that fit well enough."""
+    parameters = inspect.signature(function).parameters.values()
+    wanted = [p.name for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
+    return {name: FITTING.get(name, otherwise()) for name in wanted}
+
+
+def calls(function: Callable[..., Any], given: dict[str, Any]) -> Iterator[Callable[[], Any]]:
+    """With anything in the place of one argument."""
+    for p in inspect.signature(function).parameters.values():
+        if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            for value in ANYTHING:
+                yield lambda name=p.name, value=value: call(function, {**given, name: value})  # type: ignore[misc]
+
+
+def call(function: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """Positional arguments by their places, as far as they are given in order."""
+    parameters = inspect.signature(function).parameters
+    places = [name for name in given if parameters[name].kind == inspect.Parameter.POSITIONAL_ONLY]
+    return function(*(given[name] for name in places), **{name: x for name, x in given.items() if name not in places})
+
+
+def check(attempts: Iterator[Callable[[], Any]]) -> int:
+    """How many were refused."""
+    refused = 0
+    for attempt in attempts:
+        try:
+            attempt()
+        except wf.errors.WeftError as error:
+            refused += 1
+            head = str(error).replace(".", ":").split(":")[0]
+            assert head in HEADS, f"whose error is this: {error}"
+        except Exception as error:
+            where = "".join(traceback.format_tb(error.__traceback__)[-1:])
+            raise AssertionError(f"{type(error).__name__} escapes: {error}\n{where}") from error
+    return refused
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_what_a_layer_is_made_with(name: str) -> None:
+    kind = getattr(nn, name)
+    check(calls(kind, required(kind, lambda: 2)))
+
+
+@pytest.mark.parametrize("name", [name for name in LAYERS if name != "Identity"])
+def test_what_a_layer_is_called_with(name: str) -> None:
+    kind = getattr(nn, name)
+    layer = kind(**required(kind, lambda: 2))
+    assert check(calls(layer.forward, required(layer.forward, lambda: wf.ones(2, 2))))
+
+
+@pytest.mark.parametrize("name", F.__all__)
+def test_what_a_function_is_called_with(name: str) -> None:
+    function = getattr(F, name)
+    assert check(calls(function, required(function, lambda: wf.ones(2, 2))))
+
+
+def test_the_line_is_that_of_the_call() -> None:
+    layer = nn.Sequential(nn.Flatten(), nn.Linear(3, 1))
+    with pytest.raises(wf.errors.ShapeError, match="linear: the last axis of x must be in_features=3") as caught:
+        layer(wf.ones(2, 4))  # to blame
+    frames = [frame for frame in traceback.extract_tb(caught.value.__traceback__) if frame.filename == __file__]
+    assert frames[-1].line == "layer(wf.ones(2, 4))  # to blame"
