@@ -42,7 +42,7 @@ class Numbers(data.Dataset):
 @pytest.fixture
 def threaded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread from the first batch on."""
-    monkeypatch.setattr(prefetch, "SLOW_SECONDS", 0.0)
+    monkeypatch.setattr(prefetch, "SLOW_SECONDS", -1.0)
 
 
 def rows(loader: Any) -> list[list[int]]:
@@ -155,7 +155,7 @@ def test_what_a_data_set_draws_depends_on_its_batch_alone(count: int, monkeypatc
                 wf.rand(1).realize()
         return found
 
-    first = noise(0.0, 0)
+    first = noise(-1.0, 0)
     assert first == noise(9.0, 2)
     assert len({x for batch in first for row in batch for x in row}) == 12
 
@@ -394,17 +394,38 @@ def test_a_random_split_shares_all_rows_out(lengths: list[float], sizes: list[in
 def test_slow_batches_are_made_by_a_thread_while_one_is_used() -> None:
     slow = Numbers(12, seconds=0.001)
     for number, _ in enumerate(data.DataLoader(slow, 1)):
+        wanted = min(number + 3, 12) if number else 1  # this one and two more
         deadline = time.monotonic() + 5
-        while len(slow.made) < min(number + 3, 12) and time.monotonic() < deadline:
+        while len(slow.made) < wanted and time.monotonic() < deadline:
             time.sleep(0.001)
-        assert len(slow.made) == min(number + 3, 12)  # this one and two more
+        assert len(slow.made) == wanted
     assert "weft-data" in slow.threads
 
 
-def test_fast_batches_start_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefetch, "SLOW_SECONDS", 1.0)
-    fast = Numbers(12)
-    assert len(rows(data.DataLoader(fast, 1))) == 12 and fast.threads == {"MainThread"}
+class Timed(Numbers):
+    """Makes row i in so many seconds of a clock of its own."""
+
+    def __init__(self, seconds: list[float]) -> None:
+        super().__init__(len(seconds))
+        self.each, self.now = seconds, 0.0
+
+    def __getitem__(self, i: int) -> int:
+        self.now += self.each[i]
+        return super().__getitem__(i)
+
+
+@pytest.mark.parametrize(
+    ("each", "by_thread"),
+    [([0.0] * 6, 0), ([9.0, 0.0, 0.0, 9.0, 0.0, 0.0], 0), ([9.0, 9.0, 0.0, 0.0, 0.0, 0.0], 4), ([0.0, *[9.0] * 5], 3)],
+)
+def test_a_thread_starts_behind_two_slow_batches(each: list[float], by_thread: int, monkeypatch: Any) -> None:
+    timed = Timed(each)
+    monkeypatch.setattr(prefetch, "perf_counter", lambda: timed.now)
+    batches = iter(data.DataLoader(timed, 1))
+    here = 0
+    while batches._worker is None and next(batches, None) is not None:  # type: ignore[attr-defined]
+        here += 1
+    assert len(each) - here == by_thread and len([*batches]) == by_thread
 
 
 @pytest.mark.parametrize("prefetch", [0, 2])
@@ -523,7 +544,7 @@ def test_a_process_does_not_wait_long_for_a_data_set_that_hangs() -> None:
 import time
 from weft.nn import data
 from weft.nn.data import prefetch
-prefetch.EXIT_SECONDS, prefetch.SLOW_SECONDS = 0.1, 0.0
+prefetch.EXIT_SECONDS, prefetch.SLOW_SECONDS = 0.1, -1.0
 class Hangs(data.Dataset):
     def __len__(self): return 9
     def __getitem__(self, i): return time.sleep(60 * i) or i

@@ -25,8 +25,8 @@ class DataLoader:
     `shuffle`, a `sampler` of rows, or a `batch_sampler` of lists of them.
 
     A pass takes two draws of Weft's generator when it begins, one without shuffling: wf.manual_seed decides the order, and
-    what a data set draws at random follows from the number of its batch alone. If a batch takes longer than 0.2 ms, a thread
-    makes the next ones, up to `prefetch` ahead; with 0 each is made when it is asked for.
+    what a data set draws at random follows from the number of its batch alone. If two in turn take longer than 0.2 ms, a
+    thread makes the next ones, up to `prefetch` ahead; with 0 each is made when it is asked for.
     Raises ArgumentError, DTypeError; what a data set raises comes from next().
 
     >>> loader = nn.data.DataLoader([(1.0, 0), (2.0, 1), (3.0, 0)], batch_size=2)

@@ -91,13 +91,15 @@ def _stop_all() -> None:
 class Ahead:
     """An iterator over batches: with a thread, `count` of them are under way while one is used.
 
-    A thread costs a step some 40 us, so there is one only from the first batch on that took much longer than that.
+    A thread costs a step some 40 us, so there is one only once two batches in turn took much longer than that: the first of a
+    pass always does, and any one may, for what has nothing to do with it.
     """
 
     def __init__(self, order: Iterator[Any], fetch: Fetch, count: int) -> None:
         self._order, self._fetch, self._count = order, fetch, count
         self._jobs: deque[_Job] = deque()
         self._number = 0
+        self._seconds = 0.0  # that the batch before took
         self._worker: _Worker | None = None
 
     def __iter__(self) -> Ahead:
@@ -111,7 +113,8 @@ class Ahead:
         rows = next(self._order)
         start = perf_counter()
         batch = self._fetch(number, rows)
-        if self._count and perf_counter() - start > SLOW_SECONDS:
+        before, self._seconds = self._seconds, perf_counter() - start
+        if self._count and min(before, self._seconds) > SLOW_SECONDS:
             self._start()
         return batch
 
