@@ -58,6 +58,17 @@ def networks() -> tuple[nn.Module, Any]:
     return mine, theirs
 
 
+def test_a_state_with_tied_weights_loads_strictly_and_stays_tied() -> None:
+    mine = nn.Sequential(nn.Embedding(5, 3), nn.Linear(3, 5, bias=False))
+    theirs = T.Sequential(T.Embedding(5, 3), T.Linear(3, 5, bias=False))
+    mine[1].weight, theirs[1].weight = mine[0].weight, theirs[0].weight
+    assert list(theirs.state_dict()) == ["0.weight", "1.weight"]  # of one Parameter, which mine names once
+    assert mine.load_state_dict(theirs.state_dict()) == ([], [])
+    assert mine[1].weight is mine[0].weight
+    np.testing.assert_array_equal(mine[0].weight.numpy(), theirs[0].weight.detach().numpy())
+    theirs.load_state_dict({name: torch.tensor(mine.get_parameter(name).numpy()) for name in theirs.state_dict()})
+
+
 OPTIMISERS = {
     "sgd": lambda m, p: m.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
     "nesterov": lambda m, p: m.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
