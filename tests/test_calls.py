@@ -35,7 +35,11 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: X.gelu(X), E.ArgumentError, "gelu: approximate is 'none' or 'tanh', not "),
     (lambda: X.repeat(wf.tensor(2.0)), E.DTypeError, r"repeat: the count is an int, not <Tensor float32\[\]>"),
     (lambda: X.clone().requires_grad_().register_hook(3), E.DTypeError, "register_hook: a hook is a function, not 3"),  # type: ignore[arg-type]
-    (lambda: wf.nn.Linear(1, 1).load_state_dict({"weight": "a", "bias": 1}), E.DTypeError, "fit Linear: weight: the value is a Tensor, an array or a number"),
+    (
+        lambda: wf.nn.Linear(1, 1).load_state_dict({"weight": "a", "bias": 1}),
+        E.DTypeError,
+        "fit Linear: weight: the value is a Tensor, an array or a number",
+    ),
     (lambda: X.pad(wf.tensor([1.5, 1.5])), E.DTypeError, "pad: a width is an int, not 1.5"),
     (lambda: wf.einsum(X, [70], [0]), E.ShapeError, r"einsum: axis numbers are 0 to 51, not \[70\]"),
     (lambda: wf.ones_like("a"), E.DTypeError, "no dtype"),

@@ -330,7 +330,7 @@ def test_wrong_arguments_are_refused() -> None:
         parallel.DistributedDataParallel(3)
     with pytest.raises(E.ArgumentError, match="ReLU has no Parameter that requires a gradient"):
         parallel.DistributedDataParallel(nn.ReLU())
-    with pytest.raises(E.ArgumentError, match="bucket_cap_mb is greater than 0, not 0"):
+    with pytest.raises(E.ArgumentError, match="bucket_cap_mb must be greater than 0, not 0"):
         parallel.DistributedDataParallel(nn.Linear(2, 2), bucket_cap_mb=0)
     with pytest.raises(E.DTypeError, match="jit_step: the model is a DistributedDataParallel, not Linear"):
         parallel.jit_step(nn.Linear(2, 2), None, print)
@@ -383,9 +383,9 @@ def test_a_sampler_refuses_what_it_cannot_deal() -> None:
         parallel.DistributedSampler(3, 2, 2)
     with pytest.raises(E.DTypeError, match=r"the dataset has a length, or is one, which 2\.5 is not"):
         parallel.DistributedSampler(2.5)
-    with pytest.raises(E.ArgumentError, match="the length is 0 or more, not -1"):
+    with pytest.raises(E.ArgumentError, match="the length must be at least 0, not -1"):
         parallel.DistributedSampler(-1)
-    with pytest.raises(E.ArgumentError, match="epoch is 0 or more, not -1"):
+    with pytest.raises(E.ArgumentError, match="epoch must be at least 0, not -1"):
         parallel.DistributedSampler(3).set_epoch(-1)
-    with pytest.raises(E.ArgumentError, match="seed is 0 or more, not -1"):
+    with pytest.raises(E.ArgumentError, match="seed must be at least 0, not -1"):
         parallel.DistributedSampler(3, seed=-1)
