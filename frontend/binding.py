@@ -15,7 +15,7 @@ one of the given Tensors does.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
@@ -162,13 +162,26 @@ def _results(out: Any, requires_grad: bool) -> Any:
     return out._make(made) if hasattr(out, "_make") else type(out)(made)
 
 
+OTHER_NAMES = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}  # torch's, and ours
+
+
+def _note_names(error: TypeError, given: Iterable[str]) -> None:
+    """Lets the error say how a parameter that torch's users pass is called here."""
+    for name in OTHER_NAMES.keys() & given:
+        error.add_note(f"{name}= is called {OTHER_NAMES[name]}= here, as in NumPy")
+
+
 def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     """Only the first argument is a tensor."""
 
     def call(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-        if isinstance(x, Tracked):
-            return _results(inner(x.node, *args, **kwargs), x._requires_grad)
-        return _results(inner(_made(name, what, x, [False]), *args, **kwargs), False)
+        try:
+            if isinstance(x, Tracked):
+                return _results(inner(x.node, *args, **kwargs), x._requires_grad)
+            return _results(inner(_made(name, what, x, [False]), *args, **kwargs), False)
+        except TypeError as error:
+            _note_names(error, kwargs)
+            raise
 
     return call
 
@@ -206,7 +219,11 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
             raise TypeError(f"{name}() got an unexpected keyword argument {label!r}")
         if label is not None and args and isinstance(args[0], Tracked):
             named[label] = args[0].name
-        return _results(inner(*plain, **named), tracks[0])
+        try:
+            return _results(inner(*plain, **named), tracks[0])
+        except TypeError as error:
+            _note_names(error, kwargs)
+            raise
 
     return call
 
@@ -236,7 +253,11 @@ def of_tensors(inner: F) -> F:
 
         with provenance(user_site()):  # one look for the user's line, not one per Node
             given = [tensor_of(what, x) for what, x in zip(order, args, strict=False)]
-            return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
+            try:
+                return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
+            except TypeError as error:
+                _note_names(error, kwargs)
+                raise
 
     return call  # type: ignore[return-value]
 

@@ -124,3 +124,18 @@ def test_nothing_escapes_from_random_wrong_calls() -> None:
     command = [sys.executable, str(Path(__file__).with_name("fuzz_calls.py")), "1500", "7"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout[-3000:] + found.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("call", "note"),
+    [
+        (lambda: X.sum(dim=0), "dim= is called axis= here, as in NumPy"),  # type: ignore[call-arg]
+        (lambda: wf.concat([X, X], dim=0), "dim= is called axis= here, as in NumPy"),  # type: ignore[call-arg]
+        (lambda: wf.nn.functional.softmax(X, dim=0), "dim= is called axis= here, as in NumPy"),
+        (lambda: wf.max(X, axis=0, keepdim=True), "keepdim= is called keepdims= here, as in NumPy"),  # type: ignore[call-arg]
+    ],
+)
+def test_names_of_torch_are_told(call: Callable[[], object], note: str) -> None:
+    with pytest.raises(TypeError, match="unexpected keyword argument") as caught:
+        call()
+    assert caught.value.__notes__ == [note]
