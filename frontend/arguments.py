@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 from operator import index
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,14 @@ def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
         *others, last = map(repr, choices)
         raise errors.ArgumentError(f"{name}: {what} is {', '.join(others)} or {last}, not {shown(value)}")
     return value
+
+
+def as_path(name: str, path: Any) -> Path:
+    """A path from a text or whatever stands for one. Raises DTypeError."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: the path is a text or a Path, not {shown(path)}") from None
 
 
 def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:

@@ -13,10 +13,10 @@ from typing import Any
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_bool, shown
+from ..frontend.arguments import as_bool, as_path, shown
 from ..frontend.tensor import Tensor
 from ..frontend.trace import refuse
-from .checkpoint_file import CheckpointError, CheckpointFileError, as_path, as_tensor, read, realized, write
+from .checkpoint_file import CheckpointError, CheckpointFileError, as_tensor, read, realized, write
 from .loading import fitting
 from .optim import Optimizer
 from .state_tree import decoded, encoded

@@ -70,14 +70,6 @@ def safetensors(version: str = "0.8") -> Any:
     raise errors.MissingPackageError(f"checkpoints need safetensors {version} or later: pip install 'safetensors>={version}'")
 
 
-def as_path(name: str, path: Any) -> Path:
-    """A path from a text or whatever stands for one."""
-    try:
-        return Path(path)
-    except TypeError:
-        raise errors.DTypeError(f"{name}: the path is a text or a Path, not {type(path).__name__}") from None
-
-
 # ---------------------------------------------------------------- to a file
 
 

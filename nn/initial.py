@@ -197,7 +197,7 @@ def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
     draws = ops.randn(max(rows, columns), min(rows, columns), dtype=np.float64).numpy()
     q, r = np.linalg.qr(draws)
     q *= np.where(np.diagonal(r) < 0.0, -1.0, 1.0)  # else the signs of a column would not be even (Mezzadri 2007)
-    return ops.tensor(gain * (q if rows >= columns else q.T), dtype or "float32").reshape(*extents)
+    return ops.tensor(gain * (q if rows >= columns else q.T), "float32" if dtype is None else dtype).reshape(*extents)
 
 
 # ---------------------------------------------------------------- what layers start from

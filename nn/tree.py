@@ -123,7 +123,7 @@ class Tree:
 
     def _get(self, what: str, target: str, named: Iterator[tuple[str, Any]]) -> Any:
         found = dict(named)
-        if target not in found:
+        if not isinstance(target, str) or target not in found:
             names = [name for name in found if name]
             some = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
             raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {some or 'none'}")

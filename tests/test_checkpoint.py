@@ -351,7 +351,7 @@ def test_what_cannot_be_stored_or_loaded_into_is_refused(path: Path) -> None:
         (lambda: nn.save(path, x=nn.Linear), E.DTypeError, "save: x is <class"),
         (lambda: nn.save({}, path), E.DTypeError, r"save: objects are passed by name, as in save\(path, model=model\)"),
         (lambda: nn.load(path, {}), E.DTypeError, r"load: objects are passed by name, as in load\(path, model=model\), not {}"),
-        (lambda: nn.save(3), E.DTypeError, "save: the path is a text or a Path, not int"),
+        (lambda: nn.save(3), E.DTypeError, "save: the path is a text or a Path, not 3"),
         (lambda: nn.load(path, x=3), E.DTypeError, r"load: x is 3, into which nothing is loaded; load\(\) returns what is left"),
         (lambda: nn.save(path, __metadata__=wf.ones(1)), E.ArgumentError, "__metadata__"),
         (wf.jit(lambda: nn.save(path)), E.JitError, "save: writing a checkpoint in the jitted function"),

@@ -603,7 +603,7 @@ def test_wrong_arguments_of_data_sets() -> None:
         data.TensorDataset()
     with pytest.raises(IndexError, match="there is no row 10 in a data set of 10"):
         data.Subset(ten, [0, 10])
-    with pytest.raises(TypeError, match="indices are numbers of rows"):
+    with pytest.raises(TypeError, match="indices is a sequence of integers"):
         data.Subset(ten, [0.5])
     with pytest.raises(IndexError, match="there is no row 10 in a data set of 10"):
         data.ConcatDataset([ten])[10]

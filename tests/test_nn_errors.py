@@ -12,7 +12,7 @@ import pytest
 import weft as wf
 from weft import nn
 
-F = nn.functional
+F, T = nn.functional, nn.data.transforms
 ANYTHING: tuple[Any, ...] = (
     *(3, -1, 2.5, float("nan"), 10**400, True, None, "a", [], [1, 2], [[1, "a"]], {}, object(), np.zeros((2, 2), object)),
     *(np.zeros((2, 2)), wf.zeros(0), wf.zeros(2, 3), wf.zeros(2, 2, 2, 2, 2, 2), wf.tensor([True]), wf.arange(3)),
@@ -81,6 +81,45 @@ def test_what_a_layer_is_called_with(name: str) -> None:
 def test_what_a_function_is_called_with(name: str) -> None:
     function = getattr(F, name)
     assert check(calls(function, required(function, lambda: wf.ones(2, 2))))
+
+
+PATHS = ["mnist", "fashion_mnist", "sst2", "read_mnist", "read_idx", "read_tsv", "read_lines"]
+
+
+@pytest.mark.parametrize("name", PATHS)
+def test_what_is_no_path(name: str) -> None:
+    for value in (3, 2.5, [], {}, object(), b"a"):
+        with pytest.raises(wf.errors.DTypeError, match="the path is a text or a Path, not "):
+            next(iter(getattr(nn.data, name)(value)))
+
+
+@pytest.mark.parametrize("transform", [T.ToTensor(), T.Normalize(0, 1), T.RandomHorizontalFlip(), T.RandomCrop(2)], ids=repr)
+def test_what_is_no_image(transform: Any) -> None:
+    for value in (None, 3, "a", [], [[1, "a"]], [1, [2]], {}, object(), wf.zeros(2)):
+        for call in (transform, transform.batch):
+            with pytest.raises(wf.errors.WeftError) as caught:
+                call(value)
+            assert str(caught.value).startswith(f"{type(transform).__name__}: ")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: nn.data.Subset("ab", [[0], [1, 2]]), "Subset: indices is a sequence of integers"),
+        (lambda: nn.data.Subset("ab", [0])[1], "Subset: there is no row 1 in a data set of 1"),
+        (lambda: nn.data.BucketBatchSampler([1, [2]], 1), "BucketBatchSampler: lengths"),  # type: ignore[list-item]
+        (lambda: nn.data.read_glove("words.txt", 3), "read_glove: the vocabulary is a Vocabulary, not 3"),  # type: ignore[arg-type]
+        (lambda: nn.Linear(2, 1).get_parameter([]), r"Linear has no parameter []"),  # type: ignore[arg-type]
+        (lambda: nn.ModuleDict()[{}], "ModuleDict: there is no layer {}"),  # type: ignore[index]
+        (lambda: nn.optim.Optimizer([wf.ones(1)], 3), "Optimizer: hyperparameters are a dict, not 3"),  # type: ignore[arg-type]
+        (lambda: nn.CrossEntropyLoss(weight="a"), "CrossEntropyLoss: weight is a Tensor"),
+        (lambda: wf.compile([], updates=[3]), "compile: updates[0] is a pair"),  # type: ignore[list-item]
+    ],
+)
+def test_what_else_is_refused_by_name(call: Callable[[], object], text: str) -> None:
+    with pytest.raises(wf.errors.WeftError) as caught:
+        call()
+    assert str(caught.value).startswith(text)
 
 
 def test_the_line_is_that_of_the_call() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_bool, as_count, shown
+from .collate import as_array
 from .idx import Array
 
 __all__ = ["BucketBatchSampler"]
@@ -26,7 +27,8 @@ class BucketBatchSampler:
     """
 
     def __init__(self, lengths: Sequence[int] | Array, batch_size: int, drop_last: bool = False, pool: int = 50) -> None:
-        self.lengths, self.drop_last = np.asarray(lengths), as_bool("BucketBatchSampler", "drop_last", drop_last)
+        self.lengths = as_array("BucketBatchSampler", "lengths", lengths)
+        self.drop_last = as_bool("BucketBatchSampler", "drop_last", drop_last)
         if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
             raise errors.ArgumentError(f"BucketBatchSampler: lengths is one number for each row, not {shown(lengths)}")
         self.batch_size = as_count("BucketBatchSampler", "batch_size", batch_size, 1)

@@ -10,6 +10,7 @@ import numpy as np
 from ... import errors
 from ...frontend import storage
 from ...frontend.arguments import as_sequence, shown
+from ...frontend.binding import as_tensor
 from ...frontend.creation import tensor
 from ...frontend.tensor import Tensor, of_storage
 from ...frontend.tree import mapped
@@ -20,6 +21,22 @@ __all__ = ["default_collate"]
 
 NUMBERS = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float32}  # what Python numbers become, by NumPy's kind of them
 ADVICE = "pass a collate_fn that joins them"
+
+
+def as_array(name: str, what: str, x: Any) -> Array:
+    """A NumPy array of an array, a Tensor, or anything that makes one. Raises DTypeError, and names both where it does."""
+    return x if isinstance(x, np.ndarray) else np.asarray(as_tensor(name, what, x).numpy())
+
+
+def as_integers(name: str, what: str, x: Any) -> Array:
+    """int64 (n,) of a sequence of integers. Raises DTypeError."""
+    try:
+        row = np.asarray(x if isinstance(x, np.ndarray) else as_sequence(name, what, x))
+    except ValueError:  # lists of several lengths
+        row = np.empty((0, 0))
+    if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
+        raise errors.DTypeError(f"{name}: {what} is a sequence of integers, not {shown(x)}")
+    return row.astype(np.int64, copy=False)
 
 
 def default_collate(items: Sequence[Any]) -> Any:

@@ -11,9 +11,7 @@ import numpy as np
 from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_function, as_int, as_real, as_sequence, shown
-from ...frontend.creation import tensor
-from ...frontend.tensor import Tensor
-from .collate import joined, stacked
+from .collate import as_array, as_integers, joined, stacked
 from .idx import Array
 from .transforms import in_batch
 
@@ -63,7 +61,7 @@ class TensorDataset(Dataset):
     """
 
     def __init__(self, *arrays: Any, transform: Callable[[Any], Any] | None = None) -> None:
-        self.arrays = tuple(_as_array(a) for a in arrays)
+        self.arrays = tuple(as_array("TensorDataset", f"arrays[{i}]", a) for i, a in enumerate(arrays))
         self.transform = None if transform is None else as_function("TensorDataset", "transform", transform)
         lengths = [len(a) if a.ndim else None for a in self.arrays]
         if not lengths or None in lengths or len(set(lengths)) > 1:
@@ -78,12 +76,6 @@ class TensorDataset(Dataset):
     def take_rows(self, rows: Array) -> tuple[Any, ...]:
         """The batch of these rows."""
         return transformed_rows(self.transform, tuple(a.take(rows, axis=0) for a in self.arrays))
-
-
-def _as_array(data: Any) -> Array:
-    if isinstance(data, np.ndarray):
-        return data
-    return np.asarray((data if isinstance(data, Tensor) else tensor(data)).numpy())
 
 
 def transformed(transform: Callable[[Any], Any] | None, item: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -105,24 +97,18 @@ class Subset(Dataset):
 
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset = indexable("Subset", dataset)
-        self.indices = _as_rows(len(dataset), indices)
+        self.indices = _counted("Subset", len(dataset), as_integers("Subset", "indices", indices))
 
     def __len__(self) -> int:
         return len(self.indices)
 
-    def __getitem__(self, index: Any) -> Any:
-        return self.dataset[int(self.indices[index])]
+    def __getitem__(self, index: int) -> Any:
+        (row,) = _counted("Subset", len(self), np.array([as_int("Subset", "the index", index)]))
+        return self.dataset[int(self.indices[row])]
 
     def take_rows(self, rows: Array) -> Any:
         """The batch of these rows."""
         return rows_of(self.dataset, self.indices[rows])
-
-
-def _as_rows(length: int, indices: Any) -> Array:
-    rows = np.asarray(as_sequence("Subset", "indices", indices))
-    if rows.ndim != 1 or (rows.dtype.kind not in "iu" and rows.size):
-        raise errors.DTypeError(f"Subset: indices are numbers of rows, not {shown(indices)}")
-    return _counted("Subset", length, rows.astype(np.int64))
 
 
 def _counted(name: str, length: int, rows: Array) -> Array:

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ... import errors
+from ...frontend.arguments import as_path, shown
 from .idx import Array, DataError
 from .lines import read_lines
 from .text import Vocabulary
@@ -24,6 +26,9 @@ def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
     >>> nn.data.read_glove("vectors.txt", nn.data.Vocabulary(["bad"]))[0].tolist()
     [[0.0, 0.0], [0.0, 0.0], [-0.5, -1.0]]
     """
+    path = as_path("read_glove", path)
+    if not isinstance(vocabulary, Vocabulary):
+        raise errors.DTypeError(f"read_glove: the vocabulary is a Vocabulary, not {shown(vocabulary)}")
     rows: dict[int, Array] = {}
     numbers = {token: number for number, token in enumerate(vocabulary)}
     width = 0

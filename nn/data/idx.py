@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
+from ...frontend.arguments import as_path
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -41,7 +42,7 @@ def read_idx(path: str | Path) -> Array:
     >>> nn.data.read_idx("labels.idx")
     array([7, 2, 1], dtype=uint8)
     """
-    path = Path(path)
+    path = as_path("read_idx", path)
     data = _contents(path)
     if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:
         raise DataError(f"{path}: not an idx file: it starts with {data[:4].hex(' ') or 'nothing'}")

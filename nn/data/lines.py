@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...frontend.arguments import as_path
 from .idx import DataError
 
 __all__ = ["read_lines"]
@@ -20,7 +21,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     >>> list(nn.data.read_lines("poem.txt"))
     [(1, 'a rose'), (2, 'is a rose')]
     """
-    path, number = Path(path), 0
+    path, number = as_path("read_lines", path), 0
     try:
         with (gzip.open if _is_gzip(path) else open)(path, "rb") as file:
             for number, line in enumerate(file, 1):

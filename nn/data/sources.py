@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import options
+from ...frontend.arguments import as_path
 from .idx import DataError
 
 DOWNLOAD_SECONDS = 10  # without an answer, after which there is no network
@@ -46,7 +47,7 @@ def find(source: Source, path: str | Path | None = None) -> Path | None:
 def folder_of(source: Source, path: str | Path) -> Path:
     """The folder itself or the one below that holds the files. Raises DataError."""
     folders = (".", *source.folders)
-    found = _first_with_any(source, Path(path), folders)
+    found = _first_with_any(source, as_path(source.name, path), folders)
     if found is None:
         below = " or ".join(folder for folder in source.folders if folder != ".")
         raise DataError(f"{path}: there is no {_either(source.files[0])} in it, nor in its subfolder {below}")

@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
+from ...frontend.arguments import as_path
 from .corpus import Sentences, reviews
 from .idx import DataError
 from .lines import read_lines
@@ -81,7 +82,7 @@ def read_tsv(path: str | Path) -> Sentences:
     >>> nn.data.read_tsv("reviews.tsv").labels
     array([1, 0])
     """
-    texts, labels = [], []
+    path, texts, labels = as_path("read_tsv", path), [], []
     for number, line in read_lines(path):
         if number > 1:
             text, label = _row(f"{path}, line {number}", line)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend.arguments import as_count, as_int, as_ints, as_sequence, shown
+from .collate import as_integers
 from .idx import Array, DataError
 
 __all__ = ["Vocabulary", "pad_sequences", "tokenize"]
@@ -124,7 +125,7 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
     array([[5, 6, 7, 0],
            [8, 0, 0, 0]])
     """
-    found = [_integers("pad_sequences", row) for row in as_sequence("pad_sequences", "rows", rows)]
+    found = [as_integers("pad_sequences", "each row", row) for row in as_sequence("pad_sequences", "rows", rows)]
     width = max(map(len, found), default=0) if length is None else as_count("pad_sequences", "length", length)
     out = np.full((len(found), width), as_int("pad_sequences", "value", value), np.int64)
     for line, row in zip(out, found, strict=True):
@@ -141,11 +142,3 @@ def _tokens(name: str, value: Any) -> list[str]:
         if not isinstance(token, str):
             raise errors.DTypeError(f"{name}: every token is a str, not {shown(token)}")
     return tokens
-
-
-def _integers(name: str, value: Any) -> Array:
-    """A row of integers. Raises DTypeError."""
-    row = np.array(as_sequence(name, "each row", value))
-    if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
-        raise errors.DTypeError(f"{name}: each row is a sequence of integers, not {shown(value)}")
-    return row

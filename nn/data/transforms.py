@@ -16,8 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_bool, as_choice, as_double, as_fraction, as_function, as_ints, as_real, as_sequence, shown
-from ...frontend.tensor import Tensor
-from .collate import stacked
+from .collate import as_array, stacked
 from .idx import Array
 
 __all__ = ["Compose", "Lambda", "Normalize", "RandomCrop", "RandomHorizontalFlip", "ToTensor", "Transform"]
@@ -39,7 +38,15 @@ class Transform:
         raise NotImplementedError(f"{type(self).__name__} defines no batch()")
 
     def __call__(self, image: Any) -> Any:
-        return self.batch(np.asarray(image.numpy() if isinstance(image, Tensor) else image)[None])[0]
+        return self.batch(as_array(type(self).__name__, "the image", image)[None])[0]
+
+
+def _images(name: str, images: Any) -> Array:
+    """An array of images (N, ...)."""
+    found = as_array(name, "images", images)
+    if not found.ndim:
+        raise errors.ShapeError(f"{name}: images are (N, ...), not {shown(images)}")
+    return found
 
 
 def in_batch(transform: Any, images: Array) -> Any:
@@ -102,6 +109,7 @@ class ToTensor(Transform):
     """
 
     def batch(self, images: Any) -> Array:
+        images = _images("ToTensor", images)
         if images.ndim not in (3, 4):
             raise errors.ShapeError(f"ToTensor: an image is (H, W) or (H, W, C), not {images.shape[1:]}")
         planes = images[:, None] if images.ndim == 3 else np.ascontiguousarray(images.transpose(0, 3, 1, 2))
@@ -126,6 +134,7 @@ class Normalize(Transform):
             raise errors.ArgumentError(f"Normalize: std is not 0, unlike one of {self.std}")
 
     def batch(self, images: Any) -> Array:
+        images = _images("Normalize", images)
         if images.dtype.kind != "f":
             raise errors.DTypeError(f"Normalize: images are floats, not {images.dtype}: ToTensor makes floats of uint8")
         channels = images.shape[-3] if images.ndim >= 4 else None
@@ -157,6 +166,9 @@ class RandomHorizontalFlip(Transform):
         self.p = as_fraction("RandomHorizontalFlip", "p", p)
 
     def batch(self, images: Any) -> Array:
+        images = _images("RandomHorizontalFlip", images)
+        if images.ndim < 3:
+            raise errors.ShapeError(f"RandomHorizontalFlip: an image is (..., H, W), not {images.shape[1:]}")
         flipped = (random.host_words(len(images)) >> np.uint64(11)) * 2.0**-53 < self.p
         out: Array = images.copy()
         out[flipped] = images[flipped, ..., ::-1]
@@ -188,6 +200,7 @@ class RandomCrop(Transform):
             raise errors.ArgumentError(f"RandomCrop: size is at least 1, not {shown(size)}")
 
     def batch(self, images: Any) -> Array:
+        images = _images("RandomCrop", images)
         if images.ndim < 3:
             raise errors.ShapeError(f"RandomCrop: an image is (..., H, W), not {images.shape[1:]}")
         images = self._bordered(images)

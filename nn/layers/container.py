@@ -254,5 +254,5 @@ class ModuleDict(_Container):
             delattr(self, name)
 
     def _require(self, key: str) -> None:
-        if key not in self:
+        if not isinstance(key, str) or key not in self:
             raise errors.StateError(f"ModuleDict: there is no layer {shown(key)}; there are {', '.join(self) or 'none'}")

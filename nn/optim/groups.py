@@ -37,6 +37,8 @@ def betas(name: str, what: str, value: Any) -> tuple[float, float]:
 
 def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
     """A copy of the group with its hyperparameters as they should be. Raises for the first that is not allowed."""
+    if not isinstance(group, Mapping):
+        raise errors.DTypeError(f"{name}: hyperparameters are a dict, not {shown(group)}")
     missing = [what for what in checks if what not in group]
     if missing:
         raise errors.ArgumentError(f"{name}: a group has no {', '.join(missing)}")
