@@ -56,6 +56,7 @@ CASES: dict[str, Case] = {
     "linear by a factor": ("Upsample", LINE, (None, 1.7), {"mode": "linear"}),
     "bilinear": ("Upsample", IMAGE, (None, (2, 0.6)), {"mode": "bilinear"}),
     "bilinear, corners kept": ("Upsample", IMAGE, ((13, 4),), {"mode": "bilinear", "align_corners": True}),
+    "bilinear, an axis kept": ("Upsample", IMAGE, (None, (1.1, 2.7)), {"mode": "bilinear"}),
     "bilinear to one": ("Upsample", IMAGE, (1,), {"mode": "bilinear", "align_corners": True}),
     "pixel shuffle": ("PixelShuffle", IMAGE, (2,), {}),
     "pixel unshuffle": ("PixelUnshuffle", (4, 6, 9), (3,), {}),

@@ -123,7 +123,12 @@ def _nearest(x: Tensor, axis: int, new: int, step: float, shift: float) -> Tenso
 
 
 def _blended(x: Tensor, axis: int, new: int, step: float, aligned: bool) -> Tensor:
-    """A product with the matrix of shares, which are computed where they are used: its gradient is a product as well."""
+    """A product with the matrix of shares, which are computed where they are used: its gradient is a product as well.
+
+    An axis that keeps its extent stays as it is, whatever the factor, as in torch.
+    """
+    if new == x.shape[axis]:
+        return x
     shift = 0.0 if aligned else 0.5
     place = ((ops.arange(new).to(x.dtype) + shift) * step - shift).clip(0.0, x.shape[axis] - 1.0)
     shares = (1.0 - (place.reshape(new, 1) - ops.arange(x.shape[axis]).to(x.dtype)).abs()).maximum(0.0)
