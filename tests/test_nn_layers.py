@@ -1,0 +1,76 @@
+"""Layers are their functions with the layer's settings and weights, and a line is an image of one row: without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import weft as wf
+from nnref import close, normal
+from weft import nn
+
+F = nn.functional
+SAME: dict[str, tuple[nn.Module, Callable[[wf.Tensor], wf.Tensor], tuple[int, ...]]] = {
+    "AdaptiveAvgPool1d": (nn.AdaptiveAvgPool1d(3), lambda x: F.adaptive_avg_pool1d(x, 3), (2, 3, 7)),
+    "AdaptiveAvgPool2d": (nn.AdaptiveAvgPool2d((3, None)), lambda x: F.adaptive_avg_pool2d(x, (3, None)), (2, 3, 7, 5)),
+    "AdaptiveMaxPool1d": (nn.AdaptiveMaxPool1d(3), lambda x: F.adaptive_max_pool1d(x, 3), (2, 3, 7)),
+    "AdaptiveMaxPool2d": (nn.AdaptiveMaxPool2d((3, None)), lambda x: F.adaptive_max_pool2d(x, (3, None)), (2, 3, 7, 5)),
+    "AvgPool1d": (nn.AvgPool1d(3, 2, 1, True, False), lambda x: F.avg_pool1d(x, 3, 2, 1, True, False), (2, 3, 8)),
+    "AvgPool2d": (
+        nn.AvgPool2d((3, 2), 2, 1, True, False, 5),
+        lambda x: F.avg_pool2d(x, (3, 2), 2, 1, True, False, 5),
+        (2, 3, 8, 7),
+    ),
+    "Fold": (nn.Fold((5, 6), 2, 2, 1, 2), lambda x: F.fold(x, (5, 6), 2, 2, 1, 2), (2, 8, 9)),
+    "MaxPool1d": (nn.MaxPool1d(3, 2, 1, 2, ceil_mode=True), lambda x: F.max_pool1d(x, 3, 2, 1, 2, True), (2, 3, 9)),
+    "MaxPool2d": (nn.MaxPool2d((3, 2), 2, 1, 2), lambda x: F.max_pool2d(x, (3, 2), 2, 1, 2), (2, 3, 9, 8)),
+    "PixelShuffle": (nn.PixelShuffle(2), lambda x: F.pixel_shuffle(x, 2), (2, 8, 3, 4)),
+    "PixelUnshuffle": (nn.PixelUnshuffle(2), lambda x: F.pixel_unshuffle(x, 2), (2, 3, 4, 6)),
+    "Unfold": (nn.Unfold((2, 3), 2, 1, 2), lambda x: F.unfold(x, (2, 3), 2, 1, 2), (2, 3, 6, 7)),
+    "Upsample": (
+        nn.Upsample(scale_factor=(2, 1.5), mode="bilinear", align_corners=True),
+        lambda x: F.interpolate(x, None, (2, 1.5), "bilinear", True),
+        (1, 2, 3, 4),
+    ),
+    "Upsample to a size": (nn.Upsample(7), lambda x: F.interpolate(x, 7), (1, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_a_layer_is_its_function(name: str) -> None:
+    layer, function, shape = SAME[name]
+    x = wf.tensor(normal(*shape))
+    np.testing.assert_array_equal(layer(x).numpy(), function(x).numpy())
+
+
+def test_rms_norm_layer_scales_by_its_weight() -> None:
+    layer, x = nn.RMSNorm((2, 3), eps=0.5), normal(4, 2, 3)
+    layer.weight.assign(wf.tensor(normal(2, 3), "float32"))
+    wanted = x / np.sqrt((x * x).mean(axis=(1, 2), keepdims=True) + 0.5) * layer.weight.numpy()
+    close(layer.to(wf.float64)(wf.tensor(x)), wanted)
+
+
+LINE = normal(2, 4, 9)
+KERNEL = normal(4, 2, 3)
+LINES: dict[str, Callable[[str, wf.Tensor, wf.Tensor], wf.Tensor]] = {
+    "conv{}": lambda f, x, w: getattr(F, f)(x, w, stride=_of(f, 1, 2), padding=_of(f, 0, 2), dilation=_of(f, 1, 2), groups=2),
+    "conv_transpose{}": lambda f, x, w: getattr(F, f)(x, w, None, _of(f, 1, 3), _of(f, 0, 1), _of(f, 0, 2)),
+    "max_pool{}": lambda f, x, w: getattr(F, f)(x, _of(f, 1, 3), _of(f, 1, 2), _of(f, 0, 1), ceil_mode=True),
+    "avg_pool{}": lambda f, x, w: getattr(F, f)(x, _of(f, 1, 3), _of(f, 1, 2), _of(f, 0, 1), count_include_pad=False),
+    "adaptive_avg_pool{}": lambda f, x, w: getattr(F, f)(x, _of(f, 1, 4)),
+    "adaptive_max_pool{}": lambda f, x, w: getattr(F, f)(x, _of(f, 1, 4)),
+}
+
+
+def _of(function: str, row: int, line: int) -> tuple[int, ...]:
+    """A size along the line, behind that of the one row of an image."""
+    return (line,) if function.endswith("1d") else (row, line)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_line_is_an_image_of_one_row(name: str) -> None:
+    call = LINES[name]
+    line = call(name.format("1d"), wf.tensor(LINE), wf.tensor(KERNEL))
+    image = call(name.format("2d"), wf.tensor(LINE).unsqueeze(2), wf.tensor(KERNEL).unsqueeze(2))
+    np.testing.assert_allclose(line.numpy(), image.squeeze(2).numpy(), rtol=1e-12)
