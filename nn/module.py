@@ -8,13 +8,13 @@ from reprlib import recursive_repr
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import ops, state
+from ..frontend import state
 from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
 from ..frontend.trace import asked_training
 from ..ir import dtype as dt
 from .loading import Keys, load
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, clear_gradients
 from .tree import Tree
 
 __all__ = ["Buffer", "Module", "Parameter"]
@@ -121,9 +121,7 @@ class Module(Tree):
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients of every Parameter; with set_to_none=False they become zeros."""
-        forget = as_bool("zero_grad", "set_to_none", set_to_none)
-        for p in self.parameters():
-            p.grad = None if forget or p.grad is None else ops.zeros_like(p.grad)
+        clear_gradients("zero_grad", self.parameters(), set_to_none)
 
     # ------------------------------------------------------------ dtypes, devices
 

@@ -5,13 +5,21 @@ Both are leaves of their own: of a value in memory they share the memory, of a l
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import state
+from ..frontend import ops, state
 from ..frontend.arguments import as_bool
 from ..frontend.binding import as_tensor
 from ..frontend.tensor import Tensor
+
+
+def clear_gradients(name: str, tensors: Iterable[Tensor], set_to_none: bool) -> None:
+    """Forgets the gradients, or makes them zeros."""
+    forget = as_bool(name, "set_to_none", set_to_none)
+    for t in tensors:
+        t.grad = None if forget or t.grad is None else ops.zeros_like(t.grad)
 
 
 class Parameter(Tensor):

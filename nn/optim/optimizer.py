@@ -16,13 +16,14 @@ import numpy as np
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_function
+from ...frontend.arguments import as_function
 from ...frontend.grad import enable_grad, no_grad
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
 from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import provenance, user_site
+from ..parameter import clear_gradients
 from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
 
@@ -88,9 +89,7 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients, so that the next backward() starts from none; with set_to_none=False they become zeros."""
-        forget = as_bool(type(self).__name__, "set_to_none", set_to_none)
-        for p in self.params:
-            p.grad = None if forget or p.grad is None else ops.zeros_like(p.grad)
+        clear_gradients("zero_grad", self.params, set_to_none)
 
     def state_dict(self) -> dict[str, Any]:
         """{"state": {i: {"step": n, ..}}, "param_groups": [{"lr": .., "params": [i, ..]}, ..]}, as torch has it.
