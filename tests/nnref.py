@@ -14,8 +14,9 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def normal(*shape: int) -> Array:
-    return rng().standard_normal(shape)
+def normal(*shape: int, seed: int = 0) -> Array:
+    """The same at each call: arrays that must not be alike, as a weight and a bias, have seeds of their own."""
+    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def close(got: wf.Tensor, expected: Array, tolerance: float = 1e-12) -> None:

@@ -18,7 +18,7 @@ def attention_reference(q: Array, k: Array, v: Array, mask: Array | None = None)
 
 
 def test_attention() -> None:
-    q, k, v = normal(2, 3, 4), normal(2, 5, 4), normal(2, 5, 6)
+    q, k, v = normal(2, 3, 4), normal(2, 5, 4, seed=1), normal(2, 5, 6, seed=2)
     close(F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v)), attention_reference(q, k, v))
     causal = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), is_causal=True)
     close(causal, attention_reference(q, k, v, np.tri(3, 5, dtype=bool)))
@@ -29,7 +29,7 @@ def test_attention() -> None:
 
 
 def test_heads_of_the_query_share_those_of_key_and_value() -> None:
-    q, k, v = normal(2, 6, 3, 4), normal(2, 2, 5, 4), normal(2, 2, 5, 4) * 2
+    q, k, v = normal(2, 6, 3, 4), normal(2, 2, 5, 4, seed=1), normal(2, 2, 5, 4, seed=2)
     expected = attention_reference(q, np.repeat(k, 3, 1), np.repeat(v, 3, 1))
     grouped = F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.tensor(v), enable_gqa=True)
     close(grouped, expected)
@@ -115,7 +115,7 @@ MASKS: dict[str, tuple[dict[str, Any], Array]] = {
 @pytest.mark.parametrize("name", MASKS)
 def test_several_heads_with_masks(name: str) -> None:
     masks, added = MASKS[name]
-    m, (q, k, v) = layer(), (normal(N, L, E), normal(N, S, E) * 0.5, normal(N, S, E))
+    m, (q, k, v) = layer(), (normal(N, L, E), normal(N, S, E, seed=1), normal(N, S, E, seed=2))
     output, weights = heads_reference(m, q, k, v, added)
     got, shares = m(wf.tensor(q), wf.tensor(k), wf.tensor(v), average_attn_weights=False, **masks)
     close(got, output, 1e-9)
@@ -128,7 +128,7 @@ def test_several_heads_with_masks(name: str) -> None:
 @pytest.mark.parametrize("settings", [{"bias": False}, {"kdim": 3, "vdim": 4}, {"kdim": 3, "vdim": 4, "bias": False}])
 def test_several_heads_of_other_inputs(settings: dict[str, Any]) -> None:
     m = layer(**settings)
-    q, k, v = normal(N, L, E), normal(N, S, settings.get("kdim", E)), normal(N, S, settings.get("vdim", E))
+    q, k, v = (normal(N, n, settings.get(what, E), seed=i) for i, (n, what) in enumerate([(L, "qdim"), (S, "kdim"), (S, "vdim")]))
     output, weights = heads_reference(m, q, k, v, np.zeros(1))
     got, shares = m(wf.tensor(q), wf.tensor(k), wf.tensor(v))
     close(got, output, 1e-9)
@@ -152,7 +152,7 @@ def test_the_batch_is_the_second_axis_unless_told_and_may_be_missing() -> None:
 def test_derivatives_of_several_heads() -> None:
     m = layer()
     derivative_holds(lambda x: m(x, x, x, is_causal=True, need_weights=False)[0], normal(2, 3, E))
-    derivative_holds(lambda q, k: m(q, k, k)[1], normal(2, 3, E), normal(2, 4, E))
+    derivative_holds(lambda q, k: m(q, k, k)[1], normal(2, 3, E), normal(2, 4, E, seed=1))
 
 
 def test_self_attention_without_weights_is_three_kernels() -> None:

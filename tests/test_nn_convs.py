@@ -8,20 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from nnref import close, normal
 from weft import nn
 from weft.nn import functional as F
-
-Array = np.ndarray
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(len(shape)).standard_normal(shape)
-
-
-def close(got: Any, expected: Array, tolerance: float = 1e-12) -> None:
-    assert got.shape == expected.shape
-    np.testing.assert_allclose(got.numpy(), expected, rtol=tolerance, atol=tolerance)
-
 
 # ---------------------------------------------------------------- transposed convolutions
 
@@ -31,7 +20,7 @@ HOW = [(2, 1, 0, 1, 1), (1, 0, 0, 1, 2), (3, 0, 2, 1, 1), (2, 2, 1, 3, 2)]  # st
 @pytest.mark.parametrize("how", HOW, ids=str)
 def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images(how: tuple[int, ...]) -> None:
     stride, padding, _, groups, dilation = how
-    x, w = wf.tensor(draw(2, 6, 4, 5)), wf.tensor(draw(6, 2, 3, 2))
+    x, w = wf.tensor(normal(2, 6, 4, 5)), wf.tensor(normal(6, 2, 3, 2))
     out = F.conv_transpose2d(x, w, None, *how)
     images = wf.zeros_like(out).requires_grad_()
     convolved = F.conv2d(images, w, None, stride, padding, dilation, groups)
@@ -40,7 +29,7 @@ def test_a_transposed_convolution_is_the_gradient_of_one_by_its_images(how: tupl
 
 
 def test_a_transposed_convolution_has_gradients_of_any_order() -> None:
-    x, w, b = wf.tensor(draw(1, 2, 3, 2)), wf.tensor(draw(2, 2, 2, 3)), wf.tensor(draw(2))
+    x, w, b = wf.tensor(normal(1, 2, 3, 2)), wf.tensor(normal(2, 2, 2, 3)), wf.tensor(normal(2))
 
     def f(x: wf.Tensor, w: wf.Tensor, b: wf.Tensor) -> wf.Tensor:
         return F.conv_transpose2d(x, w, b, 2, 1, 1)
@@ -54,20 +43,20 @@ def test_a_transposed_convolution_has_gradients_of_any_order() -> None:
 
 def test_no_product_with_a_zero_between_strides_is_computed() -> None:
     """A kernel of 4 and a stride of 2 leave 2 x 2 taps for each place: 32 steps of 8 channels, not 128; bias and relu join."""
-    x, w, b = (wf.tensor(draw(*s).astype(np.float32)) for s in ((2, 8, 6, 6), (8, 16, 4, 4), (16,)))
+    x, w, b = (wf.tensor(normal(*s, seed=len(s)).astype(np.float32)) for s in ((2, 8, 6, 6), (8, 16, 4, 4), (16,)))
     (kernel,) = wf.explain(F.conv_transpose2d(x, w, b, 2, 1).relu()).kernels
     assert "all 32 steps" in kernel.schedule
 
 
 def test_its_gradients_are_those_of_a_convolution() -> None:
     """Images are found by a convolution, weights by its weight gradient: both read windows where they lie."""
-    x, w, g = (wf.tensor(draw(*s).astype(np.float32)) for s in ((4, 32, 16, 16), (32, 16, 4, 4), (4, 16, 32, 32)))
+    x, w, g = (wf.tensor(normal(*s, seed=len(s)).astype(np.float32)) for s in ((4, 32, 16, 16), (32, 16, 4, 4), (4, 16, 32, 32)))
     kernels = wf.explain(wf.grad(F.conv_transpose2d(x, w, None, 2, 1), [x, w], g)).kernels
     assert [k.schedule.split(":")[0] for k in kernels if k.kind == "contraction"] == ["windows", "windows"]
 
 
 def test_sums_of_16_bit_floats_round_once() -> None:
-    x, w = draw(1, 64, 3, 3).astype(np.float16), draw(64, 2, 3, 3).astype(np.float16)
+    x, w = normal(1, 64, 3, 3).astype(np.float16), normal(64, 2, 3, 3).astype(np.float16)
     got = F.conv_transpose2d(x, w)
     assert got.dtype is wf.float16
     exact = F.conv_transpose2d(x.astype(float), w.astype(float)).numpy()
@@ -107,7 +96,7 @@ def test_weights_begin_within_torchs_bound() -> None:
     ids=lambda x: type(x).__name__,
 )
 def test_one_image_is_a_batch_of_one(layer: nn.Module, x: tuple[int, ...]) -> None:
-    one = wf.tensor(draw(*x))
+    one = wf.tensor(normal(*x))
     close(layer(one), layer(one.reshape(1, *x)).numpy()[0])
 
 
@@ -156,7 +145,7 @@ def test_layers_say_what_they_expect() -> None:
 
 
 def test_pad_counts_axes_from_the_last() -> None:
-    x = draw(2, 3, 4)
+    x = normal(2, 3, 4)
     close(F.pad(x, (1, 2)), np.pad(x, ((0, 0), (0, 0), (1, 2))))
     close(F.pad(x, (1, 0, 0, 2), value=7.0), np.pad(x, ((0, 0), (0, 2), (1, 0)), constant_values=7.0))
     close(F.pad(x, (-1, 2, 1, -2)), np.pad(x, ((0, 0), (1, 0), (0, 2)))[:, :2, 1:])
@@ -183,7 +172,7 @@ def cells(n: int, size: int) -> list[slice]:
 
 @pytest.mark.parametrize("size", [(3, 4), (7, 2), (1, 1), (9, 5)], ids=str)
 def test_adaptive_pools(size: tuple[int, int]) -> None:
-    x = draw(2, 3, 7, 6)
+    x = normal(2, 3, 7, 6)
     rows, columns = (cells(n, s) for n, s in zip(x.shape[2:], size, strict=True))
     for pooled, f in ((F.adaptive_avg_pool2d, np.mean), (F.adaptive_max_pool2d, np.max)):
         each = [f(x[:, :, r, c], axis=(2, 3)) for r, c in product(rows, columns)]
@@ -191,13 +180,13 @@ def test_adaptive_pools(size: tuple[int, int]) -> None:
 
 
 def test_adaptive_pools_have_gradients() -> None:
-    x = wf.tensor(draw(1, 2, 5, 4))
+    x = wf.tensor(normal(1, 2, 5, 4))
     wf.check_grad(lambda t: F.adaptive_avg_pool2d(t, (3, 3)), x)
     wf.check_grad(lambda t: F.adaptive_max_pool2d(t, (3, 3)), x)
 
 
 def test_what_is_not_finite_stays_in_its_cells() -> None:
-    x = draw(1, 1, 7, 7)
+    x = normal(1, 1, 7, 7)
     x[0, 0, 0, 0] = np.nan
     for pooled in (F.adaptive_avg_pool2d, F.adaptive_max_pool2d):
         assert np.isnan(pooled(x, 3).numpy()).sum() == 1
@@ -223,14 +212,14 @@ def test_means_divide_by_what_counts() -> None:
 
 
 def test_means_of_16_bit_floats_round_once() -> None:
-    x = draw(1, 2, 60).astype(np.float16) + np.float16(100)
+    x = normal(1, 2, 60).astype(np.float16) + np.float16(100)
     got = F.avg_pool1d(x, 50, 10, padding=20, count_include_pad=False).numpy()
     exact = F.avg_pool1d(x.astype(float), 50, 10, padding=20, count_include_pad=False).numpy()
     np.testing.assert_array_equal(got, exact.astype(np.float16))
 
 
 def test_a_jitted_pool_equals_a_lazy_one() -> None:
-    x = wf.tensor(draw(1, 2, 7, 6))
+    x = wf.tensor(normal(1, 2, 7, 6))
 
     def pools(x: wf.Tensor) -> wf.Tensor:
         return F.adaptive_avg_pool2d(F.avg_pool2d(x, 2, 1, 1, count_include_pad=False), (3, 2))
@@ -256,7 +245,7 @@ def test_pools_say_what_they_expect() -> None:
 
 
 def test_unflatten_splits_an_axis() -> None:
-    x = wf.tensor(draw(2, 6))
+    x = wf.tensor(normal(2, 6))
     assert nn.Unflatten(1, (2, -1))(x).shape == (2, 2, 3)
     assert nn.Unflatten(-1, (6, 1))(x).shape == (2, 6, 1)
     for sizes in ((4, -1), (-1, -1), (2, 2)):
@@ -265,5 +254,5 @@ def test_unflatten_splits_an_axis() -> None:
 
 
 def test_identity_gives_back_what_it_is_given() -> None:
-    x = wf.tensor(draw(2, 3))
+    x = wf.tensor(normal(2, 3))
     assert nn.Identity(3, p=0.5)(x) is x

@@ -7,20 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from nnref import Array, close, normal
 from weft import nn
 from weft.nn import functional as F
 
-Array = np.ndarray
 IMAGES = (4, 6, 3, 2)
-
-
-def draw(*shape: int) -> Array:
-    return np.random.default_rng(len(shape)).standard_normal(shape)
-
-
-def close(got: Any, expected: Any, tolerance: float = 1e-9) -> None:
-    assert got.shape == np.shape(expected)
-    np.testing.assert_allclose(got.numpy(), expected, rtol=tolerance, atol=tolerance)
 
 
 def standardised(x: Array, axes: tuple[int, ...], eps: float = 1e-5) -> Array:
@@ -48,7 +39,7 @@ NORMS = {
 @pytest.mark.parametrize("name", NORMS)
 def test_values(name: str) -> None:
     norm, expected = NORMS[name]
-    x, w, b = draw(*IMAGES) + 1e3, draw(6), draw(6)
+    x, w, b = normal(*IMAGES) + 1e3, normal(6, seed=1), normal(6, seed=2)
     close(norm(x, w, b), expected(x) * along(w) + along(b))
     close(norm(x, None, None), expected(x))
 
@@ -56,13 +47,13 @@ def test_values(name: str) -> None:
 @pytest.mark.parametrize("name", NORMS)
 def test_gradients_of_any_order(name: str) -> None:
     norm, _ = NORMS[name]
-    x, w, b = wf.tensor(draw(2, 6, 3)), wf.tensor(draw(6)), wf.tensor(draw(6))
+    x, w, b = wf.tensor(normal(2, 6, 3)), wf.tensor(normal(6, seed=1)), wf.tensor(normal(6, seed=2))
     wf.check_grad(norm, x, w, b, atol=1e-6)
     wf.check_grad(lambda x: wf.grad((norm(x, w, b) ** 3.0).sum(), x), x, rtol=1e-4, atol=1e-5)
 
 
 def test_rms_norm() -> None:
-    x, w = draw(3, 4, 5), draw(4, 5)
+    x, w = normal(3, 4, 5), normal(4, 5, seed=1)
     close(F.rms_norm(x, (4, 5), w, 0.5), x / np.sqrt((x * x).mean((1, 2), keepdims=True) + 0.5) * w)
     close(F.rms_norm(x * 0, 5), x * 0)
     wf.check_grad(lambda x, w: F.rms_norm(x, (4, 5), w), wf.tensor(x), wf.tensor(w))
@@ -71,7 +62,7 @@ def test_rms_norm() -> None:
 @pytest.mark.parametrize("name", NORMS)
 def test_a_large_mean_cancels_nothing(name: str) -> None:
     norm, expected = NORMS[name]
-    x = (draw(*IMAGES) + 1e4).astype(np.float32)
+    x = (normal(*IMAGES) + 1e4).astype(np.float32)
     close(norm(x, None, None), expected(x.astype(float)), 3e-3)  # the mean has a rounding error of 0.001
     running = wf.zeros(6)
     F.batch_norm(x, None, running, training=True, momentum=1.0)
@@ -81,7 +72,7 @@ def test_a_large_mean_cancels_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", NORMS)
 def test_16_bit_floats_round_once(name: str) -> None:
     norm, expected = NORMS[name]
-    x = (draw(*IMAGES) * 100).astype(np.float16)
+    x = (normal(*IMAGES) * 100).astype(np.float16)
     got = norm(x, np.ones(6, np.float16), np.zeros(6, np.float16))
     assert got.dtype is wf.float16
     close(got, expected(x.astype(float)), 2**-10)
@@ -94,19 +85,19 @@ def test_running_statistics_follow_the_batches() -> None:
     m = nn.BatchNorm1d(6, momentum=0.25)
     mean, var = np.zeros(6), np.ones(6)
     for i in range(3):
-        x = draw(8, 6) * (i + 1) + i
+        x = normal(8, 6) * (i + 1) + i
         m(wf.tensor(x.astype(np.float32)))
         mean, var = 0.75 * mean + 0.25 * x.mean(0), 0.75 * var + 0.25 * x.var(0, ddof=1)
     close(m.running_mean, mean, 1e-5)
     close(m.running_var, var, 1e-5)
     assert m.num_batches_tracked.item() == 3 and m.num_batches_tracked.dtype is wf.int64
-    last = wf.tensor(draw(5, 6).astype(np.float32))
+    last = wf.tensor(normal(5, 6).astype(np.float32))
     close(m.eval()(last), (last.numpy() - mean) / np.sqrt(var + 1e-5), 1e-5)
     assert m.num_batches_tracked.item() == 3
 
 
 def test_without_momentum_all_batches_count_alike() -> None:
-    m, batches = nn.BatchNorm1d(6, momentum=None), [draw(8, 6) * i for i in (1, 2, 3)]
+    m, batches = nn.BatchNorm1d(6, momentum=None), [normal(8, 6) * i for i in (1, 2, 3)]
     for x in batches:
         m(wf.tensor(x.astype(np.float32)))
     close(m.running_mean, np.mean([x.mean(0) for x in batches], 0), 1e-5)
@@ -114,13 +105,13 @@ def test_without_momentum_all_batches_count_alike() -> None:
 
 
 def test_no_gradient_flows_through_running_statistics() -> None:
-    m, x = nn.BatchNorm1d(6), wf.tensor(draw(8, 6).astype(np.float32), requires_grad=True)
+    m, x = nn.BatchNorm1d(6), wf.tensor(normal(8, 6).astype(np.float32), requires_grad=True)
     m(x).sum().backward()
     assert not m.running_mean.requires_grad and m.running_mean.grad is None
 
 
 def test_statistics_in_16_bit_floats_are_computed_in_32() -> None:
-    m, x = nn.BatchNorm1d(6, momentum=1.0).half(), (draw(64, 6) + 300).astype(np.float16)
+    m, x = nn.BatchNorm1d(6, momentum=1.0).half(), (normal(64, 6) + 300).astype(np.float16)
     assert m(wf.tensor(x)).dtype is m.running_var.dtype is wf.float16
     close(m.running_var, x.astype(float).var(0, ddof=1), 2**-10)
 
@@ -156,7 +147,7 @@ def network() -> tuple[nn.Module, Any]:
 
 
 def test_normalising_and_all_statistics_are_one_kernel() -> None:
-    m, x = nn.BatchNorm2d(6), wf.tensor(draw(*IMAGES).astype(np.float32))
+    m, x = nn.BatchNorm2d(6), wf.tensor(normal(*IMAGES).astype(np.float32))
     report = wf.explain([m(x).relu(), m.running_mean, m.running_var])
     assert len(report.kernels) == 1
 
@@ -164,7 +155,7 @@ def test_normalising_and_all_statistics_are_one_kernel() -> None:
 @pytest.mark.parametrize("size", [1, 3])
 def test_a_convolution_before_a_norm_stays_one_product(size: int) -> None:
     """A sum of its places must not become a sum of all its products."""
-    x, w = (wf.tensor(draw(*s).astype(np.float32)) for s in ((4, 16, 8, 8), (24, 16, size, size)))
+    x, w = (wf.tensor(normal(*s).astype(np.float32)) for s in ((4, 16, 8, 8), (24, 16, size, size)))
     report = wf.explain(F.batch_norm(F.conv2d(x, w, None, 1, size // 2), None, None, training=True))
     assert [k.kind for k in report.kernels] == ["contraction", "rows"]
 
