@@ -156,6 +156,14 @@ def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_importing_nn_loads_no_optional_package() -> None:
+    code = "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
+    early, modules = run(code).stdout.split("\n", 1)
+    assert early == "False"  # it is loaded when it is first asked for
+    optional = {"matplotlib", "sklearn", "scipy", "safetensors", "mpi4py", "pooch", "tqdm", "torch", "llvmlite.binding"}
+    assert not optional & set(modules.split())
+
+
 def test_import_starts_no_thread() -> None:
     assert run("import weft, os; print(len(os.listdir('/proc/self/task')))").stdout == run(
         "import numpy, os; print(len(os.listdir('/proc/self/task')))"
