@@ -38,6 +38,8 @@ def test_heads_of_the_query_share_those_of_key_and_value() -> None:
     assert len(wf.explain(F.scaled_dot_product_attention(many, few, few, enable_gqa=True)).kernels) == 1  # no head is copied
     with pytest.raises(wf.errors.ShapeError, match="axis -3 of key must divide that of query"):
         F.scaled_dot_product_attention(wf.tensor(q), wf.zeros(2, 4, 5, 4), wf.tensor(v), enable_gqa=True)
+    with pytest.raises(wf.errors.ShapeError, match="axis -3 of value must divide that of query"):
+        F.scaled_dot_product_attention(wf.tensor(q), wf.tensor(k), wf.zeros(5, 4), enable_gqa=True)
 
 
 WRONG: list[tuple[tuple[tuple[int, ...], ...], dict[str, Any], type[Exception], str]] = [

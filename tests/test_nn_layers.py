@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -50,6 +51,61 @@ def test_rms_norm_layer_scales_by_its_weight() -> None:
     wanted = x / np.sqrt((x * x).mean(axis=(1, 2), keepdims=True) + 0.5) * layer.weight.numpy()
     close(layer.to(wf.float64)(wf.tensor(x)), wanted)
 
+
+# ---------------------------------------------------------------- defaults
+
+DEFAULTS: dict[str, dict[str, object]] = {  # torch's
+    "alpha_dropout": {"p": 0.5},
+    "batch_norm": {"momentum": 0.1, "eps": 1e-5},
+    "celu": {"alpha": 1},
+    "cosine_embedding_loss": {"margin": 0, "reduction": "mean"},
+    "cosine_similarity": {"axis": 1, "eps": 1e-8},
+    "cross_entropy": {"ignore_index": -100, "reduction": "mean", "label_smoothing": 0},
+    "dropout": {"p": 0.5},
+    "dropout1d": {"p": 0.5},
+    "dropout2d": {"p": 0.5},
+    "elu": {"alpha": 1},
+    "gelu": {"approximate": "none"},
+    "glu": {"axis": -1},
+    "group_norm": {"eps": 1e-5},
+    "hardtanh": {"min_val": -1, "max_val": 1},
+    "hinge_embedding_loss": {"margin": 1, "reduction": "mean"},
+    "huber_loss": {"delta": 1, "reduction": "mean"},
+    "instance_norm": {"use_input_stats": True, "momentum": 0.1, "eps": 1e-5},
+    "kl_div": {"reduction": "mean", "log_target": False},
+    "layer_norm": {"eps": 1e-5},
+    "leaky_relu": {"negative_slope": 0.01},
+    "nll_loss": {"ignore_index": -100, "reduction": "mean"},
+    "pad": {"mode": "constant"},
+    "rms_norm": {"eps": None},
+    "scaled_dot_product_attention": {"dropout_p": 0, "is_causal": False, "scale": None, "enable_gqa": False},
+    "smooth_l1_loss": {"beta": 1, "reduction": "mean"},
+    "softplus": {"beta": 1, "threshold": 20},
+}
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_the_defaults_of_a_function(name: str) -> None:
+    parameters = signature(getattr(F, name)).parameters
+    assert {what: parameters[what].default for what in DEFAULTS[name]} == DEFAULTS[name]
+
+
+def test_a_layer_has_the_defaults_of_its_function() -> None:
+    """Whose name it has but for capitals, underscores and "loss"."""
+    plain = {name.replace("_", "").removesuffix("loss"): name for name in F.__all__}
+    differ = {"training", "weight", "bias"}
+    compared = 0
+    for layer in nn.layers.__all__:
+        function = plain.get(layer.lower().removesuffix("loss"))
+        if function is not None:
+            mine, theirs = signature(getattr(nn, layer)).parameters, signature(getattr(F, function)).parameters
+            for what in mine.keys() & theirs.keys() - differ:
+                compared += 1
+                assert mine[what].default == theirs[what].default, (layer, what)
+    assert compared > 50
+
+
+# ---------------------------------------------------------------- lines
 
 LINE = normal(2, 4, 9)
 KERNEL = normal(4, 2, 3)

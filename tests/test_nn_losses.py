@@ -321,7 +321,9 @@ def test_a_vector_of_zeros_is_like_nothing_and_its_gradient_is_finite() -> None:
 
 def test_losses_of_pairs() -> None:
     a, b, y = normal(4, 3), normal(4, 3, seed=1), np.array([1, -1, -1, 1])
+    b[1], b[2] = b[1] + 2 * a[1], b[2] - 2 * a[2]  # alike, though they are to be apart; and apart
     cosine = (a * b).sum(1) / np.sqrt((a * a).sum(1) * (b * b).sum(1))
+    assert cosine[1] > 0.1 and cosine[2] < 0
     expected = np.where(y == 1, 1 - cosine, np.maximum(0, cosine - 0.1))
     close(F.cosine_embedding_loss(wf.tensor(a), wf.tensor(b), wf.tensor(y), 0.1, reduction="none"), expected)
     expected = np.where(y == 1, cosine, np.maximum(0, 0.5 - cosine))

@@ -77,6 +77,8 @@ def test_a_crop_of_the_whole_image_is_the_image() -> None:
 def test_a_small_image_is_bordered_if_asked_for() -> None:
     found = T.RandomCrop(9, pad_if_needed=True, fill=1)(np.zeros((9, 4), np.float32))
     assert found.shape == (9, 9) and found.sum() == 9 * 5
+    found = T.RandomCrop((3, 9), padding=(1, 0, 2, 0), pad_if_needed=True, fill=1)(np.zeros((3, 4), np.float32))
+    assert found.shape == (3, 9) and found.sum() == 3 * 5  # two columns more on each side, of which a part of nine is taken
 
 
 # ---------------------------------------------------------------- one image and a batch
