@@ -92,6 +92,10 @@ def test_weights_begin_within_torchs_bound() -> None:
         (nn.MaxPool2d(2), (2, 4, 5)),
         (nn.AvgPool1d(2), (2, 5)),
         (nn.AdaptiveAvgPool2d(3), (2, 4, 5)),
+        (nn.InstanceNorm1d(2, affine=True), (2, 7)),
+        (nn.InstanceNorm2d(2), (2, 4, 5)),
+        (nn.Unfold(2), (2, 4, 5)),
+        (nn.Fold((4, 5), 2), (8, 12)),
     ],
     ids=lambda x: type(x).__name__,
 )
