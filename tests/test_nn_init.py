@@ -192,3 +192,9 @@ def test_layers_start_as_torchs_do(name: str) -> None:
         size = 0.2 if ours.size > 100 else 0.35
         assert np.abs(ours).max() == pytest.approx(np.abs(given).max(), rel=size), n
         assert ours.std() == pytest.approx(given.std(), rel=size), n
+
+
+def test_attention_starts_within_the_bound_of_xavier() -> None:
+    wf.manual_seed(1)
+    weight, bound = nn.MultiheadAttention(32, 4).in_proj_weight.numpy(), sqrt(6 / (32 + 96))
+    assert 0.95 * bound < np.abs(weight).max() <= bound

@@ -128,6 +128,14 @@ def test_five_steps_follow_the_formula(name: str, options: dict[str, Any]) -> No
         np.testing.assert_allclose(got, want, rtol=1e-10)
 
 
+@pytest.mark.parametrize(("name", "options"), OTHERS)
+def test_a_rate_may_be_a_tensor(name: str, options: dict[str, Any]) -> None:
+    rate = wf.tensor(options["lr"], dtype="float64")
+    made = train(lambda p: getattr(optim, name)(p, **{**options, "lr": rate}))
+    for got, want in zip(made, expected(FORMULAS[name], {"maximize": False, **DEFAULTS[name], **options}), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-10)
+
+
 @pytest.mark.parametrize(("name", "options"), OPTIONS)
 def test_five_steps_give_torchs_values(name: str, options: dict[str, Any]) -> None:
     torch = pytest.importorskip("torch")
