@@ -6,6 +6,7 @@ Submodules that are not always needed (`wf.nn`) are imported at first use.
 from __future__ import annotations
 
 from importlib import import_module
+from sys import modules
 from typing import Any
 
 from . import errors
@@ -15,6 +16,7 @@ from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vj
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
+from .frontend.other_names import OF_WEFT, no_attribute
 from .frontend.values import DEVICES as _DEVICES
 from .ir.dtype import (
     DType,
@@ -79,4 +81,4 @@ def devices() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return import_module(f".{name}", __name__)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise no_attribute(modules[__name__], f"module {__name__!r}", name, OF_WEFT)

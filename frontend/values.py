@@ -16,6 +16,7 @@ from ..ir.graph import Node
 from ..ir.shapes import Shape
 from . import layout, realize, state, storage
 from .arguments import as_bool, as_choice, shown
+from .other_names import OF_TENSORS, no_attribute
 from .storage import Storage
 
 if TYPE_CHECKING:
@@ -95,6 +96,14 @@ class Value:
             trace.set_grad(self, gradient)
         else:
             self._grad = gradient
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """For a name that there is not: says what it is called here, where PyTorch has it."""
+            if name.startswith("_"):  # fields not set yet, and protocols that others ask for
+                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
+            raise no_attribute(self, f"{type(self).__name__!r} object", name, OF_TENSORS)
 
     # ------------------------------------------------------------ what it is
 

@@ -12,6 +12,7 @@ from .. import errors
 from ..frontend import ops, state
 from ..frontend.arguments import as_bool
 from ..frontend.binding import as_tensor
+from ..frontend.other_names import OF_TENSORS
 from ..frontend.tensor import Tensor
 
 
@@ -20,6 +21,11 @@ def clear_gradients(name: str, tensors: Iterable[Tensor], set_to_none: bool) -> 
     forget = as_bool(name, "set_to_none", set_to_none)
     for t in tensors:
         t.grad = None if forget or t.grad is None else ops.zeros_like(t.grad)
+
+
+def _set_data(self: Tensor, value: Any) -> None:
+    """An attribute that nothing reads would be set, and the value would stay."""
+    raise errors.AttributeError(f"{type(self).__name__}.data is not set: write {OF_TENSORS['data']}")
 
 
 class Parameter(Tensor):
@@ -31,6 +37,8 @@ class Parameter(Tensor):
     >>> p.shape, p.requires_grad
     ((2, 3), True)
     """
+
+    data = property(None, _set_data)
 
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         value = as_tensor("Parameter", "data", data)
@@ -53,6 +61,7 @@ class Buffer(Tensor):
     """
 
     is_assigned_in_place = True
+    data = property(None, _set_data)
 
     def __init__(self, data: Any, persistent: bool = True) -> None:
         value = as_tensor("Buffer", "data", data)
