@@ -209,7 +209,8 @@ def check_grad(
     """Compares the gradient of f by each float input with central differences, in float64.
 
     f takes Tensors and returns one; of an output with several elements a random combination is differentiated. Of inputs
-    with more than max_elements elements so many are drawn. Raises GradientError with every element that is off.
+    with more than max_elements elements so many are drawn. Raises GradientError with every element that is off, DTypeError
+    where no input has floats.
     """
     as_function("check_grad", "f", f)
     eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
@@ -218,11 +219,13 @@ def check_grad(
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
     arrays = [_in_float64(x if isinstance(x, Tensor) else creation.tensor(creation.as_array(x, None))) for x in inputs]
     tensors = [creation.tensor(a) for a in arrays]
+    floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+    if not floats:
+        raise errors.DTypeError("check_grad: no input has floats, so there is no gradient to check")
     out = f(*tensors)
     if not isinstance(out, Tensor):
         raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
     weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape))
-    floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
     realize(gradients)
 

@@ -92,6 +92,8 @@ class Value:
 
     @grad.setter
     def grad(self, gradient: Tensor | None) -> None:
+        if gradient is not None:
+            self._check_gradient(gradient)
         if state.traces and (trace := state.trace()) is not None:
             trace.set_grad(self, gradient)
         else:
@@ -104,6 +106,12 @@ class Value:
             if name.startswith("_"):  # fields not set yet, and protocols that others ask for
                 raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
             raise no_attribute(self, f"{type(self).__name__!r} object", name, OF_TENSORS)
+
+    def _check_gradient(self, gradient: Tensor) -> None:
+        if not isinstance(gradient, Value):
+            raise errors.DTypeError(f"grad: a gradient is a Tensor or None, not {shown(gradient)}")
+        if gradient.shape != self.shape:
+            raise errors.ShapeError(f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}")
 
     # ------------------------------------------------------------ what it is
 

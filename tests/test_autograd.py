@@ -298,3 +298,20 @@ def test_check_grad_reports_what_is_off() -> None:
         wf.check_grad(
             lambda x: x * x.detach() + x.detach() * wf.tensor([0.0, 1.0]) - x * wf.tensor([0.0, 3.0]), np.array([0.0, 3.0])
         )
+
+
+def test_check_grad_refuses_to_check_nothing() -> None:
+    with pytest.raises(wf.errors.DTypeError, match="check_grad: no input has floats"):
+        wf.check_grad(lambda x: x.sum(), wf.arange(3))
+
+
+def test_a_gradient_that_does_not_fit_is_refused_when_it_is_set() -> None:
+    x = wf.ones(2, requires_grad=True)
+    with pytest.raises(wf.errors.ShapeError, match=r"grad: a gradient of shape \(3,\) does not fit shape \(2,\)"):
+        x.grad = wf.ones(3)
+    with pytest.raises(wf.errors.DTypeError, match="grad: a gradient is a Tensor or None, not "):
+        x.grad = np.ones(2)
+    assert x.grad is None
+    x.grad = wf.ones(2)
+    (x * 2).sum().backward()
+    assert x.grad.tolist() == [3.0, 3.0]
