@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import errors
 from ..ir.graph import Node
@@ -16,6 +16,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from .tensor import Tensor
+
+
+class Handle:
+    """A registered hook; remove(), or calling this, ends that. Doing so again does nothing."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        hooks.append(hook)
+        self._hooks, self._hook = hooks, [hook]
+
+    def remove(self) -> None:
+        """The hook runs no more."""
+        while self._hook:
+            self._hooks.remove(self._hook.pop())
+
+    __call__ = remove
 
 
 class Tracked(Value):
@@ -81,11 +96,11 @@ class Tracked(Value):
         if not self.is_leaf:
             state.retain(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Callable[[], None]:
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
         """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
 
         What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal
-        expressions are one value, and its gradient is that of all. Returns a function that removes the hook. Raises
+        expressions are one value, and its gradient is that of all. Returns what remove() removes the hook by. Raises
         GradientError unless this Tensor requires a gradient, DTypeError for what cannot be called.
         """
         self._require_tracked("register_hook")
@@ -96,8 +111,7 @@ class Tracked(Value):
             hooks = state.hooks.setdefault(self.node, [])
         else:
             hooks = self._hooks = self._hooks or []
-        hooks.append(hook)
-        return lambda: hooks.remove(hook)
+        return Handle(hooks, hook)
 
     def _require_tracked(self, name: str) -> None:
         if not self._requires_grad:

@@ -12,6 +12,7 @@ from ..frontend import state
 from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
 from ..frontend.trace import asked_training
+from ..frontend.tracking import Handle
 from ..ir import dtype as dt
 from .loading import Keys, load
 from .parameter import Buffer, Parameter, clear_gradients
@@ -28,12 +29,6 @@ class Hooks:
 
     before: list[Hook] = field(default_factory=list)
     after: list[Hook] = field(default_factory=list)
-
-
-def _added(hooks: list[Hook], hook: Hook) -> Callable[[], None]:
-    """Adds the hook; what is returned removes it."""
-    hooks.append(hook)
-    return lambda: hooks.remove(hook)
 
 
 class Module(Tree):
@@ -66,19 +61,19 @@ class Module(Tree):
             result = result if changed is None else changed
         return result
 
-    def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Callable[[], None]:
+    def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Handle:
         """hook(module, args) runs before forward; what it returns, unless None, replaces args.
 
-        Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
+        Returns what remove() removes the hook by. In a jitted function a hook runs only while that is traced.
         """
-        return _added(self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook))
+        return Handle(self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook))
 
-    def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Callable[[], None]:
+    def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Handle:
         """hook(module, args, result) runs after forward; what it returns, unless None, replaces the result.
 
-        Returns a function that removes the hook. In a jitted function a hook runs only while that is traced.
+        Returns what remove() removes the hook by. In a jitted function a hook runs only while that is traced.
         """
-        return _added(self._hooks().after, as_function("register_forward_hook", "a hook", hook))
+        return Handle(self._hooks().after, as_function("register_forward_hook", "a hook", hook))
 
     def _hooks(self) -> Hooks:
         return vars(self).setdefault("_forward_hooks", Hooks())  # type: ignore[no-any-return]

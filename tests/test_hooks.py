@@ -139,3 +139,16 @@ def test_errors() -> None:
     with pytest.raises(E.DTypeError, match="a hook returns a Tensor or None, not int"):
         z.sum().backward()
     assert x.grad is None
+
+
+def test_a_hook_is_removed_once_by_its_handle() -> None:
+    x = wf.ones(1, requires_grad=True)
+
+    def double(g: wf.Tensor) -> wf.Tensor:
+        return g * 2
+
+    first, _ = x.register_hook(double), x.register_hook(double)
+    first.remove()
+    first.remove()
+    x.sum().backward()
+    assert x.grad.item() == 2.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import re
 from collections import defaultdict
@@ -547,3 +548,12 @@ def test_a_frozen_parameter_keeps_its_value_until_it_learns_again() -> None:
     assert changed() == [False, False, True, True]
     model[0].requires_grad_()
     assert changed() == [True] * 4 and optimizer.steps == [1, 1, 2, 2]
+
+
+def test_the_state_of_a_parameter_is_found_by_it() -> None:
+    params = [wf.nn.Parameter([1.0]), wf.nn.Parameter([2.0])]
+    optimizer = optim.Adam(params)
+    assert optimizer.state[params[1]] is optimizer.state[1] and optimizer.state[-1] is optimizer.state[1]
+    assert copy.deepcopy(optimizer).state[1].keys() == {"exp_avg", "exp_avg_sq"}
+    with pytest.raises(wf.errors.ArgumentError, match="state: this optimiser has no parameter <Tensor"):
+        optimizer.state[wf.ones(1)]

@@ -54,7 +54,7 @@ class Optimizer:
         self.param_groups: list[Group] = []
         self.params: list[Tensor] = []  # of all groups
         self.steps: list[int] = []
-        self.state: list[dict[str, Tensor]] = []
+        self.state = stored.States(self.params)
         self._latest: dict[int, tuple[int, Mapping[str, Any]]] = {}  # by group: a step, what `hyperparameters` gave for it
         for group in listed(name, params):
             self.add_param_group(group)

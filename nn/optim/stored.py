@@ -1,4 +1,4 @@
-"""An optimiser as plain data, and back. In: an Optimizer. Out: dicts of Tensors and numbers in the form that torch gives them."""
+"""What an optimiser keeps, as plain data, and back. In: an Optimizer. Out: dicts of Tensors and numbers in the form of torch."""
 
 from __future__ import annotations
 
@@ -17,6 +17,21 @@ if TYPE_CHECKING:
     from .optimizer import Optimizer
 
 Values = dict[str, Tensor]
+
+
+class States(list[dict[str, Any]]):
+    """One dict of Tensors per parameter, in the order of the groups: states[i], or states[p] by the parameter itself."""
+
+    def __init__(self, params: list[Tensor]) -> None:
+        self._params = params
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, Tensor):
+            return super().__getitem__(key)
+        place = next((i for i, p in enumerate(self._params) if p is key), None)
+        if place is None:
+            raise errors.ArgumentError(f"state: this optimiser has no parameter {key.name or shown(key)}")
+        return super().__getitem__(place)
 
 
 def state_dict(optimizer: Optimizer) -> dict[str, Any]:
