@@ -81,3 +81,7 @@ class CompileError(WeftError, RuntimeError):
 
 class GrowthWarning(RuntimeWarning):
     """A graph that grows with every iteration and is never computed."""
+
+
+class GradientWarning(RuntimeWarning):
+    """A jitted function whose gradients are used by nothing."""

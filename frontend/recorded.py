@@ -6,10 +6,12 @@ returned. A result that is but a view of an argument needs no program, unless it
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node, cast, node
 from ..ir.op import Op
@@ -192,6 +194,15 @@ class _Recorder:
 
     def _gradients(self) -> None:
         self.out.without = [self._number(t) for t in self.trace.assumes_no_grad]
-        for o in self.trace.outers.values():
-            if o.gradient is not UNTOUCHED:
-                self.out.gradients.append((self._number(o.tensor), self.leaves.get(id(o.gradient))))
+        found = [o for o in self.trace.outers.values() if o.gradient is not UNTOUCHED]
+        self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in found]
+        roots = {id(o.gradient): realize.root_of(o.gradient.node) for o in found if o.gradient is not None}
+        if roots and not any(g in self.leaves or realize.is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
+            self._warn_of_lost_gradients(next(iter(roots.values())))
+
+    def _warn_of_lost_gradients(self, gradient: Node) -> None:
+        """backward() without effect: most often the optimiser's step stands outside of the function."""
+        line = gradient.site or (self.trace.name, 0)
+        what = f"the jitted function {self.trace.name} calls backward(), but uses and returns none of the gradients"
+        advice = "after a call there is no .grad: call optimizer.step() in the function, or return the gradients"
+        warnings.warn_explicit(f"{what}; {advice}", errors.GradientWarning, *line)

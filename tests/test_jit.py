@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import threading
+import warnings
 import weakref
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -678,7 +679,8 @@ def test_gradients_inside() -> None:
 def test_a_gradient_that_is_not_returned_is_cleared() -> None:
     w = parameter(1.0)
     f = wf.jit(lambda x: (w * x).sum().backward())
-    f(wf.ones(1))
+    with pytest.warns(wf.errors.GradientWarning, match="uses and returns none of the gradients"):
+        f(wf.ones(1))
     assert w.grad is None
     w.grad = wf.ones(1)
     with pytest.raises(wf.errors.JitError, match="zero_grad"):
@@ -689,11 +691,31 @@ def test_a_gradient_that_is_not_returned_is_cleared() -> None:
         (w * x).sum().backward()
 
     g = wf.jit(zeroed)
-    g(wf.ones(1))
+    with pytest.warns(wf.errors.GradientWarning, match="zeroed calls backward"):
+        g(wf.ones(1))
     assert w.grad is None
     w.grad = wf.ones(1)
     g(wf.ones(1))
     assert w.grad is None
+
+
+@pytest.mark.parametrize("how", ["returned", "assigned", "dropped before the end"])
+def test_gradients_that_are_used_warn_of_nothing(how: str) -> None:
+    v, w = parameter(1.0), parameter(1.0)
+
+    def f(x: wf.Tensor) -> wf.Tensor | None:
+        (v * w * x).sum().backward()
+        if how == "returned":
+            return w.grad
+        if how == "assigned":
+            w.assign(w - w.grad)
+        else:
+            v.grad = w.grad = None
+        return None
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        wf.jit(f)(wf.ones(1))
 
 
 def test_gradients_accumulate_within_a_call() -> None:
