@@ -6,6 +6,7 @@ from . import data, functional, init, layers, optim, parallel, utils
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
+from .stateless import functional_call
 
 __all__ = [
     "Buffer",
@@ -15,6 +16,7 @@ __all__ = [
     "Parameter",
     "data",
     "functional",
+    "functional_call",
     "init",
     "load",
     "optim",

@@ -1,0 +1,70 @@
+"""A Module as a function of its parameters. In: a Module, Tensors by dotted names, arguments. Out: what it computes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from .. import errors
+from ..frontend.arguments import shown
+from ..frontend.tensor import Tensor
+from .module import Module
+from .tree import MOST_NAMES
+
+
+def functional_call(
+    module: Module, parameters_and_buffers: Mapping[str, Tensor], args: Any = (), kwargs: Mapping[str, Any] | None = None
+) -> Any:
+    """module(*args, **kwargs) with these Tensors, by dotted name, in the places of its Parameters and Buffers.
+
+    The Tensors may be computed from others, as fast weights are, so that gradients of any order flow through them; what is not
+    named is the Module's own. A shared Parameter is replaced everywhere. Afterwards the Module is as before; what it set over a
+    replaced Buffer is forgotten. args: a tuple, or the only argument. The Module must not run in another thread meanwhile.
+    Raises StateError for a name that the Module has not, DTypeError for what is no Tensor.
+
+    >>> layer = nn.Linear(2, 1, bias=False)
+    >>> nn.functional_call(layer, {"weight": wf.ones(1, 2)}, wf.ones(3, 2)).tolist()
+    [[2.0], [2.0], [2.0]]
+    """
+    values = _values(module, parameters_and_buffers)
+    places = [vars(m) for m in module.modules()]
+    changed = [(fields, name, old) for fields in places for name, old in fields.items() if _replaced(old, values) is not old]
+    try:
+        for fields, name, old in changed:
+            fields[name] = _replaced(old, values)
+        return module(*(args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
+    finally:
+        for fields, name, old in changed:
+            fields[name] = old
+
+
+def _values(module: Module, given: Any) -> dict[int, Tensor]:
+    """By id of a Parameter or Buffer, what stands for it."""
+    if not isinstance(module, Module) or not isinstance(given, Mapping):
+        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {shown(module)}, {shown(given)}")
+    own = {**dict(module.named_buffers(remove_duplicate=False)), **dict(module.named_parameters(remove_duplicate=False))}
+    unknown = [name for name in given if name not in own]
+    if unknown:
+        there = ", ".join([*own][:MOST_NAMES]) + (", ..." if len(own) > MOST_NAMES else "")
+        names = ", ".join(map(str, unknown))
+        raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {there or 'none'}")
+    for name, value in given.items():
+        if not isinstance(value, Tensor):
+            raise errors.DTypeError(f"functional_call: {name} is a Tensor, not {shown(value)}")
+    return {id(own[name]): value for name, value in given.items()}
+
+
+def _replaced(x: Any, values: Mapping[int, Tensor]) -> Any:
+    """An attribute with what stands for its Tensors, also in lists, tuples and dicts; the same object if there are none."""
+    match x:
+        case Tensor():
+            return values.get(id(x), x)
+        case dict():
+            found = {name: _replaced(value, values) for name, value in x.items()}
+            return found if any(found[name] is not value for name, value in x.items()) else x
+        case list() | tuple():
+            items = [_replaced(value, values) for value in x]
+            same = all(a is b for a, b in zip(items, x, strict=True))
+            return x if same else items if isinstance(x, list) else tuple(items)
+        case _:
+            return x
