@@ -98,9 +98,14 @@ def _check(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, groups: int)
     if groups < 1 or out_channels % groups:
         raise errors.ShapeError(f"{name}: out_channels={out_channels} is not a multiple of groups={groups}")
     if x[1] != per_group * groups:
-        wanted = f"(N, {per_group * groups}, {rank.axes})"
-        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight}, got {x}")
+        raise _wrong_channels(rank, x, weight, per_group * groups)
     _check_bias(name, bias, out_channels)
+
+
+def _wrong_channels(rank: Rank, x: Shape, weight: Shape, channels: int) -> errors.ShapeError:
+    """x: the shape of a batch, of one image where a user gave that alone."""
+    wanted = f"(N, {channels}, {rank.axes}) or ({channels}, {rank.axes}) for a weight of shape {weight}"
+    return errors.ShapeError(f"{rank.name}: expected x of shape {wanted}, got {x[1]} channels (as a batch {x})")
 
 
 def _check_bias(name: str, bias: Shape | None, out_channels: int) -> None:
@@ -228,8 +233,7 @@ def _check_transposed(rank: Rank, x: Shape, weight: Shape, bias: Shape | None, g
     if groups < 1 or weight[0] % groups:
         raise errors.ShapeError(f"{name}: in_channels={weight[0]} is not a multiple of groups={groups}")
     if x[1] != weight[0]:
-        wanted = f"(N, {weight[0]}, {rank.axes})"
-        raise errors.ShapeError(f"{name}: expected x of shape {wanted} for a weight of shape {weight}, got {x}")
+        raise _wrong_channels(rank, x, weight, weight[0])
     if 0 in x[2:] or 0 in weight[2:]:
         raise errors.ShapeError(f"{name}: there is nothing to place of x of shape {x} and a weight of shape {weight}")
     _check_bias(name, bias, weight[1] * groups)

@@ -249,7 +249,8 @@ def require_no_grad(name: str, t: Tensor) -> None:
     """Raises JitError for a gradient from before the call, which the function would have to add to."""
     if t._grad is not None:
         raise errors.JitError(
-            f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad() in the function, or before it"
+            f"{name}: {state.described(t)} has a .grad from before the call: call zero_grad(), or set .grad = None, in the "
+            "function or before it"
         )
 
 

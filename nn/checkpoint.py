@@ -20,6 +20,7 @@ from .checkpoint_file import CheckpointError, CheckpointFileError, as_tensor, re
 from .loading import fitting
 from .optim import Optimizer
 from .state_tree import decoded, encoded
+from .tree import some
 
 __all__ = ["CheckpointError", "CheckpointFileError", "load", "save"]
 
@@ -102,9 +103,11 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
         if not isinstance(x, Tensor) and not (hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
             raise errors.DTypeError(f"load: {name} is {shown(x)}, into which nothing is loaded; load() returns what is left")
     found, generator = _contents(place, objects)
-    for name in objects:
+    for name, x in objects.items():
         if name not in found:
-            raise CheckpointError(f"{place}: there is no {name!r} in it; there are {', '.join(found) or 'no objects'}")
+            is_state = all(isinstance(t, Tensor) for t in found.values()) and hasattr(x, "state_dict")
+            advice = f"; a state_dict alone is loaded by {name}.load_state_dict(nn.load(path))" if is_state else ""
+            raise CheckpointError(f"{place}: there is no {name!r} in it; there are {some([*found])}{advice}")
     before = ops.get_rng_state()
     try:
         if random_state and generator is not None:

@@ -9,7 +9,7 @@ from .. import errors
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
 from .module import Module
-from .tree import MOST_NAMES
+from .tree import some
 
 
 def functional_call(
@@ -45,9 +45,8 @@ def _values(module: Module, given: Any) -> dict[int, Tensor]:
     own = {**dict(module.named_buffers(remove_duplicate=False)), **dict(module.named_parameters(remove_duplicate=False))}
     unknown = [name for name in given if name not in own]
     if unknown:
-        there = ", ".join([*own][:MOST_NAMES]) + (", ..." if len(own) > MOST_NAMES else "")
-        names = ", ".join(map(str, unknown))
-        raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {there or 'none'}")
+        names = some([*map(str, unknown)])
+        raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
     for name, value in given.items():
         if not isinstance(value, Tensor):
             raise errors.DTypeError(f"functional_call: {name} is a Tensor, not {shown(value)}")

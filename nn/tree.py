@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
@@ -124,9 +124,8 @@ class Tree:
     def _get(self, what: str, target: str, named: Iterator[tuple[str, Any]]) -> Any:
         found = dict(named)
         if not isinstance(target, str) or target not in found:
-            names = [name for name in found if name]
-            some = ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES)
-            raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {some or 'none'}")
+            there = some([name for name in found if name])
+            raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {there}")
         return found[target]
 
     def _named(
@@ -138,6 +137,11 @@ class Tree:
                 if isinstance(value, kind) and not (remove_duplicate and id(value) in seen):
                     seen.add(id(value))
                     yield _join(path, name), value
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of these names, for an error; "none" where there are none."""
+    return ", ".join(names[:MOST_NAMES]) + ", ..." * (len(names) > MOST_NAMES) or "none"
 
 
 def _join(prefix: str, name: str) -> str:

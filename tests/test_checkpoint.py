@@ -448,3 +448,11 @@ def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_pat
     before = wf.get_rng_state()
     assert nn.load(tmp_path / "resumed")["epoch"] == 4 and wf.get_rng_state()["draws"] > 30
     wf.set_rng_state(before)
+
+
+def test_a_state_dict_of_other_origin_says_how_it_is_loaded(path: Path) -> None:
+    net = network()
+    files.save_file({name: t.numpy() * 2 for name, t in net.state_dict().items()}, path)
+    with pytest.raises(nn.CheckpointError, match=r"no 'net' in it; .*; a state_dict alone is loaded by net\.load_state_dict"):
+        nn.load(path, net=net)
+    net.load_state_dict(nn.load(path))

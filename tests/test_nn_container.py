@@ -102,7 +102,7 @@ def test_a_parameter_list_learns() -> None:
 def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
     net, layers = nn.Sequential(nn.ReLU()), nn.ModuleDict()
     refused = [
-        (lambda: nn.Sequential([nn.ReLU()]), "Sequential: layer 0 must be a Module, not list"),
+        (lambda: nn.Sequential([nn.ReLU()]), "Sequential: layer 0 must be a Module, not list: give them one by one"),
         (lambda: net.extend([nn.ReLU(), 3]), "Sequential: layer 1 must be a Module, not int"),
         (lambda: net.insert(0, None), "layer 1 must be a Module, not NoneType"),
         (lambda: net.append(wf.ones(1)), "layer 1 must be a Module, not Tensor"),

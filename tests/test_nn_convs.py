@@ -107,7 +107,7 @@ def test_one_image_is_a_batch_of_one(layer: nn.Module, x: tuple[int, ...]) -> No
 @pytest.mark.parametrize(
     ("x", "w", "kwargs", "says"),
     [
-        ((1, 2, 4, 4), (3, 2, 2, 2), {}, r"expected x of shape \(N, 3, H, W\) for a weight of shape \(3, 2, 2, 2\)"),
+        ((1, 2, 4, 4), (3, 2, 2, 2), {}, r"\(N, 3, H, W\) or \(3, H, W\) for a weight of shape \(3, 2, 2, 2\)"),
         ((1, 2, 4, 4), (2, 3, 2), {}, r"weight must have 4 axes \(C, O // groups, kernel\)"),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"groups": 3}, "in_channels=2 is not a multiple of groups=3"),
         ((1, 2, 4, 4), (2, 3, 2, 2), {"bias": wf.zeros(2)}, r"bias must have shape \(3,\), not \(2,\)"),
@@ -260,3 +260,9 @@ def test_unflatten_splits_an_axis() -> None:
 def test_identity_gives_back_what_it_is_given() -> None:
     x = wf.tensor(normal(2, 3))
     assert nn.Identity(3, p=0.5)(x) is x
+
+
+def test_images_without_channels_are_refused_by_the_number_of_channels() -> None:
+    text = r"or \(1, H, W\) for a weight of shape \(2, 1, 3, 3\), got 4 channels \(as a batch \(1, 4, 8, 8\)\)"
+    with pytest.raises(wf.errors.ShapeError, match=text):
+        wf.nn.Conv2d(1, 2, 3)(wf.zeros(4, 8, 8))

@@ -29,7 +29,8 @@ class _Container(Module):
 
     def _member(self, name: str, value: Any) -> Any:
         if not isinstance(value, self.kind):
-            raise errors.DTypeError(f"{type(self).__name__}: layer {name} must be a Module, not {type(value).__name__}")
+            advice = ": give them one by one, *layers" if isinstance(value, list | tuple) else ""
+            raise errors.DTypeError(f"{type(self).__name__}: layer {name} must be a Module, not {type(value).__name__}{advice}")
         return value
 
     def __len__(self) -> int:
