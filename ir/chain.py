@@ -20,7 +20,7 @@ from .contraction import Users
 from .graph import Node
 from .index import Var
 from .kernel import Chain, Labels, Read, Unit, at_sub_axes, domain, is_widening
-from .op import ELEMENTWISE, Op
+from .op import ELEMENTWISE, VIEWS, Op
 from .units import Units
 
 MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
@@ -352,19 +352,19 @@ def softmax_of(chain: Chain) -> Softmax | None:
     if len(reductions) != 2:
         return None
     maximum, total = reductions
-    powers = _base(total.src[0])
+    powers = base_of(total.src[0])
     if maximum.arg[0] != "max" or total.arg[0] != "add" or powers.op is not Op.EXP:
         return None
     (shifted,) = powers.src
-    if shifted.op is not Op.SUB or _base(shifted.src[0]) is not _base(maximum.src[0]) or _base(shifted.src[1]) is not maximum:
+    if shifted.op is not Op.SUB or [base_of(s) for s in shifted.src] != [base_of(maximum.src[0]), maximum]:
         return None
-    quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and _base(u.node.src[1]) is total}
+    quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and base_of(u.node.src[1]) is total}
     return Softmax(maximum, powers, total, frozenset(quotients))
 
 
-def _base(n: Node) -> Node:
-    """What a broadcast or widened value was made of."""
-    while n.op in (Op.EXPAND, Op.RESHAPE, Op.PERMUTE, Op.DETACH) or is_widening(n):
+def base_of(n: Node) -> Node:
+    """What a Node is a view of. In a chain that is closed, views leave the places of the space as they are."""
+    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
         n = n.src[0]
     return n
 
@@ -385,19 +385,19 @@ def in_blocks(chain: Chain) -> bool:
 def factor_of(chain: Chain, anchor: Unit) -> Node:
     """The factor of a result that lies in the space."""
     inner = {u.node for u in (*chain.inner, *chain.scores)}
-    return next(f for f in anchor.node.src[0].src if _base(f) in inner)
+    return next(f for f in anchor.node.src[0].src if base_of(f) in inner)
 
 
 def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
     """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend on the row's sums?"""
     inner = {u.node for u in chain.inner}
-    n = _base(n)
+    n = base_of(n)
     if n in s.quotients:
-        return _base(n.src[0]) is s.powers
+        return base_of(n.src[0]) is s.powers
     if n not in inner:
         return False
     tainted = _depends(inner, {s.maximum, s.total})
-    steady = [_base(x) not in tainted for x in n.src]
+    steady = [base_of(x) not in tainted for x in n.src]
     match n.op:
         case Op.MUL if True in steady:
             return is_linear(n.src[1 - steady.index(True)], chain, s)
@@ -413,7 +413,7 @@ def _depends(inner: set[Node], on: set[Node]) -> set[Node]:
     found = set(on)
     changed = True
     while changed:
-        more = {n for n in inner - found if any(_base(s) in found for s in n.src)}
+        more = {n for n in inner - found if any(base_of(s) in found for s in n.src)}
         changed = bool(more)
         found |= more
     return found

@@ -76,6 +76,24 @@ def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
     close(causal, reference(q, k, v, no_future(rows, columns)), tolerance)
 
 
+@pytest.mark.parametrize("cut", [slice(0, 5), slice(1, None, 3)])
+def test_what_is_cut_off_the_values_is_no_part_of_the_kernel(cut):
+    q, k, v = normal(70, 16), normal(300, 16), normal(300, 24)
+    close(one_kernel(F.scaled_dot_product_attention(*tensors(q, k, v))[:, cut]), reference(q, k, v)[:, cut])
+    x, a, b = normal(33, 7), normal(7, 10), normal(10, 24)  # whose space is stored
+    q, k, v = tensors(x, a, b)
+    close(((q @ k) @ v)[:, cut], (x.astype("f8") @ a @ b)[:, cut])
+
+
+def test_a_sum_of_a_row_seen_through_views_is_that_of_its_row():
+    q, k, v = normal(70, 16), normal(300, 16), normal(300, 24)
+    queries, keys, values = tensors(q, k, v)
+    scores = queries @ keys.T / 4.0
+    powers = (scores - scores.max(axis=-1, keepdims=True)).exp()
+    total = powers.sum(axis=-1, keepdims=True).expand(70, 310).T[:300].T
+    close(one_kernel((powers / total) @ values), reference(q, k, v))
+
+
 @pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16])
 def test_half_inputs_are_summed_in_float32(dtype):
     q, k, v = (wf.tensor(normal(2, 4, 80, 32)).to(dtype) for _ in range(3))

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...ir.chain import factor_of
+from ...ir.chain import base_of, factor_of
 from ...ir.graph import Node
 from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var
-from ...ir.kernel import Chain, Unit, is_widening
-from ...ir.op import VIEWS, Op
+from ...ir.kernel import Chain, Unit
+from ...ir.op import Op
 from ..evaluate import as_index
 
 FAR = 1 << 40  # beyond every index
@@ -97,13 +97,6 @@ def _is_zero(n: Node, mask: SpaceMask, zero: set[Node], lowest: set[Node]) -> bo
         case Op.DIV | Op.NEG | Op.CAST:
             return base_of(n.src[0]) in zero
     return False
-
-
-def base_of(n: Node) -> Node:
-    """What a Node is a view of."""
-    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
-        n = n.src[0]
-    return n
 
 
 def may_hold(condition: Node, over: Iterable[Var], truth: bool = True) -> Mask:

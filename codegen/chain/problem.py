@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ...ir import dtype as dt
 from ...ir.align import factor_vars
-from ...ir.chain import Softmax, factor_of, in_blocks, is_online, softmax_of
+from ...ir.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
 from ...ir.graph import Node, const
 from ...ir.index import Index, Var, unravel, var
 from ...ir.kernel import Kernel, Unit, cost, join
@@ -25,7 +25,7 @@ from ..lower import lane_width, place_values
 from ..schedule import extent
 from ..stages import EXPENSIVE
 from ..target import Target
-from .mask import SpaceMask, base_of, mask_of
+from .mask import SpaceMask, mask_of
 
 Held = dict[Node, Node]  # values that are known where an expression is evaluated
 Position = dict[Var, Index]  # of the variables of the space
