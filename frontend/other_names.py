@@ -55,7 +55,6 @@ OF_WEFT = {
     "device": "a text, one of wf.devices()",
     "double": "wf.float64",
     "float": "wf.float32",
-    "from_file": "wf.nn.load(path)",
     "half": "wf.float16",
     "index_select": "wf.take(x, indices, axis)",
     "inference_mode": "wf.no_grad()",
