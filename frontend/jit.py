@@ -114,8 +114,9 @@ def jit(
     The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
     one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
     and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments, shapes,
-    dtypes, strides, who requires a gradient, which Modules train, and static arguments: those marked, strings, and all other
-    objects, which must be hashable. A Python number is an input unless it is marked static.
+    dtypes, strides, who requires a gradient, which Modules train and what they are made of, and static arguments: those marked,
+    strings, and all other objects, which must be hashable. A Python number is an input unless it is marked static; one that is
+    read from elsewhere, such as an attribute of a Module, is what it was at the first call.
 
     Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
     read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.

@@ -62,7 +62,7 @@ def set_grad_enabled(enabled: bool) -> None:
 
 
 class _Changes:
-    """How often something has changed on which steps rely without looking: who trains, who requires a gradient."""
+    """How often something has changed on which steps rely: who trains, who requires a gradient, what Modules are made of."""
 
     __slots__ = ("count",)
 
@@ -71,6 +71,19 @@ class _Changes:
 
 
 changes = _Changes()
+
+
+def has_set_part(module: Any) -> None:
+    """The Module has got, or lost, a Parameter, a Buffer or another Module."""
+    vars(module)["_settings"] = settings_of(module) + 1
+    changes.count += 1
+
+
+def settings_of(module: Any) -> int:
+    """How often a part of the Module has been set."""
+    return vars(module).get("_settings", 0)  # type: ignore[no-any-return]
+
+
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released
 traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 

@@ -57,6 +57,7 @@ class Trace:
         self.numbers: list[Number] = []  # the arguments that are Python numbers
         self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
         self.modules: dict[int, tuple[Any, bool]] = {}  # by id: Modules that were asked whether they train, the answer
+        self.called: dict[int, tuple[Any, int]] = {}  # by id: Modules that were called, how often their parts had been set
         self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
         self.turns: dict[tuple[int, int], tuple[Any, int]] = {}  # by id and place of what counts: how often it has
         self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
@@ -195,6 +196,10 @@ class Trace:
         """A Module was asked whether it trains."""
         self.modules.setdefault(id(module), (module, value))
 
+    def calls(self, module: Any) -> None:
+        """A Module is called, with the parts that it has."""
+        self.called.setdefault(id(module), (module, state.settings_of(module)))
+
     # ------------------------------------------------------------ values that only a call knows
 
     def read(self, t: Tensor, how: Callable[[Storage], Any]) -> Any:
@@ -274,6 +279,13 @@ def asked_training(module: Any, value: bool) -> bool:
     if found is not None:
         found.training(module, value)
     return value
+
+
+def called(module: Any) -> None:
+    """A jitted function that calls the Module is traced anew when it has got other parts."""
+    found = state.trace() if state.traces else None
+    if found is not None:
+        found.calls(module)
 
 
 def refuse(what: str) -> None:

@@ -11,7 +11,7 @@ from .. import errors
 from ..frontend import state
 from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
-from ..frontend.trace import asked_training
+from ..frontend.trace import asked_training, called
 from ..frontend.tracking import Handle
 from ..ir import dtype as dt
 from .loading import Keys, load
@@ -48,6 +48,7 @@ class Module(Tree):
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        called(self)
         hooks = vars(self).get("_forward_hooks")
         if hooks is None:
             return self.forward(*args, **kwargs)

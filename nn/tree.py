@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
+from ..frontend import state
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
 from .parameter import Buffer, Parameter
@@ -24,8 +25,8 @@ class Tree:
 
         Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
         """
+        old = vars(self).get(name)
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
-            old = vars(self).get(name)
             if isinstance(old, Parameter):
                 what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
                 raise errors.DTypeError(f"{what}, or assign the value with {name}.assign(...)")
@@ -33,6 +34,12 @@ class Tree:
                 fits = old.shape == value.shape and old.dtype is value.dtype
                 value = old.assign(value) if fits else Buffer(value, old.persistent)
         object.__setattr__(self, name, value)
+        if value is not old and (isinstance(value, (Parameter, Buffer, Tree)) or isinstance(old, (Parameter, Buffer, Tree))):
+            state.has_set_part(self)  # a jitted function that calls this Module looks again
+
+    def __delattr__(self, name: str) -> None:
+        object.__delattr__(self, name)
+        state.has_set_part(self)
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
         """The same as setting an attribute, for names that a program makes; None keeps the place free."""

@@ -937,6 +937,33 @@ def test_train_and_eval_are_two_signatures() -> None:
     assert f.traces == 3
 
 
+def test_a_module_with_other_parts_is_traced_anew() -> None:
+    model = wf.nn.Sequential(wf.nn.Linear(3, 4), wf.nn.ReLU(), wf.nn.Linear(4, 2))
+    f = Counted(model)
+    x = wf.ones(5, 3)
+    assert f(x).shape == (5, 2)
+    model[2] = wf.nn.Linear(4, 5)
+    assert f(x).tolist() == f(x).tolist() == model(x).tolist() and f.traces == 2
+    model.append(wf.nn.Linear(5, 7))
+    assert f(x).shape == (5, 7)
+    del model[3]
+    model[0].bias = None
+    assert f(x).tolist() == model(x).tolist()
+    model[0].weight = wf.nn.Parameter(wf.ones(4, 3))
+    assert f(x).tolist() == f(x).tolist() == model(x).tolist() and f.traces == 5
+
+
+def test_what_a_module_counts_or_updates_traces_nothing_anew() -> None:
+    norm = wf.nn.BatchNorm1d(3)
+    norm.calls = 0
+    f, x = Counted(norm), wf.ones(5, 3)
+    for _ in range(3):
+        norm(x).realize()
+        norm.calls += 1
+        f(x)
+    assert f.traces == 1
+
+
 def test_random_numbers_are_fresh_and_those_of_a_lazy_run() -> None:
     f = wf.jit(lambda: (wf.rand(11), wf.randn(7)))
     for seed in (0, 7):
