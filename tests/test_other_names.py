@@ -27,7 +27,7 @@ def test_a_function_that_weft_has_not_names_what_it_has(name: str) -> None:
         getattr(wf, name)
 
 
-@pytest.mark.parametrize("text", {*OF_TENSORS.values(), *OF_WEFT.values()})
+@pytest.mark.parametrize("text", sorted({*OF_TENSORS.values(), *OF_WEFT.values()}))
 def test_what_an_error_advises_exists(text: str) -> None:
     for root, path in re.findall(r"\b(wf|x)\.([a-z][\w.]*)", text):
         attrgetter(path)(wf if root == "wf" else wf.ones(2))
