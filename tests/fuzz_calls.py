@@ -92,6 +92,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
     lambda *xs: (wf.ones(2), {"a": [wf.ones(())]}),
 )
 SKIPPED = frozenset({"Tensor", "DType"})  # made by functions
+NO_OPERATORS = frozenset({"__slots__", "__weakref__", "__module__", "__getattr__"})
 
 
 def shape(rng: random.Random) -> tuple[int, ...]:
@@ -240,7 +241,7 @@ def functions() -> list[Entry]:
     found += public("", wf, wf.__all__)
     for name in dir(wf.Tensor):
         f = getattr(wf.Tensor, name)
-        operator = name.startswith("__") and name not in dir(object) and name not in ("__slots__", "__weakref__", "__module__")
+        operator = name.startswith("__") and name not in dir(object) and name not in NO_OPERATORS
         if callable(f) and (operator or not name.startswith("_")):
             found.append((f"Tensor.{name}", f, True))
     found += public("array_api.", array_api, array_api.__all__)

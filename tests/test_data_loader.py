@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import weft as wf
+from processes import interruptible
 from weft.nn import data
 from weft.nn.data import prefetch
 
@@ -516,7 +517,7 @@ def test_ctrl_c_while_waiting_loses_no_batch(threaded: None) -> None:
     assert next(batches).item() == 0
     timer = threading.Timer(0.05, signal.raise_signal, [signal.SIGINT])
     timer.start()
-    with pytest.raises(KeyboardInterrupt):
+    with interruptible(), pytest.raises(KeyboardInterrupt):
         for _ in range(3):
             next(batches)
     timer.join()

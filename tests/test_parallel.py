@@ -166,7 +166,7 @@ def test_when_one_process_fails_all_end_and_the_launcher_says_which(failure: str
     done = launched(tmp_path, FAILING.format(how=how))
     assert done.returncode == status, done.stderr
     assert re.search(error, done.stderr) and "prterun" not in done.stderr, done.stderr
-    assert re.match(f"weft.nn.parallel: {line}", done.stderr.splitlines()[-1]), done.stderr
+    assert re.search(f"weft.nn.parallel: {line}", done.stderr), done.stderr  # perhaps within a line of another rank
 
 
 def test_lines_may_begin_with_the_rank(tmp_path: Path) -> None:

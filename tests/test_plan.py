@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from dataclasses import replace
 
@@ -199,15 +200,26 @@ def test_the_order_stays_where_all_intermediates_fit_into_the_last_cache() -> No
     assert [c.loops for c in plan(steps, p).calls] != [s.loops for s in steps]
 
 
+def seconds_to_plan(layers: int) -> float:
+    """The best of three, without what Python collects meanwhile of other tests."""
+    steps, p = training(layers, 16)
+    found = []
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            start = time.process_time()
+            program = plan(steps, p)
+            found.append(time.process_time() - start)
+    finally:
+        gc.enable()
+    assert len(program.calls) == 3 * layers and len(program.donations) == layers
+    return min(found)
+
+
 def test_programs_of_thousands_of_kernels_are_planned_in_linear_time() -> None:
-    seconds = []
-    for layers in (350, 1400):
-        steps, p = training(layers, 16)
-        start = time.process_time()
-        program = plan(steps, p)
-        seconds.append(time.process_time() - start)
-        assert len(program.calls) == 3 * layers and len(program.donations) == layers
-    assert seconds[1] < 3 and seconds[1] < 12 * seconds[0]
+    few, many = map(seconds_to_plan, (350, 1400))
+    assert many < 3 and many < 12 * few
 
 
 @pytest.mark.parametrize("early", [False, True])

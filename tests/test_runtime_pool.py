@@ -164,15 +164,20 @@ def test_pool_restarts_while_other_threads_use_it(kernels):
     assert not wrong
 
 
-def test_native_code_releases_the_python_lock(kernels):
-    """While one thread is in native code, another one counts."""
+def counted_beside_native_code(kernel):
+    """How far one thread counts while another one is in native code."""
     visits, counted = Visits(1, spins=20_000_000), 0
-    caller = threading.Thread(target=visits.run, args=(kernels["visit"],))
+    caller = threading.Thread(target=visits.run, args=(kernel,))
     caller.start()
     while caller.is_alive():
         counted += 1
         time.sleep(0)
-    assert counted > 10
+    return counted
+
+
+def test_native_code_releases_the_python_lock(kernels):
+    """On a busy machine the thread that counts may have to wait for a processor: one of some tries is enough."""
+    assert any(counted_beside_native_code(kernels["visit"]) > 10 for _ in range(10))
 
 
 def child_status(body) -> int:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_count, as_extents, as_ints
+from ...frontend.arguments import as_bool, as_count, as_double, as_extents, as_ints
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair
@@ -101,7 +101,8 @@ class _Norm(Module):
     def _build(self, num_features: int, eps: float, momentum: float | None, affine: bool, track_running_stats: bool) -> None:
         name = type(self).__name__
         (self.num_features,) = shape = as_extents(name, num_features=num_features)
-        self.eps, self.momentum = eps, momentum
+        self.eps = as_double(name, "eps", eps)
+        self.momentum = None if momentum is None else as_double(name, "momentum", momentum)
         self.affine = as_bool(name, "affine", affine)
         self.track_running_stats = as_bool(name, "track_running_stats", track_running_stats)
         self.weight = Parameter(ops.ones(shape)) if self.affine else None
