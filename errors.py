@@ -64,7 +64,7 @@ class StateError(WeftError, builtins.KeyError, RuntimeError):
 
 
 class AttributeError(WeftError, builtins.AttributeError):
-    """A Module that has no layer, parameter or buffer of that name."""
+    """A Tensor, a Module or Weft itself that has nothing of that name."""
 
 
 class JitError(WeftError, RuntimeError):

@@ -15,7 +15,7 @@ one of the given Tensors does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
@@ -28,6 +28,7 @@ from ..ir.graph import Node, const, provenance, user_site
 from . import storage
 from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype
+from .other_names import note_names
 from .tracking import Tracked
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -162,15 +163,6 @@ def _results(out: Any, requires_grad: bool) -> Any:
     return out._make(made) if hasattr(out, "_make") else type(out)(made)
 
 
-OTHER_NAMES = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}  # torch's, and ours
-
-
-def _note_names(error: TypeError, given: Iterable[str]) -> None:
-    """Lets the error say how a parameter that torch's users pass is called here."""
-    for name in OTHER_NAMES.keys() & given:
-        error.add_note(f"{name}= is called {OTHER_NAMES[name]}= here, as in NumPy")
-
-
 def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., Any]:
     """Only the first argument is a tensor."""
 
@@ -180,7 +172,7 @@ def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., An
                 return _results(inner(x.node, *args, **kwargs), x._requires_grad)
             return _results(inner(_made(name, what, x, [False]), *args, **kwargs), False)
         except TypeError as error:
-            _note_names(error, kwargs)
+            note_names(error, kwargs)
             raise
 
     return call
@@ -222,7 +214,7 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
         try:
             return _results(inner(*plain, **named), tracks[0])
         except TypeError as error:
-            _note_names(error, kwargs)
+            note_names(error, kwargs)
             raise
 
     return call
@@ -256,7 +248,7 @@ def of_tensors(inner: F) -> F:
             try:
                 return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
             except TypeError as error:
-                _note_names(error, kwargs)
+                note_names(error, kwargs)
                 raise
 
     return call  # type: ignore[return-value]

@@ -1,7 +1,8 @@
-"""What other libraries call otherwise. In: a name of PyTorch that Weft has not. Out: an error that says what to write here."""
+"""What other libraries call otherwise. In: a name of PyTorch that Weft has not. Out: an error that says what to write."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from .. import errors
@@ -73,6 +74,14 @@ OF_WEFT = {
     "unbind": "wf.unstack(x, axis=axis)",
     "utils": "wf.nn.data or wf.nn.utils",
 }
+
+OF_PARAMETERS = {"dim": "axis", "dims": "axis", "keepdim": "keepdims"}
+
+
+def note_names(error: TypeError, given: Iterable[str]) -> None:
+    """Lets the error of a call say how the parameters that it was given are called here."""
+    for name in OF_PARAMETERS.keys() & given:
+        error.add_note(f"{name}= is called {OF_PARAMETERS[name]}= here, as in NumPy")
 
 
 def no_attribute(of: Any, what: str, name: str, known: dict[str, str]) -> errors.AttributeError:

@@ -71,17 +71,18 @@ class _Changes:
 
 
 changes = _Changes()
+PARTS_SET = "_weft_parts_set"  # an attribute beside those that a user gives a Module
 
 
 def has_set_part(module: Any) -> None:
     """The Module has got, or lost, a Parameter, a Buffer or another Module."""
-    vars(module)["_settings"] = settings_of(module) + 1
+    vars(module)[PARTS_SET] = times_set(module) + 1
     changes.count += 1
 
 
-def settings_of(module: Any) -> int:
+def times_set(module: Any) -> int:
     """How often a part of the Module has been set."""
-    return vars(module).get("_settings", 0)  # type: ignore[no-any-return]
+    return vars(module).get(PARTS_SET, 0)  # type: ignore[no-any-return]
 
 
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released

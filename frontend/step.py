@@ -51,7 +51,7 @@ class Step:
         self._tracked = [t._requires_grad for t in self.captured]
         self.grad_enabled = state.mode.grad_enabled
         self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
-        self._called = [(weakref.ref(m), settings) for m, settings in trace.called.values()]
+        self._called = [(weakref.ref(m), times) for m, times in trace.called.values()]
         self.known = Known()
         self.guards, self.afterwards = trace.guards, trace.afterwards
         self.without = recorded.without
@@ -107,9 +107,9 @@ class Step:
                 module = ref()
                 if module is not None and module.training is not training:
                     return f"{type(module).__name__}.training is {module.training}"
-            for ref, settings in self._called:
+            for ref, times in self._called:
                 module = ref()
-                if module is not None and state.settings_of(module) != settings:
+                if module is not None and state.times_set(module) != times:
                     return f"{type(module).__name__} has got other parts"
         for what, value in self.guards:
             if (now := what()) != value:

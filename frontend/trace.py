@@ -198,7 +198,7 @@ class Trace:
 
     def calls(self, module: Any) -> None:
         """A Module is called, with the parts that it has."""
-        self.called.setdefault(id(module), (module, state.settings_of(module)))
+        self.called.setdefault(id(module), (module, state.times_set(module)))
 
     # ------------------------------------------------------------ values that only a call knows
 

@@ -819,16 +819,8 @@ def trained(make: Callable[[Any], optim.Optimizer], wrapper: Callable[[Any], Any
 def test_parameters_and_optimiser_state_are_written_in_place(make: Callable[[Any], optim.Optimizer]) -> None:
     model = wf.nn.Sequential(wf.nn.Linear(8, 300), wf.nn.ReLU(), wf.nn.Linear(300, 4))
     optimizer = make(model.parameters())
-
-    def step(x: wf.Tensor, y: wf.Tensor) -> wf.Tensor:
-        optimizer.zero_grad()
-        loss = F.cross_entropy(model(x), y)
-        loss.backward()
-        optimizer.step()
-        return loss
-
     everything = [*model.parameters(), *states(optimizer)]
-    f = wf.jit(step)
+    f = wf.jit(stepper(model, optimizer))
     f(*data(0))
     f(*data(1))
     places = [address(t) for t in everything]
@@ -955,7 +947,7 @@ def test_a_module_with_other_parts_is_traced_anew() -> None:
 
 def test_what_a_module_counts_or_updates_traces_nothing_anew() -> None:
     norm = wf.nn.BatchNorm1d(3)
-    norm.calls = 0
+    norm.calls, norm._settings = 0, {"a name": "of the user's"}
     f, x = Counted(norm), wf.ones(5, 3)
     for _ in range(3):
         norm(x).realize()
