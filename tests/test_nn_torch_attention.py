@@ -8,23 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from torchref import Array, agree, draw
+from torchref import Array, agree, draw, pair
 from weft import nn
 
 torch = pytest.importorskip("torch")
 F, TF, T = nn.functional, torch.nn.functional, torch.nn
 
 E, H, N, L, S = 8, 2, 3, 4, 5
-
-
-def pair(name: str, *args: Any, **kwargs: Any) -> tuple[nn.Module, Any]:
-    """The same layer of both, with torch's weights, which are moved away from zeros and ones."""
-    torch.manual_seed(0)
-    mine, theirs = getattr(nn, name)(*args, **kwargs), getattr(T, name)(*args, **kwargs)
-    for p in theirs.parameters():
-        p.data += 0.1 * torch.randn(p.shape)
-    mine.load_state_dict(theirs.state_dict())
-    return mine, theirs
 
 
 def same(mine: nn.Module, theirs: Any, call: Callable[..., Any], *arrays: Array) -> None:

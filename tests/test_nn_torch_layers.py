@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from torchref import pair
 from weft import nn
 
 torch = pytest.importorskip("torch")
@@ -85,14 +86,9 @@ def draw(shape: tuple[int, ...], seed: int = 0) -> Array:
 
 
 def layers(case: str) -> tuple[nn.Module, Any]:
-    """The same layer of both, with torch's weights, which are moved away from ones and zeros."""
+    """The layer of a case, of both."""
     name, _, args, kwargs = CASES[case]
-    torch.manual_seed(0)
-    mine, theirs = getattr(nn, name)(*args, **kwargs), getattr(T, name)(*args, **kwargs)
-    for p in theirs.parameters():
-        p.data += 0.1 * torch.randn(p.shape)
-    mine.load_state_dict(theirs.state_dict())
-    return mine, theirs
+    return pair(name, *args, **kwargs)
 
 
 def close(mine: Any, theirs: Any, tolerance: float, what: str) -> None:

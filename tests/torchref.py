@@ -1,4 +1,4 @@
-"""What the tests against torch share: arrays, and agreement of two functions in float64. Skips where torch is missing."""
+"""What the tests against torch share: arrays, layers, and agreement of two functions in float64. Skips where torch is missing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from weft import nn
 
 torch = pytest.importorskip("torch")
 
@@ -17,6 +18,16 @@ Array = np.ndarray
 def draw(*shape: int, seed: int = 0) -> Array:
     """The same at each call: arrays that must not be alike, as a weight and a bias, have seeds of their own."""
     return np.random.default_rng([len(shape), seed]).standard_normal(shape)
+
+
+def pair(name: str, *args: Any, **kwargs: Any) -> tuple[nn.Module, Any]:
+    """The same layer of both, with torch's weights, which are moved away from zeros and ones."""
+    torch.manual_seed(0)
+    mine, theirs = getattr(nn, name)(*args, **kwargs), getattr(torch.nn, name)(*args, **kwargs)
+    for p in theirs.parameters():
+        p.data += 0.1 * torch.randn(p.shape)
+    mine.load_state_dict(theirs.state_dict())
+    return mine, theirs
 
 
 def agree(name: str, mine: Callable[..., Any], theirs: Callable[..., Any], *arrays: Array) -> None:
