@@ -14,6 +14,7 @@ from .errors import OptionError
 
 MAX_THREADS = 256
 TARGETS = ("host", "avx512", "avx2", "sse2", "x86-64")
+MATMUL = ("float32", "tf32")
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -40,6 +41,7 @@ class Options:
     min_chunks: int = 1  # at least so many chunks per kernel, where its shape allows
     data_dir: Path | None = None  # where examples look for data sets
     verify: bool = False  # check every artefact after every pass
+    matmul: str = "float32"  # products of float32 on a GPU: "float32", or "tf32" on tensor cores
     tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
 
 
@@ -77,6 +79,12 @@ def _cache_dir(text: str) -> Path | None:
     return None if text.lower() == "none" else Path(text)
 
 
+def _matmul(text: str) -> str:
+    if text.lower() not in MATMUL:
+        raise ValueError(f"one of {', '.join(MATMUL)}")
+    return text.lower()
+
+
 def _target(text: str) -> str:
     if text not in TARGETS:
         raise ValueError(f"one of {', '.join(TARGETS)}")
@@ -96,6 +104,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "min_chunks": _count(1),
     "data_dir": Path,
     "verify": _bool,
+    "matmul": _matmul,
     "tune": _bool,
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from ..ir.fuse import Fused
 from ..ir.graph import Node
@@ -46,6 +47,57 @@ class LoweredProgram:
     @property
     def steps(self) -> list[Step]:
         return [k.step for k in self.kernels]
+
+
+Strides = dict[Node, tuple[int, ...]]
+
+
+class Lowering(Protocol):
+    """How a target runs kernels."""
+
+    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
+        """Loops of a kernel; the outputs `passing` would better not take room in caches."""
+
+    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+        """Loops of bounds checks."""
+
+    def expanded(self, loops: Loops) -> Loops:
+        """With transcendentals, and what else the target lacks, as operations that it has."""
+
+    def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
+        """Whether threads share each phase."""
+
+    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+        """The outputs that had better be written past the caches."""
+
+
+@dataclass
+class HostLowering:
+    """For a CPU; `fastest` picks among candidates, if they are timed."""
+
+    settings: Settings
+    fastest: Fastest | None = None
+
+    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
+        """By its kind."""
+        return _passing(lower_kernel(kernel, strides, self.settings, self.fastest), kernel, passing)
+
+    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+        """One phase each."""
+        lowered = lower_checks(checks, strides, places, first_site)
+        return one_lane(lowered) if is_tiny(work(n for n, _ in checks), self.settings) else lowered
+
+    def expanded(self, loops: Loops) -> Loops:
+        """As polynomials."""
+        return expand_loops(loops, self.settings.target.has_float16)
+
+    def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
+        """Where it gains more than waking threads costs."""
+        return tuple(w >= self.settings.serial_work for w in lowered.work)
+
+    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+        """Large ones that no kernel reads."""
+        return passing_outputs(kernel, fused, replaced, self.settings.target)
 
 
 def is_tiny(operations: int, settings: Settings) -> bool:
@@ -101,11 +153,10 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
 def lower_all(
     fused: Fused,
     checks: Checks,
-    strides: dict[Node, tuple[int, ...]],
-    settings: Settings,
+    strides: Strides,
+    lowering: Lowering,
     replaced: Mapping[Node, Node],
     made: Callable[[Loops], None],
-    fastest: Fastest | None = None,
 ) -> LoweredProgram:
     """Every kernel and check of a program. `replaced[o]` is the input whose memory output o would like to take.
 
@@ -119,19 +170,16 @@ def lower_all(
 
     if checks.early:
         places = leaves_of(n for n, _ in checks.early)
-        lowered = _check_lanes(lower_checks(checks.early, strides, places, 0), checks.early, settings)
-        add(_check("check_inputs", lowered, places, settings, early=True))
+        add(_check("check_inputs", lowering.checks(checks.early, strides, places, 0), places, lowering, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
-        lowered = _check_lanes(lower_checks([(n, extent)], strides, [n], site), [(n, extent)], settings)
-        add(_check(f"check_{n.op.value}{i}", lowered, [n], settings, early=False))
+        lowered = lowering.checks([(n, extent)], strides, [n], site)
+        add(_check(f"check_{n.op.value}{i}", lowered, [n], lowering, early=False))
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
-        lowered = lower_kernel(kernel, strides, settings, fastest)
-        parallel = tuple(w >= settings.serial_work for w in lowered.work)
-        lowered = _passing(lowered, kernel, passing_outputs(kernel, fused, replaced, settings.target))
-        loops = expand_loops(lowered.loops, settings.target.has_float16)
-        step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs)
+        lowered = lowering.kernel(kernel, strides, lowering.passing(kernel, fused, replaced))
+        loops = lowering.expanded(lowered.loops)
+        step = Step(loops, lowered.params, lowering.parallel(lowered), kernel.inputs, kernel.outputs)
         add(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
 
@@ -182,12 +230,8 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
     return seen & inputs
 
 
-def _check_lanes(lowered: Lowered, checks: list[tuple[Node, int]], settings: Settings) -> Lowered:
-    return one_lane(lowered) if is_tiny(work(n for n, _ in checks), settings) else lowered
-
-
-def _check(name: str, lowered: Lowered, places: list[Node], settings: Settings, early: bool) -> LoweredKernel:
+def _check(name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool) -> LoweredKernel:
     parallel = tuple(False for _ in lowered.work)
-    loops = expand_loops(lowered.loops, settings.target.has_float16)
+    loops = lowering.expanded(lowered.loops)
     step = Step(loops, lowered.params, parallel, places, [], is_check=True, early=early)
     return LoweredKernel(name, None, lowered, step)

@@ -6,26 +6,28 @@ What it takes to find a program is all that this file imports: the compiler and 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import options
-from ..codegen.settings import Settings
+from ..ir.graph import Site
 from ..runtime import cache
 from ..runtime.code import known, phase_names
 from ..runtime.executable import Executable
-from ..runtime.image import image_of, pack, unpack
-from .settings import current_settings
+from ..runtime.image import unpack
+from .settings import AnySettings, current_settings
 from .structure import Structure
 
 if TYPE_CHECKING:
     from ..ir.memory import Memory
     from .compile import Compiled
 
-STAGES = ("codegen", "ir", "runtime", "frontend/compile.py", "frontend/programs.py", "frontend/structure.py")
+FILES = ("backend", "compile", "host", "programs", "structure")
+STAGES = ("codegen", "ir", "runtime", *(f"frontend/{file}.py" for file in FILES))
 
 
-def executable(structure: Structure) -> Executable:
+def executable(structure: Structure) -> Any:
     """The program of a graph: as an earlier process left it on disk, or built and left there."""
     settings = current_settings()
     found = _found(structure, settings)
@@ -33,11 +35,11 @@ def executable(structure: Structure) -> Executable:
     return found
 
 
-def _found(structure: Structure, settings: Settings) -> Executable:
+def _found(structure: Structure, settings: AnySettings) -> Any:
     if options.current().verify:
         return _built(structure, settings).executable
     key = program_key(structure, settings)
-    found = load_program(key, structure)
+    found = load_program(key, structure, settings)
     if found is None:
         compiled = _built(structure, settings)
         found = compiled.executable
@@ -45,18 +47,18 @@ def _found(structure: Structure, settings: Settings) -> Executable:
     return found
 
 
-def _built(structure: Structure, settings: Settings) -> Compiled:
+def _built(structure: Structure, settings: AnySettings) -> Compiled:
     from . import compile
 
     return compile.build(*structure.unfolded(), settings)
 
 
-def planned_memory(structure: Structure, settings: Settings) -> Memory:
+def planned_memory(structure: Structure, settings: AnySettings) -> Memory:
     """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
     return _built(structure, settings).memory()
 
 
-def program_key(structure: Structure, settings: Settings) -> str:
+def program_key(structure: Structure, settings: AnySettings) -> str:
     """What a program depends on: its graph, the settings, and the sources of every stage."""
     material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
     return hashlib.sha256(material.encode()).hexdigest()
@@ -64,17 +66,21 @@ def program_key(structure: Structure, settings: Settings) -> str:
 
 def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
     """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
-    phases = [len(call.loops.phases) for call in compiled.program.calls]
-    kernels = list(zip(compiled.kernel_keys, phases, strict=True))
-    cache.default().put(key, pack(image_of(compiled.program), kernels, structure.place_of), "program")
+    data = compiled.backend.packed(compiled.program, compiled.kernel_keys, structure.place_of)
+    cache.default().put(key, data, "program")
 
 
-def load_program(key: str, structure: Structure) -> Executable | None:
+def load_program(key: str, structure: Structure, settings: AnySettings) -> Any:
     """The program that an earlier process left, if its kernels are there, too."""
     data = cache.default().get(key)
     if data is None:
         return None
-    image, kernels = unpack(data, structure.site_at)
+    return host_program(data, structure.site_at)
+
+
+def host_program(data: bytes, site_at: Callable[[int | None], Site | None]) -> Executable | None:
+    """What `HostBackend.packed` gave."""
+    image, kernels = unpack(data, site_at)
     codes = []
     for name, phases in kernels:
         code = known.find(name, phase_names(name, phases))

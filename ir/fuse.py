@@ -62,11 +62,20 @@ class Group:
         return self.serial < other.serial
 
 
+@dataclass(frozen=True)
+class Policy:
+    """What the kernels of a target may hold besides maps, reductions and one contraction."""
+
+    chains: bool = True  # of contractions
+    pools: bool = True  # as the epilogue of a convolution
+    columns: bool = True  # sums over the rows of a kernel of rows
+
+
 class Fusion:
     """The state of one run: who uses whom, and which group each unit is in."""
 
-    def __init__(self, units: Units) -> None:
-        self.units = units
+    def __init__(self, units: Units, policy: Policy = Policy()) -> None:
+        self.units, self.policy = units, policy
         self.users = users_of(units)
         self.group: dict[Unit, Group] = {}
         self.serial = 0
@@ -76,7 +85,8 @@ class Fusion:
         products = products_of(units, self.users)
         for product, anchor in products.items():
             self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
-        self._form_chains(ChainFinder(units, self.users, products))
+        if policy.chains:
+            self._form_chains(ChainFinder(units, self.users, products))
 
     def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         self.serial += 1
@@ -136,7 +146,7 @@ class Fusion:
 
     def _with_columns(self, a: Group, b: Group, refused: Reason) -> Form | Reason:
         """One of the groups as column sums in the kernel of the other, or why they cannot share outer axes."""
-        if a.anchor is not None or b.anchor is not None:
+        if a.anchor is not None or b.anchor is not None or not self.policy.columns:
             return refused
         for of_a, of_b in ((a.form, turned(b.units, b.form)), (turned(a.units, a.form), b.form)):
             if of_a is not None and of_b is not None:
@@ -230,6 +240,8 @@ class Fusion:
                 return refused or Reason("epilogue", "column sums stay out of a contraction's kernel")
         if anchor is not None:
             product = self.units.of[anchor.node.src[0]]
+            if not self.policy.pools and any(u.node.op is Op.REDUCE and u is not anchor for u in units):
+                return Reason("epilogue", "a reduction behind a contraction keeps its own kernel on this target")
             refused = refuse_epilogue(outer, anchor, product, lambda u: self._escapes(u, outer))
             if refused is not None:
                 return refused
@@ -419,9 +431,9 @@ class Fused:
     units: Units
 
 
-def fuse(units: Units) -> Fused:
+def fuse(units: Units, policy: Policy = Policy()) -> Fused:
     """Groups units into kernels by the rule of the file's header; deterministic."""
-    f = Fusion(units)
+    f = Fusion(units, policy)
     groups = f.run()
     kernels = [_kernel(f, g, i) for i, g in enumerate(groups)]
     name = {id(g): k.name for g, k in zip(groups, kernels, strict=True)}

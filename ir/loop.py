@@ -1,7 +1,7 @@
 """The Loops of one kernel: seven statements over Nodes, the input of every code generator. In: built by codegen/. Out: text.
 
-    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL
-    Alloc(buf, init)                  buf.space = REG | SCRATCH
+    For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS
+    Alloc(buf, init)                  buf.space = REG | SCRATCH | THREAD
     Store(buf, index, value, mask)    where the mask holds
     Reduce(buf, index, op, value)     combines over the LANES loops between its Alloc and itself
     If(cond, body)                    cond is a mask of uniform conditions
@@ -12,6 +12,10 @@ Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index
 an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
 it, and again only behind a statement that changes, under its name, a buffer that it reads. A WHERE whose arg is "rare"
 evaluates its second operand only when its condition holds in some lane.
+
+On a CPU a GRID iteration is a chunk that some thread takes, LANES are those of vectors. On CUDA it is a block; its LANES are
+shared out among the threads, `unroll` neighbours at a time, SCRATCH is shared memory. Iteration v of a WARPS loop belongs to warp
+v % warps, whose 32 threads then share its LANES. Outside of LANES, one thread writes to memory, and all hold the same registers.
 """
 
 from __future__ import annotations
@@ -22,13 +26,17 @@ from .dtype import DType
 from .graph import Node
 from .index import Index, Mask, Var
 
-GRID, LANES, UNROLL, SERIAL = "grid", "lanes", "unroll", "serial"
-REG, SCRATCH, GLOBAL = "reg", "scratch", "global"
+GRID, LANES, UNROLL, SERIAL, WARPS = "grid", "lanes", "unroll", "serial", "warps"
+REG, SCRATCH, THREAD, GLOBAL = "reg", "scratch", "thread", "global"
 
 
 @dataclass(frozen=True, eq=False)
 class Buf:
-    """A piece of memory: an argument of the kernel (GLOBAL), per-thread (SCRATCH) or registers (REG)."""
+    """A piece of memory: an argument of the kernel (GLOBAL), of a chunk (SCRATCH) or registers (REG).
+
+    THREAD (CUDA): registers, too, of which each is of one thread. An index is the lane variable (in all loops of one extent and
+    unroll), or lane * n + i with i < n and no more lanes than threads.
+    """
 
     name: str
     dtype: DType
@@ -60,7 +68,7 @@ class For:
     extent: Extent
     kind: str
     body: list[Stmt]
-    unroll: int = 1  # LANES: vectors a step
+    unroll: int = 1  # LANES: vectors a step; on CUDA neighbours that one thread takes
     base: Index = field(default_factory=Index)
     total: Extent | None = None
 
@@ -130,3 +138,4 @@ class Loops:
     phases: list[For]
     tiny: bool = False  # so little work that its code is made fast rather than fast code
     passing: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
+    threads: tuple[int, ...] = ()  # CUDA: those of a block, for each phase; multiples of 32

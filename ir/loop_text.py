@@ -20,6 +20,7 @@ from .loop import (
     REG,
     SERIAL,
     UNROLL,
+    WARPS,
     Alloc,
     Buf,
     Check,
@@ -54,7 +55,7 @@ def show(loops: Loops) -> str:
     arguments = [f"{p.name(b)}: {b.dtype.name}{passing.get(b, '')}" for b in loops.buffers] + [p.name(q) for q in loops.params]
     p.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
     for i, phase in enumerate(loops.phases):
-        p.line(0, f"phase {i}")
+        p.line(0, f"phase {i}{f' of {loops.threads[i]} threads' if loops.threads else ''}")
         p.statement(phase, 1)
     return "\n".join(p.lines) + "\n"
 
@@ -200,6 +201,8 @@ def _require(ok: bool, why: str) -> None:
 
 def verify(loops: Loops) -> None:
     """Checks scopes, dtypes, bounds and the rules for lanes; raises LoopError."""
+    _require(len(loops.threads) in (0, len(loops.phases)), f"threads {loops.threads} of {len(loops.phases)} phases")
+    _require(all(t % 32 == 0 < t <= 1024 for t in loops.threads), f"blocks of {loops.threads} threads")
     for phase in loops.phases:
         _require(phase.kind == GRID, f"a phase must be a grid loop, not {phase.kind}")
         _Verifier(loops).loop(phase)
@@ -211,6 +214,7 @@ class _Verifier:
         self.bufs = set(loops.buffers)
         self.vars: set[Var] = set()
         self.lanes: Var | None = None
+        self.kinds = {LANES, UNROLL, SERIAL, *([WARPS] if loops.threads else [])}  # of loops that may stand here
         self.lanewise: set[Buf] = set()
         self.seen: set[Node] = set()
         self.holds: list[Range] = []  # conditions of the Ifs and ends of the loops around
@@ -228,7 +232,7 @@ class _Verifier:
     def statement(self, s: Stmt) -> None:
         match s:
             case For():
-                _require(s.kind in (LANES, UNROLL, SERIAL), f"a {s.kind} loop inside a phase")
+                _require(s.kind in self.kinds, f"a {s.kind} loop inside a phase, or inside lanes or warps")
                 self.loop(s)
             case Alloc():
                 self.alloc(s)
@@ -259,6 +263,10 @@ class _Verifier:
         self.vars.add(s.var)
         if s.kind == LANES:
             self.lanes_loop(s)
+        elif s.kind == WARPS:
+            self.kinds.discard(WARPS)
+            self.body(s.body)
+            self.kinds.add(WARPS)
         else:
             end = [Range(s.base + Index({s.var: 1}), 0, s.total)] if isinstance(s.total, int) else []
             self.body_where(end, s.body)

@@ -30,6 +30,9 @@ BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},
     "frontend/programs.py": {"codegen", "runtime"},  # programs on disk
     "frontend/settings.py": {"codegen", "runtime"},  # what options and the processor say of code
+    "frontend/backend.py": {"codegen"},  # what a kind of device must have
+    "frontend/host.py": {"codegen", "runtime"},  # the CPU
+    "frontend/cuda.py": {"codegen", "runtime"},  # GPUs
     "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
     "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
     "frontend/storage.py": {"runtime"},  # memory

@@ -1,0 +1,13 @@
+"""What CUDA lowering may depend on besides the kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .target import CudaTarget
+
+
+@dataclass
+class CudaSettings:
+    target: CudaTarget
+    number: int = 0  # of the device; every one of an architecture runs the same code

@@ -1,0 +1,27 @@
+"""What CUDA code is made for. In: what a driver says of its device. Out: a CudaTarget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WARP = 32  # threads that run in step
+
+
+@dataclass(frozen=True)
+class CudaTarget:
+    """A GPU as the code generator sees it. What follows from `multiprocessors` never changes the order of a sum."""
+
+    arch: str  # sm_75, sm_80, sm_90a ..
+    multiprocessors: int = 132
+    shared_limit: int = 227 << 10  # bytes of shared memory that a block may ask for
+    matmul: str = "float32"  # how float32 products are computed: "float32", or "tf32" on tensor cores
+
+    @property
+    def generation(self) -> int:
+        """75, 80, 90: the compute capability times ten."""
+        return int(self.arch.removeprefix("sm_").rstrip("af"))
+
+    @property
+    def has_async_copies(self) -> bool:
+        """cp.async, and mma.sync of bfloat16 and tf32."""
+        return self.generation >= 80

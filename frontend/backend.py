@@ -1,0 +1,70 @@
+"""What makes programs for a kind of device. In: Settings. Out: a Backend: a fusion policy, a lowering, code, executables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from .. import options
+from ..codegen.lowering import LoweredKernel, Lowering
+from ..ir.fuse import Policy
+from ..ir.graph import Site
+from ..ir.loop import Loops
+from ..ir.loop_text import verify
+from ..ir.program import Program
+from .settings import AnySettings
+
+
+class Making(Protocol):
+    """The code of a program's kernels; complete at the end of the context."""
+
+    def begin(self, loops: Loops) -> None:
+        """Takes the loops of one kernel."""
+
+    def key_of(self, loops: Loops) -> str:
+        """What names their code."""
+
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+
+class Backend(Protocol):
+    """One kind of device."""
+
+    @property
+    def policy(self) -> Policy:
+        """What its kernels may hold."""
+
+    @property
+    def lowering(self) -> Lowering:
+        """How it runs kernels."""
+
+    @property
+    def last_cache(self) -> int:
+        """Bytes of intermediates that are no reason to change the order of kernels."""
+
+    def making(self) -> Making:
+        """For one program."""
+
+    def link(self, program: Program, keys: Sequence[str], code: Any) -> Any:
+        """An executable of the program; `code` is what `making` gave."""
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops and every text on the way to machine code, by file ending."""
+
+    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+        """The program for the disk, where programs.py finds it again; `place_of` names the user's lines."""
+
+
+def backend_of(settings: AnySettings) -> Backend:
+    """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
+    from .host import HostBackend
+
+    return HostBackend(settings)
+
+
+def verified(loops: Loops) -> Loops:
+    """Verifies the loops, if the options ask for it."""
+    if options.current().verify:
+        verify(loops)
+    return loops

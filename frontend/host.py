@@ -1,0 +1,69 @@
+"""The CPU. In: Settings. Out: its Backend: kernels as LLVM IR, a program as one native call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..codegen.llvm.build import compile_text
+from ..codegen.llvm.emit import emit
+from ..codegen.lowering import HostLowering, LoweredKernel
+from ..codegen.settings import Settings
+from ..codegen.target import Target
+from ..ir.fuse import Policy
+from ..ir.graph import Site
+from ..ir.loop import Loops
+from ..ir.loop_text import show
+from ..ir.program import Program
+from ..runtime.executable import Executable
+from ..runtime.image import image_of, pack
+from .backend import verified
+from .kernels import Compiler, kernel_key
+from .tune import fastest
+
+
+class Making(Compiler):
+    """The code of a program's kernels, begun as soon as there are loops."""
+
+    def __init__(self, target: Target, beside: bool) -> None:
+        super().__init__(target, beside)
+        self._keys: dict[int, str] = {}  # by the id of the loops, which the program keeps
+
+    def begin(self, loops: Loops) -> None:
+        """Wants their code."""
+        key = self._keys[id(loops)] = kernel_key(verified(loops), self.target)
+        self.want(key, loops)
+
+    def key_of(self, loops: Loops) -> str:
+        return self._keys[id(loops)]
+
+
+class HostBackend:
+    """Code for a CPU."""
+
+    policy = Policy()
+
+    def __init__(self, settings: Settings) -> None:
+        self.target, self._beside = settings.target, not settings.tune
+        self.lowering = HostLowering(settings, fastest if settings.tune else None)
+        self.last_cache = settings.target.l3
+
+    def making(self) -> Making:
+        """For one program."""
+        return Making(self.target, self._beside)
+
+    def link(self, program: Program, keys: Sequence[str], code: Making) -> Executable:
+        """An executable of the program from the code of its kernels."""
+        return Executable(image_of(program), [code.codes[key] for key in keys])
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
+        text = emit(replace(k.step.loops, name=k.name), self.target)
+        kept = {"loops": show(replace(k.lowered.loops, name=k.name)), "ll": text}
+        compile_text(text, self.target, kept, k.step.loops.tiny)
+        return kept
+
+    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+        """The program's image, with the names of its kernels and how many phases each has."""
+        phases = [len(call.loops.phases) for call in program.calls]
+        return pack(image_of(program), list(zip(keys, phases, strict=True)), place_of)
