@@ -1,0 +1,104 @@
+"""What Weft asks of a CUDA device. In: addresses, sizes, kernels. Out: work on the device's one stream, in the order asked for.
+
+PyCUDA stands behind it on a GPU (pycuda_driver.py), and an emulator in tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from typing import Any, Protocol
+
+from ...codegen.cuda.built import Built, Usage
+
+__all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "here"]
+
+
+class OutOfMemory(Exception):
+    """The device has no piece of so many bytes; `left`: how many it has in all, where it tells."""
+
+    def __init__(self, nbytes: int, left: int | None = None) -> None:
+        super().__init__(f"{nbytes} bytes of device memory are needed")
+        self.nbytes, self.left = nbytes, left
+
+
+class Module(Protocol):
+    """Loaded machine code."""
+
+    def function(self, name: str, shared: int) -> Any:
+        """A handle of the kernel for Driver.launch, allowed `shared` bytes of dynamic shared memory."""
+
+    def usage(self, name: str) -> Usage | None:
+        """What the kernel takes, where that is known."""
+
+
+class Driver(Protocol):
+    """One device. Addresses are integers; all but download, elapsed and synchronize may return before the work is done.
+
+    A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C function without arguments, which
+    no signal handler interrupts; `pinned(nbytes)`, page-locked host memory; `here`, a context manager that makes the device the
+    current one of this thread, for many calls in a row; `stream`, the handle of its stream.
+    """
+
+    name: str
+    arch: str  # "sm_80"
+    multiprocessors: int
+    shared_limit: int  # bytes of shared memory that a block can have
+    total_memory: int  # bytes
+
+    def build(self, text: str) -> Built:
+        """CUDA C compiled for this device."""
+
+    def load(self, image: bytes) -> Module:
+        """The Module of an image."""
+
+    def allocate(self, nbytes: int) -> int:
+        """Device memory at a multiple of 256. Raises OutOfMemory."""
+
+    def free(self, address: int) -> None:
+        """Gives it back, when the device has done all it was asked for."""
+
+    def upload(self, to: int, source: int, nbytes: int) -> None:
+        """Host to device. The source may be changed at once, if it is not pinned."""
+
+    def download(self, to: int, source: int, nbytes: int) -> None:
+        """Device to host; returns when done."""
+
+    def copy(self, to: int, source: int, nbytes: int) -> None:
+        """Device to device."""
+
+    def fill(self, to: int, byte: int, nbytes: int) -> None:
+        """Sets device memory."""
+
+    def launch(self, function: Any, grid: int, block: int, arguments: bytes, shared: int) -> None:
+        """Runs a kernel; the arguments are packed, and read before this returns."""
+
+    def synchronize(self) -> None:
+        """Waits until everything asked for is done."""
+
+    def record(self) -> Any:
+        """An event on the stream."""
+
+    def elapsed(self, start: Any, end: Any) -> float:
+        """Milliseconds between two events; waits for the second."""
+
+    def capture(self, run: Callable[[], None]) -> Callable[[], None] | None:
+        """The work that `run` asks for as one replayable piece, which is not done now; None where that is not possible."""
+
+
+def bound(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> Callable[[], object]:
+    """One launch, with what stands in `arguments` when it is called."""
+    own = getattr(driver, "bound", None)
+    if own is not None:
+        return own(function, grid, block, arguments, shared)  # type: ignore[no-any-return]
+    return partial(_launch, driver, function, grid, block, arguments, shared)
+
+
+def _launch(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> None:
+    driver.launch(function, grid, block, bytes(arguments), shared)
+
+
+def here(driver: Driver) -> AbstractContextManager[Any]:
+    """In its block the device is the current one of this thread."""
+    return getattr(driver, "here", None) or nullcontext()
