@@ -130,6 +130,12 @@ def launched_processes() -> int:
     return max(int(text) if (text := os.environ.get(name, "")).isdecimal() else 1 for name in LAUNCHERS)
 
 
+def cuda_folders() -> list[str]:
+    """Where CUDA's toolkit may stand, what the user names first."""
+    named = [os.environ.get(name, "") for name in ("CUDA_HOME", "CUDA_PATH", "CONDA_PREFIX")]
+    return [*filter(None, named), "/usr/local/cuda"]
+
+
 class _Holder:
     """The Options in force; None until something asks for them."""
 
