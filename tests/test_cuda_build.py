@@ -228,53 +228,42 @@ def test_a_library_that_cannot_be_loaded_is_passed_over(tmp_path: Path, monkeypa
 # ------------------------------------------------------------ the disk
 
 
-class Counting:
-    """A compiler that counts its calls."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def run(self, text: str, headers: dict[str, str], options: list[str], output: str) -> tuple[bytes, str]:
-        self.calls += 1
-        return b"image of\n" + text.encode(), NVCC_LOG
-
-
 @pytest.fixture
-def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
-    counting = Counting()
-    monkeypatch.setattr(build, "compiler", lambda: Compiler("counting", "1", counting.run))
-    return counting
+def stub(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "compiler", lambda: Compiler("stub", "1", lambda *_: (b"", "")))
 
 
-def test_what_was_compiled_once_comes_from_the_disk(folder: Path, counting: Counting) -> None:
-    first, second = images.cached("text", "sm_80"), images.cached("text", "sm_80")
-    assert first == second == Built(b"image of\ntext", report(NVCC_LOG))
-    assert counting.calls == 1
+BUILT = Built(b"image of text", report(NVCC_LOG))
 
 
-def test_image_depends_on_text_architecture_compiler_and_headers(
-    folder: Path, counting: Counting, monkeypatch: pytest.MonkeyPatch
+def test_what_was_kept_is_found(folder: Path, stub: None) -> None:
+    assert images.find("name", "sm_80") is None
+    images.keep("name", "sm_80", BUILT)
+    assert images.find("name", "sm_80") == BUILT
+
+
+def test_an_image_belongs_to_a_name_an_architecture_a_compiler_and_headers(
+    folder: Path, stub: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    images.cached("text", "sm_80")
-    images.cached("other", "sm_80")
-    images.cached("text", "sm_90a")
-    monkeypatch.setattr(build, "headers", lambda: {"weft.cuh": "changed"})
-    images.cached("text", "sm_80")
-    monkeypatch.setattr(build, "compiler", lambda: Compiler("counting", "2", counting.run))
-    images.cached("text", "sm_80")
-    assert counting.calls == 5
+    images.keep("name", "sm_80", BUILT)
+    assert images.find("other", "sm_80") is None
+    assert images.find("name", "sm_90a") is None
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "headers", lambda: {"weft.cuh": "changed"})
+        assert images.find("name", "sm_80") is None
+    monkeypatch.setattr(build, "compiler", lambda: Compiler("stub", "2", lambda *_: (b"", "")))
+    assert images.find("name", "sm_80") is None
 
 
-def test_a_damaged_entry_is_compiled_again(folder: Path, counting: Counting) -> None:
-    images.cached("text", "sm_80")
+def test_a_damaged_entry_is_not_there(folder: Path, stub: None) -> None:
+    images.keep("name", "sm_80", BUILT)
     cache.default().close()
     pack = next(folder.iterdir())
     pack.write_bytes(pack.read_bytes().replace(b"image of", b"imAge of"))
-    assert images.cached("text", "sm_80").image == b"image of\ntext"
-    assert counting.calls == 2
+    assert images.find("name", "sm_80") is None
 
 
-def test_without_a_folder_every_call_compiles(counting: Counting) -> None:
+def test_without_a_folder_nothing_is_kept(stub: None) -> None:
     with options.override(cache_dir=None):
-        assert images.cached("text", "sm_80") == images.cached("text", "sm_80")
-    assert counting.calls == 2
+        images.keep("name", "sm_80", BUILT)
+        assert images.find("name", "sm_80") is None

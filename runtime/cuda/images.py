@@ -1,4 +1,4 @@
-"""CUDA images, compiled once. In: the text of kernels, an architecture. Out: a Built, from the disk where it has one."""
+"""CUDA images on disk. In: the name of a kernel, an architecture, a Built. Out: the same Built in a later process."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from .. import cache
 FORMAT = "CUDA image 1"
 
 
-def cached(text: str, arch: str) -> Built:
-    """`build.compile_text`, with its errors, unless the disk has what it would give."""
+def find(name: str, arch: str) -> Built | None:
+    """What was kept under the name: a hash of all that the kernel's text depends on."""
+    stored = cache.default().get(_key(name, arch))
+    return None if stored is None else _unpacked(stored)
+
+
+def keep(name: str, arch: str, built: Built) -> None:
+    """Leaves it to later processes that have the same compiler and headers."""
+    cache.default().put(_key(name, arch), _packed(built), "cuda")
+
+
+def _key(name: str, arch: str) -> str:
     compiler = build.compiler()
-    key = _key(text, arch, f"{compiler.name} {compiler.version}")
-    stored = cache.default().get(key)
-    if stored is not None:
-        return _unpacked(stored)
-    built = build.compile_text(text, arch, compiler)
-    cache.default().put(key, _packed(built), "cuda")
-    return built
-
-
-def _key(text: str, arch: str, compiler: str) -> str:
-    material = [FORMAT, text, build.headers(), options(arch, "cubin"), compiler]
+    material = [FORMAT, name, build.headers(), options(arch, "cubin"), compiler.name, compiler.version]
     return hashlib.sha256(repr(material).encode()).hexdigest()
 
 
