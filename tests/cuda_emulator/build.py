@@ -1,0 +1,85 @@
+"""Machine code for the emulated device. In: CUDA C. Out: shared libraries, kept for a day in a folder of temporary files."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+HEADERS = HERE.parent.parent / "codegen" / "cuda"
+KERNEL = re.compile(r'extern "C" __global__ void(?: __launch_bounds__\([^)]*\))?\s+(\w+)\s*\(')
+COMMON = ["-std=c++20", "-w", "-fPIC", "-shared", "-ffp-contract=off", f"-I{HERE}", f"-I{HEADERS}"]
+KERNELS = ["-O1", "-fno-strict-aliasing", "-DWEFT_EMULATOR", "-include", "emulator.h"]
+DAY = 86400
+
+
+class BuildError(RuntimeError):
+    """g++ refused a kernel; the message is its own."""
+
+
+def compiler() -> str | None:
+    """The C++ compiler, or None."""
+    return shutil.which("g++")
+
+
+def symbols(text: str) -> list[str]:
+    """The kernels of a text, in order."""
+    return KERNEL.findall(text)
+
+
+def library(texts: Sequence[str], races: bool = False) -> Path:
+    """The library of all kernels of these texts (their symbols differ); with `races`, instrumented by ThreadSanitizer."""
+    parts = [f'#line 1 "{(symbols(text) or ["text"])[0]}.cu"\n{text}' for text in texts]
+    entries = [f"WEFT_EMULATED({name})" for text in texts for name in symbols(text)]
+    flags = [*KERNELS, *(["-fsanitize=thread"] if races else [])]
+    return _built("\n".join([*parts, *entries, ""]), flags)
+
+
+@cache
+def machine(races: bool = False) -> ctypes.CDLL:
+    """The emulated device itself; its symbols are found by the libraries of kernels."""
+    flags = ["-O2", *(["-DWEFT_TSAN"] if races else [])]
+    found = ctypes.CDLL(str(_built((HERE / "machine.cpp").read_text(), flags)), mode=ctypes.RTLD_GLOBAL)
+    found.emulator_launch.restype = ctypes.c_char_p
+    found.emulator_allocate.restype = ctypes.c_uint64
+    return found
+
+
+def _built(text: str, flags: list[str]) -> Path:
+    out = _folder() / f"{hashlib.sha256((_sources() + repr(flags) + text).encode()).hexdigest()[:24]}.so"
+    if out.exists():
+        os.utime(out)
+        return out
+    with tempfile.NamedTemporaryFile(dir=out.parent, suffix=".so", delete=False) as partial:
+        command = [compiler() or "g++", *COMMON, *flags, "-x", "c++", "-", "-o", partial.name]
+        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+    if done.returncode:
+        os.unlink(partial.name)
+        raise BuildError(done.stderr.decode(errors="replace"))
+    os.replace(partial.name, out)
+    return out
+
+
+@cache
+def _sources() -> str:
+    """What a library depends on besides its text."""
+    return "".join(p.read_text() for p in sorted([*HERE.glob("*.h"), *HERE.glob("*.cpp"), *HEADERS.glob("*.cuh")]))
+
+
+@cache
+def _folder() -> Path:
+    folder = Path(tempfile.gettempdir()) / f"weft-emulator-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for old in folder.glob("*.so"):
+        if old.stat().st_mtime < time.time() - DAY:
+            old.unlink(missing_ok=True)
+    return folder

@@ -1,0 +1,64 @@
+// Device memory between pages that nobody may touch. In: sizes. Out: addresses, and which bytes were written that nobody owns.
+#pragma once
+#include <sys/mman.h>
+
+#include <cstdio>
+#include <cstring>
+#include <map>
+
+#include "fiber.h"
+
+namespace emulator {
+
+constexpr int POISON = 0xff;  // a NaN in every float dtype
+
+// `size` bytes that end as close to a protected page as the alignment allows; the bytes between are poison and must stay so.
+struct Guarded {
+    char *pages = nullptr, *address = nullptr;
+    std::size_t size = 0, mapped = 0, slack = 0;
+
+    bool make(std::size_t bytes, std::size_t alignment) {
+        size = bytes;
+        std::size_t room = (bytes + alignment - 1) / alignment * alignment, whole = (room + PAGE - 1) / PAGE * PAGE;
+        slack = room - bytes;
+        mapped = whole + 2 * PAGE;
+        void* got = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (got == MAP_FAILED) return false;
+        pages = static_cast<char*>(got);
+        if (whole) mprotect(pages + PAGE, whole, PROT_READ | PROT_WRITE);
+        address = pages + PAGE + whole - room;
+        std::memset(address, POISON, room);
+        return true;
+    }
+
+    void drop() { munmap(pages, mapped); }
+
+    bool intact() const {
+        for (std::size_t i = 0; i < slack; i++)
+            if (static_cast<unsigned char>(address[size + i]) != POISON) return false;
+        return true;
+    }
+
+    bool holds(const char* from, std::size_t bytes) const { return address <= from && from + bytes <= address + size; }
+
+    bool guards(const char* at) const { return pages <= at && at < pages + mapped; }
+
+    void describe(const char* at, const char* what, char* text, std::size_t room) const {
+        if (at >= address + size)
+            std::snprintf(text, room, ", %td bytes behind %s of %zu bytes", at - address - size, what, size);
+        else
+            std::snprintf(text, room, ", %td bytes before %s of %zu bytes", address - at, what, size);
+    }
+};
+
+inline std::map<const char*, Guarded> allocations;  // by the first address of their pages
+
+inline const Guarded* allocation_around(const void* address) {
+    const char* at = static_cast<const char*>(address);
+    auto behind = allocations.upper_bound(at);
+    if (behind == allocations.begin()) return nullptr;
+    const Guarded& found = std::prev(behind)->second;
+    return found.guards(at) ? &found : nullptr;
+}
+
+}  // namespace emulator
