@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import struct
+import subprocess
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +21,7 @@ RNG = np.random.default_rng(7)
 @pytest.fixture(scope="module")
 def driver() -> EmulatorDriver:
     found = EmulatorDriver()
-    found.build_many([*samples.ALL, samples.DIVERGENT, *FAULTS.values(), *VALUES.values()])
+    found.build_many([*samples.ALL, samples.DIVERGENT, *FAULTS.values()])
     return found
 
 
@@ -177,4 +179,31 @@ def test_shared_memory_is_not_a_number_before_each_block(driver):
     assert np.isnan(y).all()
 
 
-VALUES: dict[str, str] = {}
+# ---------------------------------------------------------------- the header on a GPU
+
+STREAMING = """
+#include "weft.cuh"
+extern "C" __global__ void __launch_bounds__(128) streaming_p0(const weft_bf16* x, double* y, long long n, weft_status* status) {
+    long long i = blockIdx.x * 128 + threadIdx.x;
+    weft_vec<weft_bf16, 8> v = weft_load_streaming<8>(x + 8 * i);
+    for (int j = 0; j < 8; j += 2)
+        weft_store_streaming(y + 8 * i + j, weft_vec<double, 2>{weft_cast<double>(v[j]), weft_widen(v[j + 1])});
+}
+"""
+
+
+def test_streaming_accesses(driver):
+    x = RNG.integers(0, 2**15, 256 * 8, np.uint16) & np.uint16(0x3FFF)
+    y = run(driver, STREAMING, 2, 128, [x, np.zeros(x.shape), 0])[1]
+    np.testing.assert_array_equal(y, (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64))
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="no nvcc")
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
+def test_nvcc_compiles_the_helpers_without_spills(arch, tmp_path):
+    texts = [t for t in [*samples.ALL, STREAMING] if arch != "sm_75" or "weft_mma" not in t]
+    (tmp_path / "k.cu").write_text("\n".join(texts))
+    command = ["nvcc", "-cubin", f"-arch={arch}", "-Xptxas", "-v", f"-I{build.HEADERS}", "-fmad=false", "-o", "k.cubin", "k.cu"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("0 bytes spill stores, 0 bytes spill loads") == len(texts)

@@ -157,6 +157,29 @@ extern "C" __global__ void __launch_bounds__(64) unset_p0(float* y, weft_status*
 """
 
 
+C_TYPES = {
+    "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long", "uint8": "unsigned char",
+    "uint16": "unsigned short", "uint32": "unsigned", "uint64": "unsigned long long", "float16": "weft_f16",
+    "bfloat16": "weft_bf16", "float32": "float", "float64": "double",
+}  # fmt: skip
+
+
+def elementwise(name: str, expression: str, result: str, *operands: str) -> str:
+    """y[i] = expression of a (and b) at i < n, for names of dtypes."""
+    letters = "ab"[: len(operands)]
+    pointers = "".join(f"const {C_TYPES[d]}* p{x}, " for x, d in zip(letters, operands, strict=True))
+    values = "".join(f" {C_TYPES[d]} {x} = p{x}[i];" for x, d in zip(letters, operands, strict=True))
+    return f"""
+#include "weft.cuh"
+extern "C" __global__ void __launch_bounds__(128) {name}_p0({pointers}{C_TYPES[result]}* y, long long n, weft_status* status) {{
+    for (long long i = threadIdx.x; i < n; i += 128) {{
+       {values}
+        y[i] = {expression};
+    }}
+}}
+"""
+
+
 def with_fault(text: str, number: int = 1) -> str:
     """The text with a mistake, its kernels under other names."""
     found, count = re.subn(rf"\n[^\n]*// FAULT {number}:([^\n]*)", r"\n\1", text)
