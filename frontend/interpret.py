@@ -15,7 +15,7 @@ from ..ir.op import INDEXED
 from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
 from ..runtime.buffer import Buffer
-from ..runtime.executable import CheckFailed
+from ..runtime.failures import CheckFailed
 from ..runtime.prepared import Prepared
 from .structure import Structure
 

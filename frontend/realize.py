@@ -384,7 +384,7 @@ def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo:
 
     Any other failure is raised here, in the user's terms, after undo().
     """
-    from ..runtime.executable import Interrupted
+    from ..runtime.failures import Interrupted
 
     if isinstance(failure, Interrupted):
         return failure.reason
@@ -394,7 +394,7 @@ def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo:
 
 def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
     """An IndexError in the user's terms, for a failed check."""
-    from ..runtime.executable import CheckFailed
+    from ..runtime.failures import CheckFailed
 
     if not isinstance(failure, CheckFailed):
         return failure

@@ -8,38 +8,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WeftError
-from ..ir.program import CheckSite
 from .buffer import Block, memory
 from .code import Code
+from .failures import NO_CHECK_FAILED, Interrupted, failure
 from .image import FIRST, STATUS, Image
 from .prepared import Prepared
 from .threads import pool
 
 if TYPE_CHECKING:
     from ..ir.memory import Memory
-
-POSITION_BITS = 40
-NO_CHECK_FAILED = -1  # in the status block
-
-
-class CheckFailed(WeftError):
-    """A Check of the program failed: where it stands, at which element, with which value."""
-
-    def __init__(self, site: CheckSite, position: int, value: int) -> None:
-        where = f"{site.what}: value {value} at position {position}"
-        super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
-        self.site, self.position, self.value = site, position, value
-
-
-class Interrupted(BaseException):
-    """What a signal handler raised (KeyboardInterrupt) while the program ran, which it did to its end: all outputs are written.
-
-    Whoever wanted them keeps them, and raises `reason` then: in place, nothing can be taken back.
-    """
-
-    def __init__(self, reason: BaseException) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 class _Frame:
@@ -151,5 +128,4 @@ class Executable:
             self._fail(*status)
 
     def _fail(self, key: int, value: int) -> None:
-        site = self.checks[key >> POSITION_BITS]
-        raise CheckFailed(site, key & ((1 << POSITION_BITS) - 1), value)
+        raise failure(self.checks, key, value)

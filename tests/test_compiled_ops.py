@@ -15,7 +15,7 @@ from weft.ir.grad import grad, vjp
 from weft.ir.graph import Node, node
 from weft.ir.interp import run as oracle
 from weft.ir.op import Op
-from weft.runtime.executable import CheckFailed
+from weft.runtime.failures import CheckFailed
 
 EPS = {dt.float32: 1.2e-7, dt.float64: 2.3e-16}
 FLOATS = [dt.float32, dt.float64]

@@ -14,7 +14,8 @@ from weft.ir.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.code import Code
-from weft.runtime.executable import CheckFailed, Executable
+from weft.runtime.executable import Executable
+from weft.runtime.failures import CheckFailed
 from weft.runtime.image import chunk_count, image_of
 
 CHUNK = 16  # elements a chunk of every kernel here

@@ -26,7 +26,7 @@ from weft.ir.op import Op
 from weft.ir.plan import Planner, Step, plan
 from weft.ir.program import Program, Ref, Value
 from weft.ir.run_order import RunningOrder, eager, peak, topological
-from weft.runtime.executable import CheckFailed
+from weft.runtime.failures import CheckFailed
 
 # ---------------------------------------------------------------- the arena
 
