@@ -215,6 +215,7 @@ class Buffer:
     """
 
     __slots__ = ("__weakref__", "_memory", "address", "exported", "foreign", "nbytes")
+    device = "cpu"
 
     def __init__(self, address: int, nbytes: int, memory: Any, foreign: bool = False) -> None:
         self.address = address

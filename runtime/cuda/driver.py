@@ -83,8 +83,8 @@ class Driver(Protocol):
     def elapsed(self, start: Any, end: Any) -> float:
         """Milliseconds between two events; waits for the second."""
 
-    def capture(self, run: Callable[[], None]) -> Callable[[], None] | None:
-        """The work that `run` asks for as one replayable piece, which is not done now; None where that is not possible."""
+    def capture(self, run: Callable[[], None]) -> Callable[[], object] | None:
+        """The work that `run` asks for, done when what is returned is called, which gives an error code or 0; None: it cannot."""
 
 
 def bound(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> Callable[[], object]:

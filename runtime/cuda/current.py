@@ -1,0 +1,57 @@
+"""The CUDA context of a device. In: a `with` block of any thread. Out: the device is the current one inside, its errors are ours.
+
+The context is the primary one, which CuPy and PyTorch share. PyCUDA keeps a stack of contexts for each thread and wants it empty
+when the thread ends, so nothing stays there: what another library made current is so again behind the block.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ...errors import DeviceError
+
+FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
+BROKEN = "this process cannot use the GPU any more, start it again: a kernel or a copy failed with"
+
+
+class Current:
+    """Usable from any thread, also one inside the other."""
+
+    def __init__(self, cuda: Any, number: int) -> None:
+        self._cuda, self.number = cuda, number
+        self._context = cuda.Device(number).retain_primary_context()
+        self._push, self._pop = self._context.push, self._context.pop
+        self.gone: str | None = None  # why it is of no use any more
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forked)
+
+    def _forked(self) -> None:
+        self.gone = FORKED
+
+    def __enter__(self) -> None:
+        if self.gone is not None:
+            raise DeviceError(self.gone)
+        self._push()
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        try:
+            if isinstance(error, self._cuda.Error):
+                raise self._explained(error) from None
+        finally:
+            self._pop()
+
+    def _explained(self, error: Exception) -> DeviceError:
+        """What fails again when the device is only waited for will fail for ever."""
+        try:
+            self._context.synchronize()
+        except self._cuda.Error as lasting:
+            self.gone = f"{BROKEN} {lasting}"
+            return DeviceError(self.gone)
+        return DeviceError(f"cuda:{self.number}: {error}")
+
+    def close(self) -> None:
+        """Gives the context back; what PyCUDA has made in it is gone then."""
+        self._push()
+        self._context.detach()
+        self.gone = "CUDA has ended: Python is about to"

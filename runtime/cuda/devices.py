@@ -1,0 +1,146 @@
+"""Which CUDA devices there are. In: a number. Out: its Driver and its memory, or a DeviceError that says what is missing.
+
+PyCUDA is looked for when somebody first asks for a device, and what was found stays known.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import DeviceError
+from .driver import Driver
+from .kernels import Kernels
+from .memory import Pool
+
+USE_CPU = "Use device='cpu' otherwise, and unset WEFT_DEVICE if it says cuda"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A device that runs, its memory, and the kernels that it has loaded."""
+
+    driver: Driver
+    pool: Pool
+    kernels: Kernels
+
+
+_units: dict[int, Unit] = {}
+_lock = threading.RLock()
+_pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that tells why not
+
+
+def install(driver: Driver, number: int = 0) -> None:
+    """Makes `driver` the device cuda:number."""
+    with _lock:
+        _units[number] = Unit(driver, Pool(driver, number), Kernels(driver))
+
+
+def uninstall(number: int = 0) -> None:
+    """Forgets it; memory that is in use goes back to its driver when its Buffers die."""
+    with _lock:
+        unit = _units.pop(number, None)
+    if unit is not None:
+        unit.pool.trim()
+
+
+def unit(number: int = 0) -> Unit:
+    """The device cuda:number. Raises DeviceError."""
+    return _units.get(number) or _found(number)
+
+
+def driver(number: int = 0) -> Driver:
+    """The Driver of cuda:number. Raises DeviceError: PyCUDA, the NVIDIA driver, a GPU or this one is missing."""
+    return unit(number).driver
+
+
+def pool(number: int = 0) -> Pool:
+    """The memory of cuda:number. Raises DeviceError."""
+    return unit(number).pool
+
+
+def possible() -> bool:
+    """May there be CUDA devices: some installed, or PyCUDA is there. Imports nothing."""
+    return bool(_units) or bool(_pycuda) or importlib.util.find_spec("pycuda") is not None
+
+
+def available() -> tuple[int, ...]:
+    """The numbers of the devices, none where something is missing."""
+    if not possible():
+        return tuple(sorted(_units))
+    try:
+        count = _count(_cuda())
+    except DeviceError:
+        count = 0
+    return tuple(sorted({*_units, *range(count)}))
+
+
+def why_not() -> str | None:
+    """What is missing, None if nothing is."""
+    try:
+        unit()
+    except DeviceError as error:
+        return str(error)
+    return None
+
+
+# ---------------------------------------------------------------- PyCUDA
+
+
+def _found(number: int) -> Unit:
+    with _lock:
+        if number not in _units:
+            cuda = _cuda()
+            count = _count(cuda)
+            if not 0 <= number < count:
+                raise DeviceError(f"device 'cuda:{number}' does not exist: {_devices(count)}")
+            from .pycuda_driver import PycudaDriver
+
+            install(PycudaDriver(cuda, number), number)
+        return _units[number]
+
+
+def _devices(count: int) -> str:
+    return "there is one, cuda:0" if count == 1 else f"there are {count}, cuda:0 to cuda:{count - 1}"
+
+
+def _cuda() -> Any:
+    """pycuda.driver, initialised. Raises the same DeviceError again and again where that is not possible."""
+    with _lock:
+        if not _pycuda:
+            try:
+                _pycuda.append(_initialised())
+            except DeviceError as error:
+                _pycuda.append(error)
+    if isinstance(_pycuda[0], DeviceError):
+        raise DeviceError(str(_pycuda[0]))
+    return _pycuda[0]
+
+
+def _initialised() -> Any:
+    try:
+        import pycuda.driver as cuda
+    except ImportError as error:
+        raise DeviceError(_missing(error)) from None
+    try:
+        cuda.init()
+        count = _count(cuda)
+    except cuda.Error as error:
+        raise DeviceError(f"CUDA does not start: {error}. Does `nvidia-smi` see a GPU? {USE_CPU}") from None
+    if count == 0:
+        raise DeviceError(f"no CUDA device: `nvidia-smi` lists the GPUs, CUDA_VISIBLE_DEVICES may hide them. {USE_CPU}")
+    return cuda
+
+
+def _missing(error: ImportError) -> str:
+    if isinstance(error, ModuleNotFoundError) and error.name == "pycuda":
+        return f"device 'cuda' needs PyCUDA: `pip install pycuda`, with a C++ compiler and the CUDA toolkit. {USE_CPU}"
+    if "libcuda.so" in str(error):
+        return f"device 'cuda' needs the NVIDIA driver, whose library libcuda.so.1 could not be loaded: {error}. {USE_CPU}"
+    return f"PyCUDA could not be imported: {error}. `pip install --force-reinstall pycuda` builds it anew. {USE_CPU}"
+
+
+def _count(cuda: Any) -> int:
+    return int(cuda.Device.count())

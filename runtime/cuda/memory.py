@@ -1,0 +1,96 @@
+"""Device memory that is reused. In: sizes in bytes. Out: Buffers.
+
+Everything runs on one stream, so memory can be given out again while the device still works on what was there before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import errors
+from .. import system
+from ..buffer import Allocator, Block, Buffer, size_class
+from .driver import Driver, OutOfMemory
+
+
+class _Piece:
+    """Memory of the driver, freed when the last reference to it dies."""
+
+    __slots__ = ("_free", "address")
+
+    def __init__(self, driver: Driver, nbytes: int) -> None:
+        self._free = driver.free
+        self.address = driver.allocate(nbytes)
+
+    def __del__(self) -> None:
+        if hasattr(self, "address"):
+            self._free(self.address)
+
+
+class Pool(Allocator):
+    """The Allocator of a device. What is free is kept until memory runs out."""
+
+    def __init__(self, driver: Driver, number: int = 0) -> None:
+        super().__init__(limit=driver.total_memory)
+        self.driver, self.number = driver, number
+
+    @property
+    def device(self) -> str:
+        return f"cuda:{self.number}"
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        """Memory for nbytes, contents undefined. Raises errors.MemoryError."""
+        block = self.take(nbytes)
+        return DeviceBuffer(block[1], nbytes, block, self)
+
+    def _evict(self, keep: int) -> None:
+        if self.cached_bytes > keep:
+            self.driver.synchronize()
+            super()._evict(keep)
+
+    def _fresh(self, size: int) -> Block:
+        cached = self.cached_bytes
+        try:
+            block = self._piece(size)
+        except OutOfMemory:
+            self.trim()
+            try:
+                block = self._piece(size)
+            except OutOfMemory as refusal:
+                raise errors.MemoryError(self._refused(size, cached, refusal.left)) from None
+        self._count(size)
+        return block
+
+    def _piece(self, size: int) -> Block:
+        piece = _Piece(self.driver, size)
+        return size, piece.address, piece
+
+    def _refused(self, size: int, cached: int, left: int | None) -> str:
+        shown = system.shown
+        rest = "" if left is None else f", {shown(left)} are left for one more"
+        return (
+            f"{shown(size)} of memory are needed on {self.device}, which has {shown(self.driver.total_memory)}: "
+            f"{shown(self.allocated_bytes)} are in use, {shown(cached)} were cached and are given back{rest}"
+        )
+
+
+class DeviceBuffer(Buffer):
+    """Memory of a device, with what the Buffers of the CPU have; given back to its pool when the last reference to it dies."""
+
+    __slots__ = ("_give", "device")
+
+    def __init__(self, address: int, nbytes: int, memory: Any, pool: Pool, foreign: bool = False) -> None:
+        super().__init__(address, nbytes, memory, foreign)
+        self.device, self._give = pool.device, pool.give
+
+    def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
+        """There is no such array: NumPy reads host memory."""
+        raise errors.DeviceError(f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first")
+
+    def __del__(self, *_: Any) -> None:
+        if not self.foreign:
+            self._give(self._memory)
+
+
+__all__ = ["DeviceBuffer", "Pool", "size_class"]
