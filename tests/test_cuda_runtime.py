@@ -7,15 +7,28 @@ import gc
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from threading import Thread
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from recording_driver import RecordingDriver
 from weft import errors
+from weft.ir import dtype as dt
+from weft.ir.index import Var
+from weft.ir.loop import GRID, Buf, For, Loops, Param
+from weft.ir.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
+from weft.runtime.cuda.devices import Unit
+from weft.runtime.cuda.executable import CudaExecutable
+from weft.runtime.cuda.image import CudaImage, Launch, image_of, pack, unpack
+from weft.runtime.cuda.kernels import Kernels
 from weft.runtime.cuda.memory import Pool
+from weft.runtime.cuda.replay import KEPT
+from weft.runtime.failures import CheckFailed, Interrupted
 
 # ---------------------------------------------------------------- devices
 
@@ -223,3 +236,377 @@ def test_threads_never_share_a_piece() -> None:
     for t in threads:
         t.join()
     assert clashes == []
+
+
+# ---------------------------------------------------------------- programs
+
+
+SITE = CheckSite("gather", 0, 4, ("model.py", 3))
+
+
+def double(x: int, y: int, n: int, _: int) -> None:
+    i64(y, n)[:] = 2 * i64(x, n)
+
+
+def add(x: int, k: int, y: int, n: int, _: int) -> None:
+    """y = x + k[0]."""
+    i64(y, n)[:] = i64(x, n) + i64(k, 1)[0]
+
+
+def check(x: int, n: int, status: int) -> None:
+    """0 <= x < 4; site 0."""
+    key = i64(status, 2)
+    for position, value in enumerate(i64(x, n)):
+        if not 0 <= value < 4 and (key[0] == -1 or position < key[0]):
+            key[:] = position, value
+
+
+KERNELS = {"double_p0": double, "add_p0": add, "check_p0": check}
+N = 8
+
+
+def i64(address: int, n: int) -> Any:
+    return np.frombuffer((ctypes.c_int64 * n).from_address(address), np.int64)
+
+
+def launched(symbol: str, *buffers: tuple[str, int], is_check: bool = False) -> Launch:
+    return Launch(symbol, 0, 2, 64, 16, buffers, (N,), is_check)
+
+
+DOUBLE = launched("double", ("input", 0), ("arena", 0))
+ADD = launched("add", ("arena", 0), ("input", 1), ("output", 0))  # y = 2 x + k
+ADD_BACK = launched("add", ("arena", 0), ("input", 1), ("input", 0))  # x = 2 x + k
+CHECK = launched("check", ("input", 0), is_check=True)
+LATE = launched("check", ("arena", 0), is_check=True)
+AFFINE = CudaImage(2, 1, 8 * N, (DOUBLE, ADD))
+LONG = CudaImage(2, 1, 8 * N, (DOUBLE, ADD, DOUBLE, ADD))  # worth a graph
+
+
+class Bench:
+    """A device with the kernels above, and arrays on it."""
+
+    def __init__(self, replays: bool = False, kernels: dict[str, Any] | None = None) -> None:
+        self.driver = RecordingDriver(replays=replays, kernels=kernels or KERNELS)
+        self.unit = Unit(self.driver, Pool(self.driver), Kernels(self.driver))
+
+    def executable(self, image: CudaImage) -> CudaExecutable:
+        self.unit.kernels.want({launch.symbol: str for launch in image.launches})
+        return CudaExecutable(image, self.unit)
+
+    def array(self, values: Any) -> Array:
+        return Array(self.unit.pool, np.asarray(values, np.int64))
+
+
+class Array:
+    def __init__(self, pool: Pool, values: Any) -> None:
+        self.buffer = pool.allocate(max(values.nbytes, 8))
+        self.address, self.size = self.buffer.address, values.size
+        i64(self.address, self.size)[:] = values
+
+    def values(self) -> list[int]:
+        return i64(self.address, self.size).tolist()  # type: ignore[no-any-return]
+
+
+def test_a_run_passes_addresses_and_params() -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), bench.array([100]), bench.array([0] * N)
+    bench.executable(AFFINE).run([x.address, k.address], [y.address])
+    assert y.values() == [100 + 2 * i for i in range(N)]
+    assert bench.driver.said("launch") == [("launch", "double_p0", 2, 64, 16), ("launch", "add_p0", 2, 64, 16)]
+
+
+def test_a_run_without_checks_waits_for_nothing() -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    bench.executable(replace(AFFINE, host={1: 8})).run([x.address, i64_on_host(3).address], [y.address])
+    assert not bench.driver.said("synchronize") and not bench.driver.said("download")
+    assert k.values() == [1]
+
+
+def i64_on_host(*values: int) -> Any:
+    array = np.array(values, np.int64)
+    return SimpleNamespace(array=array, address=int(array.ctypes.data))
+
+
+def test_inputs_from_the_host_are_uploaded_anew_in_each_run() -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), i64_on_host(5), bench.array([0] * N)
+    executable = bench.executable(replace(AFFINE, host={1: 8}))
+    for value in (5, 6):
+        k.array[0] = value
+        executable.run([x.address, k.address], [y.address])
+        assert y.values() == [value + 2 * i for i in range(N)]
+    assert len(bench.driver.said("upload")) == 2
+
+
+def test_small_inputs_from_the_host_come_in_one_upload() -> None:
+    bench = Bench()
+    x, k, y = i64_on_host(*range(N)), i64_on_host(5), bench.array([0] * N)
+    bench.executable(replace(AFFINE, host={0: 8 * N, 1: 8})).run([x.address, k.address], [y.address])
+    assert y.values() == [5 + 2 * i for i in range(N)]
+    assert bench.driver.said("upload") == [("upload", 8 * N + 16)]
+
+
+def test_a_large_input_from_the_host_is_uploaded_by_itself() -> None:
+    bench = Bench()
+    x, k, y = i64_on_host(*range(1000)), i64_on_host(5), bench.array([0] * N)
+    bench.executable(replace(AFFINE, host={0: 8000, 1: 8})).run([x.address, k.address], [y.address])
+    assert y.values() == [5 + 2 * i for i in range(N)]
+    assert bench.driver.said("upload") == [("upload", 16), ("upload", 8000)]
+
+
+CHECKED = CudaImage(2, 1, 8 * N, (CHECK, DOUBLE, ADD), checks=(SITE,))
+
+
+def test_an_early_check_fails_before_anything_else_runs() -> None:
+    bench = Bench()
+    x, k, y = bench.array([0, 1, 9, 3, -1, 0, 0, 0]), bench.array([1]), bench.array([7] * N)
+    with pytest.raises(CheckFailed) as caught:
+        bench.executable(CHECKED).run([x.address, k.address], [y.address])
+    assert (caught.value.site, caught.value.position, caught.value.value) == (SITE, 2, 9)
+    assert [entry[1] for entry in bench.driver.said("launch")] == ["check_p0"]
+    assert y.values() == [7] * N
+
+
+def test_after_a_failed_check_the_next_run_starts_afresh() -> None:
+    bench = Bench()
+    executable = bench.executable(CHECKED)
+    bad, good, k, y = bench.array([9] * N), bench.array([3] * N), bench.array([1]), bench.array([0] * N)
+    with pytest.raises(CheckFailed):
+        executable.run([bad.address, k.address], [y.address])
+    executable.run([good.address, k.address], [y.address])
+    assert y.values() == [7] * N
+
+
+def test_a_late_check_is_looked_at_when_all_has_run() -> None:
+    bench = Bench()
+    image = replace(AFFINE, launches=(DOUBLE, LATE, ADD), checks=(SITE,))
+    x, k, y = bench.array([0, 0, 0, 2, 0, 0, 0, 0]), bench.array([1]), bench.array([0] * N)
+    with pytest.raises(CheckFailed) as caught:
+        bench.executable(image).run([x.address, k.address], [y.address])
+    assert (caught.value.position, caught.value.value) == (3, 4)
+    assert [entry[0] for entry in bench.driver.log if entry[0] in ("launch", "download")] == ["launch"] * 3 + ["download"]
+
+
+def test_checks_that_hold_change_nothing() -> None:
+    bench = Bench()
+    image = replace(AFFINE, launches=(CHECK, DOUBLE, LATE, ADD), checks=(SITE,))
+    x, k, y = bench.array([0, 1, 0, 1, 0, 1, 0, 1]), bench.array([1]), bench.array([0] * N)
+    bench.executable(image).run([x.address, k.address], [y.address])
+    assert y.values() == [1, 3] * 4
+
+
+def test_programs_share_the_memory_of_their_intermediates() -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    held = bench.driver.in_use
+    for _ in range(3):
+        bench.executable(AFFINE).run([x.address, k.address], [y.address])
+    assert bench.driver.in_use == held + 8 * N
+
+
+def test_threads_run_one_executable_at_once() -> None:
+    bench = Bench()
+    executable = bench.executable(replace(AFFINE, host={1: 8}))
+    wrong: list[Any] = []
+
+    def work(value: int) -> None:
+        x, k, y = bench.array(range(N)), i64_on_host(value), bench.array([0] * N)
+        for _ in range(50):
+            executable.run([x.address, k.address], [y.address])
+            wrong.extend(v for v in [y.values()] if v != [value + 2 * i for i in range(N)])
+
+    threads = [Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert wrong == []
+
+
+def test_an_executable_of_an_image_names_no_memory() -> None:
+    with pytest.raises(errors.WeftError, match="made of an image"):
+        Bench().executable(AFFINE).memory()
+
+
+def interrupting(kernels: dict[str, Any], at: str) -> dict[str, Any]:
+    """These kernels, of which one, when it has run, is where a signal handler raises."""
+
+    def kernel(*words: int) -> None:
+        kernels[at](*words)
+        raise KeyboardInterrupt
+
+    return {**kernels, at: kernel}
+
+
+def test_an_interrupt_before_all_is_launched_is_raised_as_it_is() -> None:
+    bench = Bench(kernels=interrupting(KERNELS, "double_p0"))
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    with pytest.raises(KeyboardInterrupt):
+        bench.executable(AFFINE).run([x.address, k.address], [y.address])
+
+
+def test_an_interrupt_when_all_is_launched_keeps_the_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+
+    def interrupted(block: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench.unit.pool, "give_arena", interrupted)
+    with pytest.raises(Interrupted) as caught:
+        bench.executable(AFFINE).run([x.address, k.address], [y.address])
+    assert isinstance(caught.value.reason, KeyboardInterrupt)
+    assert y.values() == [1 + 2 * i for i in range(N)]
+
+
+# ---------------------------------------------------------------- replay
+
+
+def run_prepared(prepared: Any, *addresses: int) -> None:
+    prepared.words[:] = addresses
+    prepared.execute()
+
+
+def test_a_run_on_known_memory_is_replayed_from_the_second_time_on() -> None:
+    bench = Bench(replays=True)
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    for _ in range(4):
+        i64(y.address, N)[:] = 0
+        run_prepared(prepared, x.address, k.address, y.address)
+        assert y.values() == [1 + 2 * i for i in range(N)]
+    assert [e[0] for e in bench.driver.log if e[0] != "allocate"] == ["launch"] * 4 + ["capture"] + ["replay"] * 3
+
+
+def test_other_memory_is_never_replayed() -> None:
+    bench = Bench(replays=True)
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    for _ in range(3):
+        run_prepared(prepared, x.address, k.address, y.address)
+    other = bench.array([5] * N)
+    run_prepared(prepared, other.address, k.address, y.address)
+    assert y.values() == [11] * N
+
+
+def test_a_moved_arena_is_never_replayed() -> None:
+    bench = Bench(replays=True)
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    for _ in range(3):
+        run_prepared(prepared, x.address, k.address, y.address)
+    bench.unit.pool.give_arena(bench.unit.pool.take_arena(1 << 20))
+    before = len(bench.driver.said("replay"))
+    run_prepared(prepared, x.address, k.address, y.address)
+    assert len(bench.driver.said("replay")) == before
+    assert y.values() == [1 + 2 * i for i in range(N)]
+
+
+def test_inputs_from_the_host_reach_a_replay() -> None:
+    bench = Bench(replays=True)
+    x, k, y = bench.array(range(N)), i64_on_host(0), bench.array([0] * N)
+    prepared = bench.executable(replace(LONG, host={1: 8})).prepared()
+    for value in range(5):
+        k.array[0] = value
+        run_prepared(prepared, x.address, k.address, y.address)
+        assert y.values() == [value + 2 * i for i in range(N)]
+    assert len(bench.driver.said("replay")) == 4
+
+
+def test_an_early_check_guards_a_replay() -> None:
+    bench = Bench(replays=True)
+    image = replace(LONG, launches=(CHECK, *LONG.launches), checks=(SITE,))
+    x, k, y = bench.array([1] * N), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(image).prepared()
+    for _ in range(3):
+        run_prepared(prepared, x.address, k.address, y.address)
+    i64(x.address, N)[3], i64(y.address, N)[:] = 4, 7
+    for raising in (prepared.execute, prepared.fail):
+        with pytest.raises(CheckFailed, match="value 4 at position 3"):
+            raising()
+    assert y.values() == [7] * N
+
+
+def test_a_late_check_is_looked_at_behind_a_replay() -> None:
+    bench = Bench(replays=True)
+    image = replace(LONG, launches=(*LONG.launches, LATE), checks=(SITE,))
+    x, k, y = bench.array([1] * N), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(image).prepared()
+    for _ in range(3):
+        run_prepared(prepared, x.address, k.address, y.address)
+    i64(x.address, N)[5] = 2
+    with pytest.raises(CheckFailed, match="value 4 at position 5"):
+        prepared.execute()
+
+
+def test_few_graphs_are_kept() -> None:
+    bench = Bench(replays=True)
+    k, y = bench.array([1]), bench.array([0] * N)
+    xs = [bench.array([i] * N) for i in range(10)]
+    prepared = bench.executable(LONG).prepared()
+    for _ in range(3):
+        for i, x in enumerate(xs):
+            run_prepared(prepared, x.address, k.address, y.address)
+            assert y.values() == [1 + 2 * i] * N
+    assert len(prepared.owner._graphs) == KEPT
+
+
+def test_graphs_that_never_pay_are_made_no_more() -> None:
+    bench = Bench(replays=True)
+    k, y = bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    xs = [bench.array([i] * N) for i in range(30)]
+    for x in xs:
+        for _ in range(2):
+            run_prepared(prepared, x.address, k.address, y.address)
+    assert 0 < len(bench.driver.said("capture")) < len(xs) / 2
+
+
+def test_a_device_that_captures_nothing_launches() -> None:
+    bench = Bench(replays=False)
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    for _ in range(4):
+        run_prepared(prepared, x.address, k.address, y.address)
+    assert len(bench.driver.said("launch")) == 16
+    assert y.values() == [1 + 2 * i for i in range(N)]
+
+
+def test_a_short_program_is_launched() -> None:
+    bench = Bench(replays=True)
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(AFFINE).prepared()
+    for _ in range(4):
+        run_prepared(prepared, x.address, k.address, y.address)
+    assert not bench.driver.said("capture")
+
+
+def test_the_call_of_a_prepared_program_takes_addresses() -> None:
+    bench = Bench()
+    x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(AFFINE).prepared()
+    prepared.words[1] = k.address
+    assert prepared.call([0, 2])(x.address, y.address) == 0
+    assert y.values() == [1 + 2 * i for i in range(N)]
+
+
+# ---------------------------------------------------------------- images
+
+
+def test_an_image_survives_its_bytes() -> None:
+    image = replace(CHECKED, host={1: 8}, donations={0: 0})
+    sites = [SITE.site]
+    data = pack(image, ["kernel"], sites.index)
+    assert unpack(data, sites.__getitem__) == (image, ["kernel"])
+
+
+def test_phases_without_chunks_are_not_launched() -> None:
+    n = Param("n")
+    x = Buf("x", dt.float32, 8, "global")
+    phases = [For(Var("c", 8), extent, GRID, []) for extent in (n, 3)]
+    loops = Loops("k", (x,), (n,), phases, threads=(64, 128))
+    value = Value(dt.float32, (8,), (1,))
+    program = Program([Call(loops, (Ref("input", 0),), (0,), (True, True))], (value,), (), 0)
+    image = image_of(program, ["kernel"], lambda loops, i: 100 + i)
+    assert image.launches == (Launch("kernel", 1, 3, 128, 101, (("input", 0),), (0,)),)

@@ -1,0 +1,151 @@
+"""In: the CudaImage of a program and its loaded kernels. Out: runs of it on the addresses of inputs and outputs.
+
+A run returns as soon as the device knows all that it must do; only a program with checks waits for their result.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from operator import call
+from typing import TYPE_CHECKING, Any
+
+from ...errors import DeviceError, WeftError
+from ..failures import NO_CHECK_FAILED, Interrupted, failure
+from ..prepared import Prepared
+from .block import STATUS_BYTES, Layout, Words
+from .devices import Unit
+from .driver import bound, here
+from .image import CudaImage
+from .replay import Replay
+
+if TYPE_CHECKING:
+    from ...ir.memory import Memory
+
+Calls = list[Callable[[], object]]
+
+
+@dataclass
+class Progress:
+    """How many launches behind the early checks there are, and what those that the device knows have returned."""
+
+    wanted: int = -1
+    done: list[Any] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        return len(self.done) == self.wanted
+
+    def issue(self, calls: Calls) -> None:
+        """Launches one after the other; no signal handler comes in between where the launches are C functions."""
+        self.wanted = len(calls)
+        self.done.extend(map(call, calls))
+        if any(self.done):
+            raise DeviceError(f"the device refused the work: CUDA error {next(filter(None, self.done))}")
+
+
+class Frame:
+    """What one running call needs of its own: arguments, and the launches that read them."""
+
+    __slots__ = ("_executable", "early", "rest", "words")
+
+    def __init__(self, executable: CudaExecutable) -> None:
+        self._executable = executable
+        image, driver = executable.image, executable.unit.driver
+        self.words = Words(executable.layout)
+        calls: Calls = [
+            bound(driver, function, launch.grid, launch.block, arguments, launch.shared)
+            for function, launch, arguments in zip(executable.functions, image.launches, self.words.arguments, strict=True)
+        ]
+        self.early, self.rest = calls[: image.early], calls[image.early :]
+
+    def launch_rest(self) -> None:
+        """The launches behind the early checks, one by one, for a driver that captures them."""
+        executable = self._executable
+        image, launch = executable.image, executable.unit.driver.launch
+        for k in range(image.early, len(image.launches)):
+            size = image.launches[k]
+            launch(executable.functions[k], size.grid, size.block, bytes(self.words.arguments[k]), size.shared)
+
+
+class CudaExecutable:
+    """A program ready to run, from any number of threads at once, on a device that has its kernels.
+
+    `planned` makes its Memory report: the image has no names, so the passes run again for it.
+    """
+
+    planned: Callable[[], Memory] | None = None
+
+    def __init__(self, image: CudaImage, unit: Unit) -> None:
+        self.image, self.unit, self.layout = image, unit, Layout(image)
+        self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
+        self.functions = [unit.kernels.phase(k.symbol, k.phase, k.shared) for k in image.launches]
+        self.has_late = any(launch.is_check for launch in image.launches[image.early :])
+        self._frames: list[Frame] = []
+
+    def memory(self) -> Memory:
+        """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
+        if self.planned is None:
+            raise WeftError("this executable was made of an image, which does not name what its buffers hold")
+        return self.planned()
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Runs the program on the addresses of its inputs and outputs, which must stay valid. Raises CheckFailed."""
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self)
+
+        def work(block: int, progress: Progress) -> None:
+            frame.words.fill([*inputs, *outputs], block)
+            self.begin(frame, inputs, block)
+            progress.issue(frame.rest)
+            self.end(block)
+
+        self.guarded(work)
+        self._frames.append(frame)
+
+    def prepared(self) -> Prepared:
+        """The program for one caller at a time, which replays a run on memory that it has seen before."""
+        replay = Replay(self, Frame(self))
+        return Prepared(replay.words, replay.execute, replay.fail, owner=replay)
+
+    # ------------------------------------------------------------ the parts of a run
+
+    def guarded(self, work: Callable[[int, Progress], None]) -> None:
+        """Does the work with the address of a block for the program, which is others' as soon as the device knows what to do.
+
+        Raises Interrupted for what comes when the device knows all: the program then runs to its end.
+        """
+        progress, pool = Progress(), self.unit.pool
+        try:
+            with here(self.unit.driver):
+                taken = pool.take_arena(self.layout.nbytes) if self.layout.nbytes else None
+                try:
+                    work(taken[1] if taken else 0, progress)
+                finally:
+                    if taken:
+                        pool.give_arena(taken)
+        except WeftError:
+            raise
+        except BaseException as reason:
+            raise (Interrupted(reason) if progress.complete else reason) from None
+
+    def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:
+        """Uploads, and early checks. Raises CheckFailed, and nothing has changed."""
+        frame.words.upload(self.unit.driver, inputs, block)
+        if frame.early:
+            Progress().issue(frame.early)
+            self._look(block)
+
+    def end(self, block: int) -> None:
+        """Raises CheckFailed for a late check."""
+        if self.has_late:
+            self._look(block)
+
+    def _look(self, block: int) -> None:
+        status = (ctypes.c_int64 * 2)()
+        self.unit.driver.download(ctypes.addressof(status), block + self.layout.status, STATUS_BYTES)
+        if status[0] != NO_CHECK_FAILED:
+            raise failure(self.checks, status[0], status[1])

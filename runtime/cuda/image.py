@@ -1,0 +1,90 @@
+"""A program as numbers. In: a Program. Out: its CudaImage, all that a run needs but the machine code; as bytes, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from typing import Any
+
+from ...ir.graph import Site
+from ...ir.loop import Loops
+from ...ir.program import Call, CheckSite, Program
+from ..image import chunk_count
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One phase of the kernel that is called `symbol`. `buffers`: (space, number) as in a program's Refs."""
+
+    symbol: str
+    phase: int
+    grid: int
+    block: int
+    shared: int  # bytes
+    buffers: tuple[tuple[str, int], ...]
+    params: tuple[int, ...]
+    is_check: bool = False
+
+
+@dataclass(frozen=True)
+class CudaImage:
+    """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's."""
+
+    inputs: int
+    outputs: int
+    arena_bytes: int
+    launches: tuple[Launch, ...]
+    host: dict[int, int] = field(default_factory=dict)
+    donations: dict[int, int] = field(default_factory=dict)
+    checks: tuple[CheckSite, ...] = ()
+
+    @property
+    def early(self) -> int:
+        """How many launches check inputs before anything is written. A check that comes later protects no memory."""
+        return next((k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches))
+
+
+def image_of(
+    program: Program, symbols: Sequence[str], shared: Callable[[Loops, int], int], host: Mapping[int, int] | None = None
+) -> CudaImage:
+    """The numbers of a program whose call k is of the kernel symbols[k]; shared(loops, i) are the bytes of phase i."""
+    launches = [launch for call, s in zip(program.calls, symbols, strict=True) for launch in _launches(call, s, shared)]
+    sizes = len(program.inputs), len(program.outputs), program.arena_bytes
+    return CudaImage(*sizes, tuple(launches), dict(host or {}), program.donations, program.checks)
+
+
+def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> list[Launch]:
+    loops = call.loops
+    buffers = tuple((ref.space, ref.number) for ref in call.refs)
+    grids = [chunk_count(call, phase) for phase in loops.phases]
+    return [
+        Launch(symbol, i, grid, loops.threads[i], shared(loops, i), buffers, call.params, call.is_check)
+        for i, grid in enumerate(grids)
+        if grid
+    ]
+
+
+# ---------------------------------------------------------------- on disk
+
+
+def pack(image: CudaImage, code: Any, place_of: Callable[[Site | None], int | None]) -> bytes:
+    """An image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
+    checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
+    sizes = image.inputs, image.outputs, image.arena_bytes
+    tables = [list(image.host.items()), list(image.donations.items())]
+    return json.dumps([*sizes, [astuple(launch) for launch in image.launches], *tables, checks, code]).encode()
+
+
+def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[CudaImage, Any]:
+    """What `pack` was given."""
+    inputs, outputs, arena, launches, host, donations, checks, code = json.loads(data)
+    sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
+    return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), dict(host), dict(donations), sites), code
+
+
+def _launch(fields: Sequence[Any]) -> Launch:
+    symbol, phase, grid, block, shared, buffers, params, is_check = fields
+    return Launch(
+        symbol, phase, grid, block, shared, tuple((space, number) for space, number in buffers), tuple(params), is_check
+    )

@@ -1,0 +1,80 @@
+"""A program that runs again and again. In: the addresses of its inputs and outputs. Out: a run, replayed where all are known.
+
+What the device is asked for is recorded the second time it comes with the same addresses, and is one call from then on: a CUDA
+graph. Inputs from the host and early checks stay outside of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..failures import CheckFailed
+
+if TYPE_CHECKING:
+    from .executable import CudaExecutable, Frame, Progress
+
+KEPT = 8  # graphs of one program: as many sets of memory may take turns
+NOTED = 32  # sets of addresses that are remembered
+FEWEST = 4  # launches that are worth a graph; an estimate, its own launch takes about as long as two
+WORTH = 4  # runs in which a graph pays for its making; an estimate
+
+
+class Replay:
+    """`words`: the addresses, which stay as they are from run to run."""
+
+    def __init__(self, executable: CudaExecutable, frame: Frame) -> None:
+        image = executable.image
+        self._executable, self._frame = executable, frame
+        self.words = [0] * (image.inputs + image.outputs)
+        self._on_device = [i for i in range(len(self.words)) if i not in image.host]
+        self._graphs: dict[tuple[int, ...], Callable[[], object]] = {}  # the one used last at the end
+        self._seen: dict[tuple[int, ...], None] = {}
+        self._credit = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
+        self._is_possible = len(frame.rest) >= FEWEST
+        self._failed: CheckFailed | None = None
+
+    def execute(self) -> None:
+        """Runs the program. Raises CheckFailed."""
+        try:
+            self._executable.guarded(self._work)
+        except CheckFailed as failed:
+            self._failed = failed
+            raise
+
+    def fail(self) -> None:
+        """Raises what the last run that failed a check has raised."""
+        assert self._failed is not None
+        raise self._failed
+
+    def _work(self, block: int, progress: Progress) -> None:
+        executable, frame, words = self._executable, self._frame, self.words
+        key = (block, *[words[i] for i in self._on_device]) if self._is_possible else ()
+        graph = self._graphs.pop(key, None)
+        if graph is None or frame.early:
+            frame.words.fill(words, block)
+        executable.begin(frame, words, block)
+        graph = graph or self._captured(key)
+        if graph is None:
+            progress.issue(frame.rest)
+        else:
+            self._graphs[key] = graph
+            progress.issue([graph])
+            self._credit += 1
+        executable.end(block)
+
+    def _captured(self, key: tuple[int, ...]) -> Callable[[], object] | None:
+        """The graph of the launches with these addresses, if they have been seen before and it is likely to pay."""
+        if not self._is_possible or self._credit < WORTH:
+            return None
+        if key not in self._seen:
+            self._seen[key] = None
+            if len(self._seen) > NOTED:
+                del self._seen[next(iter(self._seen))]
+            return None
+        graph = self._executable.unit.driver.capture(self._frame.launch_rest)
+        self._is_possible = graph is not None
+        self._credit -= WORTH
+        if len(self._graphs) >= KEPT:
+            del self._graphs[next(iter(self._graphs))]
+        return graph
