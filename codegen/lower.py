@@ -27,7 +27,7 @@ from .evaluate import Place, load
 from .read_ahead import next_row, next_rows
 from .schedule import Access
 from .stages import ColumnSum, Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
-from .target import Target
+from .target import Lanes, Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
@@ -391,7 +391,7 @@ class Chunks:
         return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
 
 
-def lane_width(roots: Iterable[Node], target: Target) -> int:
+def lane_width(roots: Iterable[Node], target: Lanes) -> int:
     """The lanes that a loop over these expressions will have."""
     return target.lanes_of(n.dtype for n in postorder(roots) if n.op not in (Op.VAR, Op.CONST))
 

@@ -39,7 +39,8 @@ def in_turn(parts: Sequence[Lowered]) -> Lowered:
         names = {q: Param(f"{q.name}_{i}") for q in part.loops.params}
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
-    loops = replace(parts[0].loops, params=tuple(params), phases=phases)
+    threads = tuple(t for part in parts for t in part.loops.threads)
+    loops = replace(parts[0].loops, params=tuple(params), phases=phases, threads=threads)
     values = tuple(value for part in parts for value in part.params)
     return Lowered(loops, values, [w for part in parts for w in part.work], "; then ".join(part.schedule for part in parts))
 

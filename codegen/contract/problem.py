@@ -27,7 +27,7 @@ from ..lower import lane_width, place_values
 from ..read_ahead import itemsize_in_memory
 from ..residues import Residues, classes
 from ..schedule import extent
-from ..target import Target
+from ..target import Lanes, Target
 
 Groups = list[list[Var]]
 
@@ -114,7 +114,7 @@ def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
     return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
 
 
-def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target) -> list[Problem]:
+def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Lanes) -> list[Problem]:
     """The problems a contraction consists of: one, or one for each residue class of its axes."""
     assert kernel.anchor is not None
     anchor = kernel.anchor
@@ -126,7 +126,7 @@ def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target
     return [_with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target) for c in classes(kept, reduced, mask)]
 
 
-def _with_roles(p: Problem, c: Residues, target: Target) -> Problem:
+def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     """Finds the roles of the axes."""
     if c.reduced is None:
         return _without_sum(p, c, target)
@@ -161,7 +161,7 @@ def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:
     return 1 - side if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1]) else side
 
 
-def _without_sum(p: Problem, c: Residues, target: Target) -> Problem:
+def _without_sum(p: Problem, c: Residues, target: Lanes) -> Problem:
     """The results of a class in which nothing is summed: all axes are lanes."""
     zero = const(0, p.anchor.node.dtype)
     p.lanes = schedule.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))

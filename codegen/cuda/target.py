@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...ir.dtype import DType
+
 WARP = 32  # threads that run in step
+VECTOR_BITS = 128  # of the widest load and store
 
 
 @dataclass(frozen=True)
@@ -25,3 +29,7 @@ class CudaTarget:
     def has_async_copies(self) -> bool:
         """cp.async, and mma.sync of bfloat16 and tf32."""
         return self.generation >= 80
+
+    def lanes_of(self, dtypes: Iterable[DType]) -> int:
+        """Neighbours that a thread takes at a time: as many as a load or store of the widest of these holds."""
+        return VECTOR_BITS // max((max(8, d.bits) for d in dtypes), default=32)

@@ -1,0 +1,62 @@
+"""Kernels -> Loops for a GPU: every kernel lowered by its kind. In: a CudaTarget. Out: a Lowering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from ...ir.fuse import Fused
+from ...ir.graph import Node
+from ...ir.kernel import Kernel
+from ...ir.loop import Loops
+from ..column_sums import lower_column_sums
+from ..lower import Lowered, Tuning
+from ..lower_sort import lower_sort
+from ..lower_special import lower_checks, lower_scan, lower_scatter
+from ..lowering import Strides
+from ..math.expand import expand_loops
+from ..row_classes import lower_rows
+from ..target import named
+from .contraction import lower_contraction
+from .target import CudaTarget
+
+
+@dataclass(frozen=True)
+class CudaLowering:
+    """How kernels run on a GPU."""
+
+    target: CudaTarget
+
+    def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
+        """By its kind."""
+        match kernel.kind:
+            case "contraction":
+                return lower_contraction(kernel, strides, self.target)
+            case "scan":
+                return _in_blocks(lower_scan(kernel, strides, Tuning()))
+            case "scatter":
+                return _in_blocks(lower_scatter(kernel, strides, Tuning()))
+            case "sort":
+                return _in_blocks(lower_sort(kernel, strides, named("sse2"), Tuning()))
+        lower = lower_column_sums if kernel.columns else lower_rows
+        return _in_blocks(lower(kernel, strides, named("sse2"), Tuning()))
+
+    def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
+        """One phase each."""
+        return _in_blocks(lower_checks(checks, strides, places, first_site))
+
+    def expanded(self, loops: Loops) -> Loops:
+        """As polynomials; float16 is converted by instructions."""
+        return expand_loops(loops, has_float16=True)
+
+    def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
+        """Always."""
+        return tuple(True for _ in lowered.work)
+
+    def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
+        """None: stores leave the caches by themselves."""
+        return set()
+
+
+def _in_blocks(lowered: Lowered) -> Lowered:
+    return replace(lowered, loops=replace(lowered.loops, threads=(128,) * len(lowered.loops.phases)))
