@@ -19,7 +19,8 @@ from ..ir.loop import Buf
 from ..ir.op import Op
 from ..ir.units import Units, refine
 from .evaluate import Place
-from .lower import Lowered, Places, RowLowering, Tuning, own_axes, place_values
+from .framing import Places, own_axes, place_values
+from .lower import Lowered, RowLowering, Tuning
 from .phases import in_turn
 from .target import Target
 

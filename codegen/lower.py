@@ -10,24 +10,22 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, node
-from ..ir.index import Index, Var, row_major_strides, unravel, var
+from ..ir.graph import Node
+from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, work
-from ..ir.loop import GLOBAL, GRID, LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
-from ..ir.loop_walk import Substitution, indices, postorder
-from ..ir.op import Op
+from ..ir.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ..ir.loop_walk import postorder
 from . import schedule
-from .evaluate import Place, load
+from .evaluate import load
+from .framing import Axes, Framing, Places, combined, identity, in_registers, reductions_of, row_statements, scratch_of
 from .read_ahead import next_row, next_rows
 from .schedule import Access
-from .stages import ColumnSum, Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
-from .target import Lanes, Target
+from .stages import ColumnSum, Frame, RowLoop, Signature
+from .target import Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
@@ -38,7 +36,6 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
-IDENTITY = {"add": 0, "mul": 1}
 
 
 @dataclass
@@ -63,80 +60,14 @@ class Tuning:
     fastest: Fastest | None = None
 
 
-Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
-
-
-def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
-    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
-    inputs = {
-        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
-        for i, n in enumerate(kernel.inputs)
-    }
-    outputs = {
-        n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)
-    }
-    return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
-
-
-def identity(kind: str, dtype: DType) -> float | int | bool:
-    """The value that changes nothing under add, mul or max."""
-    return dt.lowest(dtype) if kind == "max" else IDENTITY[kind]
-
-
-@dataclass
-class Axes:
-    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner ones."""
-
-    outer: list[Var]
-    outer_at: list[Index]
-    inner: dict[Signature, list[Var]] = field(default_factory=dict)
-    inner_at: dict[Signature, list[Index]] = field(default_factory=dict)
-
-    def add(self, signature: Signature) -> None:
-        """Inner axes as they are."""
-        self.inner[signature] = [Var(f"r{i}", d) for i, d in enumerate(signature)]
-        self.inner_at[signature] = [var(v) for v in self.inner[signature]]
-
-
-def own_axes(kernel: Kernel) -> Axes:
-    """A loop for each axis of the kernel."""
-    outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
-    return Axes(outer, [var(v) for v in outer])
-
-
-class RowLowering:
+class RowLowering(Framing):
     """Tries the kernel with one variable an axis, then lowers it again in the chosen frame."""
 
     def __init__(self, kernel: Kernel, places: Places, target: Target, tuning: Tuning, axes: Axes) -> None:
-        self.kernel, self.target, self.tuning, self.axes = kernel, target, tuning, axes
-        self.inputs, self.outputs, self.buffers = places
-        self.outer, self.inner = axes.outer, axes.inner
-        scratch = target.l1 // 2 if tuning.tiny else 0
-        trial = self._stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch))
-        self.trial = trial
+        super().__init__(kernel, places, axes, scratch_bytes=target.l1 // 2 if tuning.tiny else 0)
+        self.target, self.tuning = target, tuning
         if not tuning.tiny:
-            self._weigh(trial)
-
-    def _weigh(self, trial: list[Stage]) -> None:
-        """What the choice of a schedule looks at."""
-        self.roots = [n for s in trial for n in _roots(s)]
-        nodes = postorder(self.roots)
-        self.accesses = schedule.loads(nodes) + [Access(w.index, w.buf.dtype.itemsize, True) for s in trial for w in _writes(s)]
-        self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
-        self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
-        loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {s: schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
-        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
-        self.width = lane_width(self.roots, self.target)
-        self.body = schedule.work(nodes)
-
-    def _stages(self, frame: Frame) -> list[Stage]:
-        return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
-
-    def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
-        if signature not in self.inner:
-            self.axes.add(signature)
-        return self.inner[signature], self.axes.inner_at[signature]
+            self.weigh(target)
 
     def lower(self) -> Lowered:
         if self.tuning.tiny:
@@ -173,43 +104,29 @@ class RowLowering:
             costs.append(self._group_cost(groups[-1], touching or self.accesses) + combining)
         return max(costs)
 
-    def _work(self) -> int:
-        inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1
-        return schedule.extent(self.outer) * inner * max(1, self.body)
-
     # ------------------------------------------------------------ frames
 
     def _frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
-        inner = {s: self._inner_axes(s, by) for s in self.inner}
-        return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+        return self.frame(by, self._inner_axes, acc_index, lanes, scratch)
 
-    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
-        by = dict(by)
+    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], dict[Var, Index]]:
         axes: list[Var] = []
         for g in self.inner_groups[signature]:
             axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
             axes.append(axis)
-            by |= schedule.spread(var(axis), g)
-        return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
-
-    def _rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
-        """Outer variables from the number of a row."""
-        by: dict[Var, Index] = {}
-        shape = tuple(schedule.extent(g) for g in groups)
-        for g, at in zip(groups, unravel(position, shape), strict=True):
-            by |= schedule.spread(at, g)
-        return by
+            by = by | schedule.spread(var(axis), g)
+        return axes, by
 
     def _rows(self) -> Lowered:
         rows = schedule.extent(self.outer)
-        chunk = Chunks(rows, self._work() / max(1, rows), self.tuning.min_chunks)
+        chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
         body, _ = self._row_body(chunk)
         return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
 
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
         rows = schedule.extent(self.outer)
-        work = min(self._work() / max(1, rows), schedule.CHUNK_WORK / LEAST_SUMMED)
+        work = min(self.work() / max(1, rows), schedule.CHUNK_WORK / LEAST_SUMMED)
         chunk = Chunks(rows, work, self.tuning.min_chunks, most=MOST_PARTS)
         inner, sums = self._row_body(chunk)
         parts = {t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL) for i, t in enumerate(sums)}
@@ -226,14 +143,14 @@ class RowLowering:
 
     def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
         """All stages of one row; what it adds to sums over the rows."""
-        frame = self._frame(self._rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
+        frame = self._frame(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
-        stages = self._stages(frame)
+        stages = self.stages(frame)
         hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
-        for buf in _scratch(stages):
+        for buf in scratch_of(stages):
             body.append(Alloc(buf))
         for s in stages:
-            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
                 body.append(self._nest(loop, hints.get(id(loop), [])))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
@@ -241,15 +158,15 @@ class RowLowering:
 
     def _tiny(self) -> Lowered:
         """A loop for every axis, as in the trial."""
-        body: list[Stmt] = [Alloc(buf) for buf in _scratch(self.trial)]
+        body: list[Stmt] = [Alloc(buf) for buf in scratch_of(self.trial)]
         for s in self.trial:
-            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-            body += [schedule.nest(loop.axes, *_row_statements(loop)) for loop in s.loops]
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
+            body += [schedule.nest(loop.axes, *row_statements(loop)) for loop in s.loops]
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
     def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> Stmt:
-        body = [*hints, *_row_statements(loop)]
+        body = [*hints, *row_statements(loop)]
         lane = loop.axes[-1]
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
         stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
@@ -261,23 +178,23 @@ class RowLowering:
         n = schedule.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(schedule.extent(g) for g in others)
-        itemsize = max(r.acc.dtype.itemsize for s in self.trial for r in _reductions(s))
+        itemsize = max(r.acc.dtype.itemsize for s in self.trial for r in reductions_of(s))
         block = schedule.lane_block(n, itemsize, rows)
         shape = (rows, -(-n // block))
-        chunk = Chunks(prod(shape), self._work() / max(1, prod(shape)), self.tuning.min_chunks)
+        chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        by = self._rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
+        by = self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
         bounds = (part * block, n) if n % block else None
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         if block <= STRAIGHT * self.width:
-            inside = in_registers(self._stages(self._frame(by)), SERIAL)
+            inside = in_registers(self.stages(self._frame(by)), SERIAL)
             base, total = bounds or (Index(), None)
             return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
         frame = self._frame(by, var(lane), block)
         body: list[Stmt] = []
-        for s in self._stages(frame):
-            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
+        for s in self.stages(frame):
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
                 body += self._column_nest(loop, lane, bounds)
             if s.writes:
@@ -295,11 +212,11 @@ class RowLowering:
         rows = prod(schedule.extent(g) for g in others)
         block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // schedule.MAX_CHUNKS)))
         parts = -(-n // block)
-        chunk = Chunks(rows * parts, self._work() / max(1, rows * parts), self.tuning.min_chunks)
+        chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
         row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        frame = self._frame(self._rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
-        body = in_registers(self._stages(frame))
+        frame = self._frame(self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
+        body = in_registers(self.stages(frame))
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
@@ -311,7 +228,7 @@ class RowLowering:
         *front, last = loop.axes
         out: list[Stmt] = []
         for axes, steps in schedule.grouped(last, COLUMN_ROWS):
-            reduces: list[Stmt] = [_combined(r, last, steps, lane) for r in loop.reductions]
+            reduces: list[Stmt] = [combined(r, last, steps, var(lane)) for r in loop.reductions]
             hints = next_rows(loop.roots(), last, axes, steps, lane, self.target)
             out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, [*hints, *reduces])))
         return out
@@ -327,7 +244,7 @@ class RowLowering:
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
         frame = self._frame(schedule.spread(chunk.first + var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self._stages(frame) for w in s.writes]
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
         return self._finish(chunk, [loop], f"flat: lanes over all {n} elements, {chunk.describe()}", wrap=False)
@@ -338,8 +255,8 @@ class RowLowering:
         rows = prod(schedule.extent(g) for g in others)
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
-        frame = self._frame(self._rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
-        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self._stages(frame) for w in s.writes]
+        frame = self._frame(self.rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         return self._finish(
             chunk,
             [self._lane_loop(lane, None, writes)],
@@ -349,7 +266,7 @@ class RowLowering:
     def _finish(self, chunk: Chunks, body: list[Stmt], text: str, wrap: bool = True) -> Lowered:
         phase = chunk.phase(body, wrap)
         loops = Loops(self.kernel.name, self.buffers, chunk.params, [phase])
-        return Lowered(loops, chunk.values, [self._work()], text)
+        return Lowered(loops, chunk.values, [self.work()], text)
 
 
 class Chunks:
@@ -389,52 +306,6 @@ class Chunks:
         given = given or {}
         loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
         return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
-
-
-def lane_width(roots: Iterable[Node], target: Lanes) -> int:
-    """The lanes that a loop over these expressions will have."""
-    return target.lanes_of(n.dtype for n in postorder(roots) if n.op not in (Op.VAR, Op.CONST))
-
-
-def _roots(s: Stage) -> list[Node]:
-    return [n for loop in s.loops for n in loop.roots()] + [w.value for w in s.writes]
-
-
-def _writes(s: Stage) -> list[Write]:
-    return [w for loop in s.loops for w in loop.writes] + s.writes
-
-
-def _reductions(s: Stage) -> list[Reduction]:
-    return [r for loop in s.loops for r in loop.reductions]
-
-
-def _scratch(stages: list[Stage]) -> list[Buf]:
-    return [w.buf for s in stages for w in _writes(s) if w.buf.space == SCRATCH]
-
-
-def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
-    """All steps of short reductions one after the other, for one lane; or those of a few vectors of lanes in a loop."""
-    body: list[Stmt] = []
-    for s in stages:
-        body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in _reductions(s)]
-        body += [schedule.nest(loop.axes, *_row_statements(loop), kind=kind) for loop in s.loops]
-        body += [Store(w.buf, w.index, w.value) for w in s.writes]
-    return body
-
-
-def _row_statements(loop: RowLoop) -> list[Stmt]:
-    reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
-    reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
-    return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
-
-
-def _combined(r: Reduction, axis: Var, steps: list[Index], lane: Var) -> Reduce:
-    """Several steps of an inner axis as one Reduce: a tree of their values."""
-    values = [Substitution({axis: at}).node(r.value) for at in steps]
-    op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
-    while len(values) > 1:
-        values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
-    return Reduce(r.acc, var(lane), r.kind, values[0])
 
 
 def one_chunk(

@@ -22,7 +22,8 @@ from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ..ir.op import Op
 from .evaluate import Evaluator, Place, as_index, counter, load
-from .lower import Chunks, Lowered, Tuning, place_values
+from .framing import place_values
+from .lower import Chunks, Lowered, Tuning
 from .target import Target
 
 RANK_LIMIT = 128  # elements up to which ranks beat counting digits (measured, lines of float32; places fit in any key)

@@ -13,7 +13,8 @@ from ..ir.op import SCANS
 from ..ir.scatter import counted_axis
 from . import schedule
 from .evaluate import Evaluator, Place, as_index, load
-from .lower import Chunks, Lowered, Tuning, place_values
+from .framing import place_values
+from .lower import Chunks, Lowered, Tuning
 
 MIN_WALKS = 2  # chunks in which single numbers are scattered: each looks at all indices, which takes half of its time
 LONG_UPDATE = 4  # numbers whose addition takes as long as looking at an index

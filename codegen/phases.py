@@ -22,7 +22,7 @@ def in_phases(parts: Sequence[Lowered]) -> Lowered:
         return parts[0]
     groups: dict[object, list[Lowered]] = {}
     for i, part in enumerate(parts):
-        alike = (part.params, part.loops.phases[0].var.extent) if len(part.loops.phases) == 1 else i
+        alike = (part.params, part.loops.phases[0].var.extent, part.loops.threads) if len(part.loops.phases) == 1 else i
         groups.setdefault(alike, []).append(part)
     joined = in_turn([_one_phase(group) for group in groups.values()])
     texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))

@@ -11,7 +11,8 @@ from ..ir.graph import Node
 from ..ir.index import Var, mask_of
 from ..ir.kernel import Kernel, Unit, zero_outside
 from ..ir.op import Op
-from .lower import Axes, Lowered, RowLowering, Tuning, own_axes, place_values
+from .framing import Axes, own_axes, place_values
+from .lower import Lowered, RowLowering, Tuning
 from .phases import in_phases
 from .residues import classes
 from .target import Target

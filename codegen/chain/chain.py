@@ -24,7 +24,8 @@ from ...ir.loop_walk import Substitution, postorder
 from ...ir.op import Op
 from ..contract.problem import contiguous, is_plain
 from ..evaluate import load
-from ..lower import Chunks, Lowered, Tuning, identity
+from ..framing import identity
+from ..lower import Chunks, Lowered, Tuning
 from ..schedule import extent
 from ..target import Target
 from .problem import ChainProblem, Held, Position, Result, StageOf, StagePlan

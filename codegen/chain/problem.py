@@ -21,7 +21,7 @@ from ...ir.op import Op
 from .. import schedule
 from ..contract.problem import Groups, groups_extent, spread_groups
 from ..evaluate import Evaluator, Place
-from ..lower import lane_width, place_values
+from ..framing import lane_width, place_values
 from ..schedule import extent
 from ..stages import EXPENSIVE
 from ..target import Target

@@ -23,7 +23,7 @@ from ...ir.op import Op
 from ...ir.pooling import pooled_vars
 from .. import schedule
 from ..evaluate import Evaluator, Place
-from ..lower import lane_width, place_values
+from ..framing import lane_width, place_values
 from ..read_ahead import itemsize_in_memory
 from ..residues import Residues, classes
 from ..schedule import extent

@@ -15,7 +15,8 @@ from ...ir.graph import Node
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
 from ..evaluate import Place, load
-from ..lower import Chunks, Lowered, Tuning, in_registers
+from ..framing import in_registers
+from ..lower import Chunks, Lowered, Tuning
 from .pool import pool_stages
 from .problem import Units, Windows, spread
 

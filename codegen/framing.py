@@ -1,0 +1,176 @@
+"""Kernels of maps and rows in a frame: what is looked at before a schedule is chosen. In: a Kernel. Out: axes, accesses, Stages.
+
+A trial with one variable an axis shows what is read and written, and where; axes that every index walks as one collapse. A
+schedule says what these axes are in terms of its own loops, and gets the stages of the kernel in these terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..ir import dtype as dt
+from ..ir.dtype import DType
+from ..ir.graph import Node, node
+from ..ir.index import Index, Var, row_major_strides, unravel, var
+from ..ir.kernel import Kernel
+from ..ir.loop import GLOBAL, SCRATCH, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ..ir.loop_walk import Substitution, indices, postorder
+from ..ir.op import Op
+from . import schedule
+from .evaluate import Place
+from .schedule import Access
+from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+from .target import Lanes
+
+IDENTITY = {"add": 0, "mul": 1}
+
+Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
+
+
+def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
+    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
+    inputs = {
+        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
+        for i, n in enumerate(kernel.inputs)
+    }
+    outputs = {
+        n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)
+    }
+    return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
+
+
+def identity(kind: str, dtype: DType) -> float | int | bool:
+    """The value that changes nothing under add, mul or max."""
+    return dt.lowest(dtype) if kind == "max" else IDENTITY[kind]
+
+
+@dataclass
+class Axes:
+    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner ones."""
+
+    outer: list[Var]
+    outer_at: list[Index]
+    inner: dict[Signature, list[Var]] = field(default_factory=dict)
+    inner_at: dict[Signature, list[Index]] = field(default_factory=dict)
+
+    def add(self, signature: Signature) -> None:
+        """Inner axes as they are."""
+        self.inner[signature] = [Var(f"r{i}", d) for i, d in enumerate(signature)]
+        self.inner_at[signature] = [var(v) for v in self.inner[signature]]
+
+
+def own_axes(kernel: Kernel) -> Axes:
+    """A loop for each axis of the kernel."""
+    outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
+    return Axes(outer, [var(v) for v in outer])
+
+
+Spread = Callable[[Signature, dict[Var, Index]], tuple[list[Var], dict[Var, Index]]]
+
+
+class Framing:
+    """A kernel in the frames of its schedules: first with one variable an axis, then in the chosen one."""
+
+    def __init__(self, kernel: Kernel, places: Places, axes: Axes, scratch_bytes: int = 0) -> None:
+        self.kernel, self.axes = kernel, axes
+        self.inputs, self.outputs, self.buffers = places
+        self.outer, self.inner = axes.outer, axes.inner
+        self.trial = self.stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch_bytes))
+
+    def weigh(self, target: Lanes) -> None:
+        """What the choice of a schedule looks at."""
+        self.roots = [n for s in self.trial for n in roots_of(s)]
+        nodes = postorder(self.roots)
+        stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
+        self.accesses = schedule.loads(nodes) + stores
+        self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
+        self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
+        loaded = [a.index for a in self.accesses if not a.store]
+        ordered = {s: schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
+        self.width = lane_width(self.roots, target)
+        self.body = schedule.work(nodes)
+
+    def work(self) -> int:
+        """Operations of the kernel."""
+        inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1
+        return schedule.extent(self.outer) * inner * max(1, self.body)
+
+    def stages(self, frame: Frame) -> list[Stage]:
+        """The stages in the terms of a frame."""
+        return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
+
+    def frame(
+        self, by: dict[Var, Index], spread: Spread, acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
+    ) -> Frame:
+        """The frame in which outer variables are as `by` says, and inner ones as `spread` adds to that, with its loop axes."""
+        inner = {}
+        for s in self.inner:
+            axes, all_by = spread(s, by)
+            inner[s] = axes, [e.substitute(all_by) for e in self.axes.inner_at[s]]
+        return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+
+    def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
+        """The variables of groups from a position in them."""
+        by: dict[Var, Index] = {}
+        shape = tuple(schedule.extent(g) for g in groups)
+        for g, at in zip(groups, unravel(position, shape), strict=True):
+            by |= schedule.spread(at, g)
+        return by
+
+    def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
+        if signature not in self.inner:
+            self.axes.add(signature)
+        return self.inner[signature], self.axes.inner_at[signature]
+
+
+def lane_width(roots: Iterable[Node], target: Lanes) -> int:
+    """The lanes that a loop over these expressions will have."""
+    return target.lanes_of(n.dtype for n in postorder(roots) if n.op not in (Op.VAR, Op.CONST))
+
+
+def roots_of(s: Stage) -> list[Node]:
+    """Every expression of a stage."""
+    return [n for loop in s.loops for n in loop.roots()] + [w.value for w in s.writes]
+
+
+def writes_of(s: Stage) -> list[Write]:
+    """Every write of a stage."""
+    return [w for loop in s.loops for w in loop.writes] + s.writes
+
+
+def reductions_of(s: Stage) -> list[Reduction]:
+    """Every reduction of a stage."""
+    return [r for loop in s.loops for r in loop.reductions]
+
+
+def scratch_of(stages: list[Stage]) -> list[Buf]:
+    """What stages keep for those that follow."""
+    return [w.buf for s in stages for w in writes_of(s) if w.buf.space == SCRATCH]
+
+
+def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
+    """All steps of short reductions one after the other, for one lane; or those of a few vectors of lanes in a loop."""
+    body: list[Stmt] = []
+    for s in stages:
+        body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
+        body += [schedule.nest(loop.axes, *row_statements(loop), kind=kind) for loop in s.loops]
+        body += [Store(w.buf, w.index, w.value) for w in s.writes]
+    return body
+
+
+def row_statements(loop: RowLoop) -> list[Stmt]:
+    """What one step of a loop over a row does."""
+    reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
+    reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
+    return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
+
+
+def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
+    """Several steps of an inner axis as one Reduce into acc[at]: a tree of their values."""
+    values = [Substitution({axis: step}).node(r.value) for step in steps]
+    op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    while len(values) > 1:
+        values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
+    return Reduce(r.acc, at, r.kind, values[0])
