@@ -246,6 +246,8 @@ static void on_fault(int signal, siginfo_t* info, void*) {
         dynamic.describe(at, "the shared memory", where, sizeof where);
     else if (const Guarded* found = allocation_around(at))
         found->describe(at, "an allocation", where, sizeof where);
+    else if (is_freed(at))
+        std::snprintf(where, sizeof where, ", which was freed");
     else if (running()->fiber.stack - PAGE <= at && at < running()->fiber.stack)
         std::snprintf(where, sizeof where, ", below the stack");
     note("thread %u: %s at address %p%s", current->index.x, signal == SIGFPE ? "arithmetic fault" : "illegal memory access", at, where);
@@ -354,8 +356,7 @@ int emulator_free(std::uint64_t address) {
     if (!found || found->address != at) return 1;
     Guarded gone = *found;
     bool intact = gone.intact();
-    allocations.erase(gone.pages);
-    gone.drop();
+    forget(gone);
     return intact ? 0 : 2;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <map>
 
 #include "fiber.h"
@@ -31,7 +32,7 @@ struct Guarded {
         return true;
     }
 
-    void drop() { munmap(pages, mapped); }
+    void drop() const { munmap(pages, mapped); }
 
     bool intact() const {
         for (std::size_t i = 0; i < slack; i++)
@@ -52,6 +53,23 @@ struct Guarded {
 };
 
 inline std::map<const char*, Guarded> allocations;  // by the first address of their pages
+inline std::deque<Guarded> freed;                   // the last ones, their addresses taken so that a use of them is a fault
+constexpr std::size_t REMEMBERED = 256;
+
+inline void forget(const Guarded& gone) {
+    allocations.erase(gone.pages);
+    mmap(gone.pages, gone.mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    freed.push_back(gone);
+    if (freed.size() <= REMEMBERED) return;
+    freed.front().drop();
+    freed.pop_front();
+}
+
+inline bool is_freed(const char* at) {
+    for (const Guarded& gone : freed)
+        if (gone.guards(at)) return true;
+    return false;
+}
 
 inline const Guarded* allocation_around(const void* address) {
     const char* at = static_cast<const char*>(address);
