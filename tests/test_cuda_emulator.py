@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import struct
+import json
+import re
+import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from cuda_emulator import build, samples
+from cuda_emulator import build, race_cases, races, samples
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver, EmulatorError
+from cuda_emulator.launching import run
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
+HERE = Path(__file__).parent
 ORDERS = {"forward": FORWARD, "reverse": REVERSE, "random": RANDOM}
 RNG = np.random.default_rng(7)
 
@@ -30,36 +35,6 @@ def ordered(driver: EmulatorDriver, request: Any) -> Iterator[EmulatorDriver]:
     driver.order, driver.seed = ORDERS[request.param], 3
     yield driver
     driver.order, driver.seed = FORWARD, 0
-
-
-def up(driver: EmulatorDriver, array: np.ndarray) -> int:
-    array = np.ascontiguousarray(array)
-    address = driver.allocate(array.nbytes)
-    driver.upload(address, array.ctypes.data, array.nbytes)
-    return address
-
-
-def down(driver: EmulatorDriver, address: int, like: np.ndarray) -> np.ndarray:
-    out = np.empty_like(like)
-    driver.download(out.ctypes.data, address, out.nbytes)
-    return out
-
-
-def run(
-    driver: EmulatorDriver, text: str, grid: int, block: int, arguments: list[Any], shared: int = 0, name: str | None = None
-) -> list[np.ndarray]:
-    """Launches a kernel with arrays, then integers, then a status; gives the arrays (and the status) as they are then."""
-    name = name or build.symbols(text)[0]
-    function = driver.load(driver.build(text).image).function(name, shared)
-    arrays = [*(a for a in arguments if isinstance(a, np.ndarray)), np.array([-1, 0])]
-    addresses = [up(driver, a) for a in arrays]
-    words = [*addresses[:-1], *(a for a in arguments if not isinstance(a, np.ndarray)), addresses[-1]]
-    try:
-        driver.launch(function, grid, block, struct.pack(f"{len(words)}q", *words), shared)
-        return [down(driver, address, a) for address, a in zip(addresses, arrays, strict=True)]
-    finally:
-        for address in addresses:
-            driver.free(address)
 
 
 # ---------------------------------------------------------------- kernels by hand
@@ -177,6 +152,31 @@ def test_what_a_gpu_would_hang_on_or_trap_at_is_an_error(driver, name, message):
 def test_shared_memory_is_not_a_number_before_each_block(driver):
     y = run(driver, samples.DIVERGENT, 3, 64, [np.zeros(64, np.float32)], 256, "unset_p0")[0]
     assert np.isnan(y).all()
+
+
+# ---------------------------------------------------------------- races
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory) -> dict[str, str]:
+    """What ThreadSanitizer says of each kernel of race_cases.py."""
+    if races.sanitizer() is None:
+        pytest.skip("no ThreadSanitizer")
+    line, environment = races.command(["-m", "cuda_emulator.race_cases"], f"{tmp_path_factory.mktemp('log')}/races")
+    done = subprocess.run(line, env=environment, cwd=HERE, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", race_cases.RIGHT)
+def test_right_kernels_have_no_races(told, name):
+    assert told[name] == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", race_cases.WRONG)
+def test_races_are_found_and_name_the_line(told, name):
+    assert re.search(rf"data race(.|\n)*{build.symbols(race_cases.WRONG[name][0])[0]}.cu:\d+", told[name])
 
 
 # ---------------------------------------------------------------- the header on a GPU

@@ -98,7 +98,7 @@ def test_freed_memory_is_gone(driver):
     with pytest.raises(EmulatorError, match="not device memory"):
         values(driver, address, 2)
     y = driver.allocate(8)
-    with pytest.raises(EmulatorError, match="illegal memory access at .*, which was freed"):
+    with pytest.raises(EmulatorError, match=r"illegal memory access at .*, which was freed"):
         launch(driver, DOUBLE, address, y, 2, 0)
 
 

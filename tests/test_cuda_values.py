@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import struct
 from functools import cache
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 from cuda_emulator import build
 from cuda_emulator.driver import EmulatorDriver
+from cuda_emulator.launching import run
 from cuda_emulator.samples import C_TYPES, elementwise
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text
@@ -50,18 +50,10 @@ def driver() -> EmulatorDriver:
     return found
 
 
-def run(text: str, result: Any, *operands: np.ndarray) -> np.ndarray:
+def apply(text: str, result: Any, *operands: np.ndarray) -> np.ndarray:
     """y = f(a, b) on the emulated device."""
-    device, out = driver(), np.empty(operands[0].shape, result)
-    function = device.load(device.build(text).image).function(build.symbols(text)[0], 0)
-    addresses = [device.allocate(a.nbytes) for a in (*operands, out)]
-    for address, a in zip(addresses, operands, strict=False):
-        device.upload(address, np.ascontiguousarray(a).ctypes.data, a.nbytes)
-    device.launch(function, 1, 128, struct.pack(f"{len(addresses) + 2}q", *addresses, out.size, 0), 0)
-    device.download(out.ctypes.data, addresses[-1], out.nbytes)
-    for address in addresses:
-        device.free(address)
-    return out
+    out = np.empty(operands[0].shape, result)
+    return run(driver(), text, 1, 128, [*operands, out, out.size])[-2]
 
 
 def carrier(name: str) -> np.dtype[Any]:
@@ -119,20 +111,20 @@ def assert_same(found: np.ndarray, wanted: np.ndarray) -> None:
 def test_every_16_bit_float_becomes_a_wider_one(name, to):
     bits = np.arange(65536).astype(np.uint16)
     with np.errstate(invalid="ignore"):
-        assert_same(run(CASTS[name, to], to, bits), scalar(name, bits).astype(to))
+        assert_same(apply(CASTS[name, to], to, bits), scalar(name, bits).astype(to))
 
 
 @pytest.mark.parametrize("samples", [float32_samples, float64_samples])
 def test_floats_round_once_to_float16(samples):
     x = samples()
     with np.errstate(all="ignore"):
-        assert_same(run(CASTS[x.dtype.name, "float16"], np.uint16, x).view(np.float16), x.astype(np.float16))
+        assert_same(apply(CASTS[x.dtype.name, "float16"], np.uint16, x).view(np.float16), x.astype(np.float16))
 
 
 @pytest.mark.parametrize("samples", [float32_samples, float64_samples])
 def test_floats_round_once_to_bfloat16(samples):
     x = samples()
-    found = run(CASTS[x.dtype.name, "bfloat16"], np.uint16, x)
+    found = apply(CASTS[x.dtype.name, "bfloat16"], np.uint16, x)
     assert_same(bfloat16.values(found), bfloat16.rounded(x))
 
 
@@ -141,7 +133,7 @@ def test_rounding_to_bfloat16_is_that_of_ml_dtypes():
     x = float32_samples()
     with np.errstate(all="ignore"):
         wanted = x.astype(ml_dtypes.bfloat16).view(np.uint16)
-    found = run(CASTS["float32", "bfloat16"], np.uint16, x)
+    found = apply(CASTS["float32", "bfloat16"], np.uint16, x)
     assert_same(bfloat16.values(found), bfloat16.values(wanted))
 
 
@@ -171,7 +163,7 @@ def test_a_cast_is_that_of_the_loop_interpreter(name, to):
     x = numbers(name)
     with np.errstate(all="ignore"):
         wanted = [cast(v, dt.BY_NAME[to]) for v in scalar(name, x)]
-    found = scalar(to, run(CASTS[name, to], carrier(to), x))
+    found = scalar(to, apply(CASTS[name, to], carrier(to), x))
     with np.errstate(all="ignore"):
         assert_same(found.astype(np.float64), np.array(wanted).astype(np.float64))
     if to in INTS:
@@ -219,26 +211,26 @@ INTEGER = {
 def test_operations_of_integers_wrap_and_never_trap(op, name):
     a, b = operands(name)
     wanted = [INTEGER[op](p, q, 8 * a.itemsize) for p, q in zip(a.tolist(), b.tolist(), strict=True)]
-    np.testing.assert_array_equal(run(BINARY[f"{op}_{name}"], name, a, b), wrapped(wanted, name))
+    np.testing.assert_array_equal(apply(BINARY[f"{op}_{name}"], name, a, b), wrapped(wanted, name))
 
 
 @pytest.mark.parametrize("name", INTS)
 def test_negation_wraps(name):
     a = numbers(name)
-    np.testing.assert_array_equal(run(NEGATIONS[f"neg_{name}"], name, a), wrapped([-v for v in a.tolist()], name))
+    np.testing.assert_array_equal(apply(NEGATIONS[f"neg_{name}"], name, a), wrapped([-v for v in a.tolist()], name))
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_the_remainder_of_floats_is_that_of_numpy(name):
     a, b = operands(name)
     with np.errstate(all="ignore"):
-        assert_same(run(BINARY[f"mod_{name}"], name, a, b), np.remainder(a, b))
+        assert_same(apply(BINARY[f"mod_{name}"], name, a, b), np.remainder(a, b))
 
 
 @pytest.mark.parametrize("name", FLOATS)
 def test_the_maximum_of_floats_keeps_not_a_number_and_the_first_of_equals(name):
     a, b = operands(name)
-    assert_same(run(BINARY[f"max_{name}"], name, a, b), np.where((a >= b) | (a != a), a, b))
+    assert_same(apply(BINARY[f"max_{name}"], name, a, b), np.where((a >= b) | (a != a), a, b))
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -247,7 +239,7 @@ def test_ldexp_rounds_once_down_to_subnormal_numbers(name):
     exponents = np.concatenate([np.arange(-1200, 1200, 7), [-(2**31), 2**31 - 1, -149, -150, -1074, -1075, 127, 128]])
     a, b = (v.ravel() for v in np.meshgrid(mantissas, exponents.astype("int32" if name == "float32" else "int64")))
     with np.errstate(all="ignore"):
-        assert_same(run(LDEXP[name], name, a, b), np.ldexp(a, b))
+        assert_same(apply(LDEXP[name], name, a, b), np.ldexp(a, b))
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -255,7 +247,7 @@ def test_ldexp_rounds_once_down_to_subnormal_numbers(name):
 def test_functions_that_are_rounded_once(op, reference, name):
     a = numbers(name)
     with np.errstate(all="ignore"):
-        assert_same(run(EXACT[op, name], name, a), reference(a))
+        assert_same(apply(EXACT[op, name], name, a), reference(a))
 
 
 @pytest.mark.slow

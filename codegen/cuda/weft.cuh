@@ -402,12 +402,18 @@ template <class Op, int threads, class T> WEFT_FN T weft_block_reduce(T x, int l
 
 // ---------------------------------------------------------------- checks
 
+#ifdef WEFT_EMULATOR
+WEFT_FN unsigned long long weft_look(unsigned long long* p) { return __atomic_load_n(p, __ATOMIC_RELAXED); }
+#else
+WEFT_FN unsigned long long weft_look(unsigned long long* p) { return *static_cast<volatile unsigned long long*>(p); }
+#endif
+
 // The key is held at `taken` while its value is written, so that the two always belong together. Keys only decrease.
 WEFT_FN void weft_fail(weft_status* status, long long site, long long position, long long value) {
     constexpr unsigned long long taken = ~1ull;
     unsigned long long* key = reinterpret_cast<unsigned long long*>(&status->key);
     unsigned long long mine = static_cast<unsigned long long>(site) << 40 | static_cast<unsigned long long>(position);
-    unsigned long long seen = *static_cast<volatile unsigned long long*>(key);
+    unsigned long long seen = weft_look(key);
     while (seen == taken || mine < seen) {
         unsigned long long before = seen == taken ? taken : atomicCAS(key, seen, taken);
         if (before == seen && seen != taken) {
@@ -416,7 +422,7 @@ WEFT_FN void weft_fail(weft_status* status, long long site, long long position, 
             atomicExch(key, mine);
             return;
         }
-        seen = *static_cast<volatile unsigned long long*>(key);
+        seen = weft_look(key);
     }
 }
 

@@ -40,7 +40,7 @@ def library(texts: Sequence[str], races: bool = False) -> Path:
     """The library of all kernels of these texts (their symbols differ); with `races`, instrumented by ThreadSanitizer."""
     parts = [f'#line 1 "{(symbols(text) or ["text"])[0]}.cu"\n{text}' for text in texts]
     entries = [f"WEFT_EMULATED({name})" for text in texts for name in symbols(text)]
-    flags = [*KERNELS, *(["-fsanitize=thread"] if races else [])]
+    flags = [*KERNELS, *(["-fsanitize=thread", "-g1"] if races else [])]
     return _built("\n".join([*parts, *entries, ""]), flags)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from weft.runtime.cuda.driver import Built, OutOfMemory, Usage
 
-from cuda_emulator import build
+from cuda_emulator import build, races
 
 FORWARD, REVERSE, RANDOM = 0, 1, 2
 NOTHING = Usage(registers=0, shared=0, spill_stores=0, spill_loads=0, local=0)  # a C++ compiler reports no more
@@ -69,13 +69,13 @@ class EmulatorDriver:
         order: int = FORWARD,
         seed: int = 0,
         late_copies: bool = True,
-        races: bool = False,
     ) -> None:
         self.arch, self.multiprocessors, self.shared_limit, self.total_memory = arch, multiprocessors, shared_limit, total_memory
-        self.order, self.seed, self.late_copies, self.races = order, seed, late_copies, races
+        self.order, self.seed, self.late_copies = order, seed, late_copies
         self.launches = 0
         self.sizes: dict[int, int] = {}  # of live allocations, by address
-        self._machine = build.machine(races)
+        self._machine = build.machine(races.active())
+        self._reports = races.Reports() if races.active() else None
         self._libraries: dict[str, Any] = {}
         self._recording: list[Callable[[], None]] | None = None
         self._lock = threading.RLock()
@@ -89,7 +89,7 @@ class EmulatorDriver:
         """Compiles in one go the texts that are new; no two may define the same symbol."""
         new = [text for text in dict.fromkeys(texts) if text not in self._libraries]
         if new:
-            path = build.library(new, self.races)
+            path = build.library(new, races.active())
             self._libraries.update(dict.fromkeys(new, path))
         return [Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts]
 
@@ -167,6 +167,9 @@ class EmulatorDriver:
             )  # fmt: skip
         if failed:
             raise EmulatorError(f"{function.name}: {failed.decode()}")
+        report = self._reports.new() if self._reports else ""
+        if report:
+            raise EmulatorError(f"{function.name}: {report}")
 
     def _run(self, action: Callable[[], Any]) -> None:
         """Does it now, or at each replay of the capture that is going on."""

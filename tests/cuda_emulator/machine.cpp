@@ -32,20 +32,27 @@ struct Lane : Thread {
 
 struct Warp {
     unsigned words[2][32][8];  // by the parity of the exchange: a fast lane may be one ahead
-    char order[2];             // what a barrier of the warp orders, for ThreadSanitizer
+};
+
+// What a block has besides its dynamic shared memory.
+struct Static {
+    double partials[32];
+    long long barriers[2], warp_barriers[32][2];  // what they order, for ThreadSanitizer, by the parity of the barrier
 };
 
 Thread* current;
 Extent block, block_extent, grid_extent;
 char* shared;
-double partials[32];
+double* partials;
 
 static Lane lanes[1024];
 static Warp warps[32];
 static Fiber scheduler;
-static Guarded dynamic;
+static Guarded dynamic, fixed;  // shared memory
+static Static* own;             // the contents of `fixed`
 static int threads, prepared;
-static char failure[1024], block_order[2], launch_order;
+static char failure[1024];
+static long long started, finished;  // what a launch orders: its start before all threads, these before its end
 static int order, late;
 static std::uint64_t random_state;
 static void (*kernel)(const long long*);
@@ -74,9 +81,9 @@ static void note(const char* format, ...) {
 
 static void fiber_body() {
     for (;;) {
-        __tsan_acquire(&launch_order);
+        __tsan_acquire(&started);
         kernel(kernel_words);
-        __tsan_release(&launch_order);
+        __tsan_release(&finished);
         running()->state = FINISHED;
         to_scheduler();
     }
@@ -88,7 +95,7 @@ void block_barrier(int line) {
     Lane& me = *running();
     me.line = line;
     me.state = AT_BLOCK;
-    char* ordered = &block_order[me.barriers++ & 1];  // alternate, else a fast thread's next arrival would hide a race
+    long long* ordered = &own->barriers[me.barriers++ & 1];  // alternate, else a fast thread's next arrival would hide a race
     __tsan_release(ordered);
     to_scheduler();
     __tsan_acquire(ordered);
@@ -102,7 +109,7 @@ static void wait_for_warp(int line) {
 }
 
 void warp_barrier(int line) {
-    char* ordered = &warps[current->warp].order[running()->warp_barriers++ & 1];
+    long long* ordered = &own->warp_barriers[current->warp][running()->warp_barriers++ & 1];
     __tsan_release(ordered);
     wait_for_warp(line);
     __tsan_acquire(ordered);
@@ -147,6 +154,21 @@ void copy_wait(int allowed) {
     me.copies.erase(me.copies.begin(), me.copies.begin() + end);
     me.groups.erase(me.groups.begin(), me.groups.begin() + done);
     for (std::size_t& group : me.groups) group -= end;
+}
+
+// ---------------------------------------------------------------- shared memory
+
+static bool make_shared_memory(std::size_t bytes) {
+    if (!dynamic.make(bytes, 128) || !fixed.make(sizeof(Static), alignof(Static))) return false;
+    own = reinterpret_cast<Static*>(fixed.address);
+    partials = own->partials;
+    shared = dynamic.address;
+    return true;
+}
+
+static void drop_shared_memory() {
+    dynamic.drop();
+    fixed.drop();
 }
 
 // ---------------------------------------------------------------- the scheduler
@@ -211,11 +233,20 @@ static bool release_block() {
     return true;
 }
 
-static void run_block() {
-    __tsan_acquire(&launch_order);
+static void renew_shared_memory() {
+#ifdef WEFT_TSAN  // new pages, of which it knows nothing: blocks are not ordered, what one left behind would be a race
+    std::size_t bytes = dynamic.size;
+    drop_shared_memory();
+    make_shared_memory(bytes);
+#else
     std::memset(shared, POISON, dynamic.size);
-    std::memset(partials, POISON, sizeof partials);
-    __tsan_release(&launch_order);
+    std::memset(partials, POISON, sizeof own->partials);
+#endif
+    __tsan_release(&started);
+}
+
+static void run_block() {
+    renew_shared_memory();
     for (int i = 0; i < threads; i++) {
         lanes[i].state = RUNS;
         lanes[i].exchanges = lanes[i].barriers = lanes[i].warp_barriers = 0;
@@ -325,18 +356,16 @@ const char* emulator_launch(void (*run)(const long long*), const long long* word
     grid_extent = {grid, 1, 1};
     block_extent = {block_threads, 1, 1};
     prepare_threads(block_threads);
-    if (!dynamic.make(shared_bytes, 128)) return "no memory for shared memory";
-    shared = dynamic.address;
-    __tsan_release(&launch_order);
+    if (!make_shared_memory(shared_bytes)) return "no memory for shared memory";
     {
 #ifndef WEFT_TSAN  // which has handlers of its own
         Faults handled;
 #endif
         run_grid(grid);
     }
-    __tsan_acquire(&launch_order);
+    __tsan_acquire(&finished);
     check_arguments(words, count);
-    dynamic.drop();
+    drop_shared_memory();
     if (!failure[0]) return nullptr;
     prepared = 0;  // some fibers stand in the middle of the kernel
     return failure;

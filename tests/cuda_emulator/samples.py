@@ -90,12 +90,12 @@ extern "C" __global__ void __launch_bounds__(32) tile_KIND_p0(
     for (long long k0 = 0; k0 < k; k0 += 16) {
         for (int i = lane; i < 256; i += 32) left[i] = a[i / 16 * k + k0 + i % 16];
         for (int i = lane; i < 128; i += 32) right[i] = b[(k0 + i / 8) * 8 + i % 8];
-        weft_warp_barrier();
+        weft_warp_barrier();  // FAULT 1:
         unsigned ra[4], rb[2];
         weft_ldmatrix_x4(ra, left + lane % 16 * 16 + lane / 16 * 8);
         weft_ldmatrix_x2_trans(rb, right + lane % 16 * 8);
         weft_mma_KIND(d, ra, rb);
-        weft_warp_barrier();
+        weft_warp_barrier();  // FAULT 2:
     }
     for (int i = 0; i < 4; i++) c[(lane / 4 + 8 * (i / 2)) * 8 + 2 * (lane % 4) + i % 2] = d[i];
 }
@@ -156,6 +156,14 @@ extern "C" __global__ void __launch_bounds__(64) unset_p0(float* y, weft_status*
 }
 """
 
+
+# blocks that write the same element
+OVERLAPPING = """
+#include "weft.cuh"
+extern "C" __global__ void __launch_bounds__(32) overlapping_p0(float* y, weft_status* status) {
+    y[blockIdx.x + threadIdx.x] = 1.0f;
+}
+"""
 
 C_TYPES = {
     "bool": "bool", "int8": "signed char", "int16": "short", "int32": "int", "int64": "long long", "uint8": "unsigned char",

@@ -16,8 +16,8 @@ template <int...> struct Numbers {};
 
 extern Thread* current;
 extern Extent block, block_extent, grid_extent;
-extern char* shared;         // dynamic shared memory
-extern double partials[32];  // static shared memory of block reductions
+extern char* shared;      // dynamic shared memory
+extern double* partials;  // static shared memory of block reductions
 
 void block_barrier(int line);
 void warp_barrier(int line);

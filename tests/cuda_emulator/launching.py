@@ -1,0 +1,44 @@
+"""Launches kernels over NumPy arrays. In: a driver, CUDA C, arrays and integers. Out: the arrays as the kernel leaves them."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import numpy as np
+
+from cuda_emulator import build
+from cuda_emulator.driver import EmulatorDriver
+
+Array = np.ndarray[Any, Any]
+
+
+def up(driver: EmulatorDriver, array: Array) -> int:
+    """The address of a copy on the device."""
+    array = np.ascontiguousarray(array)
+    address = driver.allocate(array.nbytes)
+    driver.upload(address, array.ctypes.data, array.nbytes)
+    return address
+
+
+def down(driver: EmulatorDriver, address: int, like: Array) -> Array:
+    out = np.empty_like(like)
+    driver.download(out.ctypes.data, address, out.nbytes)
+    return out
+
+
+def run(
+    driver: EmulatorDriver, text: str, grid: int, block: int, arguments: list[Any], shared: int = 0, name: str | None = None
+) -> list[Array]:
+    """Launches a kernel with arrays, then integers, then a status; gives the arrays, and the status, as they are then."""
+    name = name or build.symbols(text)[0]
+    function = driver.load(driver.build(text).image).function(name, shared)
+    arrays = [*(a for a in arguments if isinstance(a, np.ndarray)), np.array([-1, 0])]
+    addresses = [up(driver, a) for a in arrays]
+    words = [*addresses[:-1], *(a for a in arguments if not isinstance(a, np.ndarray)), addresses[-1]]
+    try:
+        driver.launch(function, grid, block, struct.pack(f"{len(words)}q", *words), shared)
+        return [down(driver, address, a) for address, a in zip(addresses, arrays, strict=True)]
+    finally:
+        for address in addresses:
+            driver.free(address)
