@@ -19,7 +19,7 @@ from math import e, log, pi, prod, sqrt
 from typing import NamedTuple
 
 from . import dtype as dt
-from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, shaped, zeros_like
+from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, shaped, used, zeros_like
 from .op import BITWISE, COMPARE, ELEMENTWISE, LEAVES, Op
 from .rewrite import constant_of
 
@@ -81,11 +81,13 @@ def vjp(
             if n in hooks:
                 g = _hooked(g, hooks[n])
             if n in asked:
-                results[n] = g.node
+                results[n] = (_moved(g, _home(n)) if used else g).node
             for i in DIFFERENTIABLE.get(n.op, ()):
                 s = n.src[i]
                 if s in active:
                     new = _pull(n, i, g)
+                    if used:
+                        new = _moved(new, s.device)
                     old = found.get(s)
                     found[s] = new if old is None else _sum(old, new)
     return [results.get(w) for w in wrt]
@@ -150,6 +152,19 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
         mask = MASKS[op](n, i)
         return Cotangent(value, mask if g.mask is None else node(Op.AND, (mask, g.mask)), g.tainted)
     return Cotangent(value, g.mask, g.tainted)
+
+
+def _moved(g: Cotangent, device: str | None) -> Cotangent:
+    """The cotangent on a device; one that is on none goes along."""
+    places = {g.value.device, None if g.mask is None else g.mask.device}
+    if device is None or places <= {None, device}:
+        return g
+    return Cotangent(node(Op.COPY, (g.node,), device), None, g.has_masked_zeros)
+
+
+def _home(n: Node) -> str | None:
+    """Where the gradient of a Node belongs: that of a 0-d value in the CPU's memory, which goes along with any device, is there."""
+    return "cpu" if n.op is Op.INPUT and not n.shape and n.device is None else n.device
 
 
 def _is_singular(n: Node) -> bool:
@@ -417,6 +432,7 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.GATHER: (lambda n, g: node(Op.SCATTER, (g, *n.src[1:]), (n.arg, n.src[0].shape)),),
     Op.SCATTER: (lambda n, g: node(Op.GATHER, (g, *n.src[1:]), n.arg[0]),),
     Op.KEEP: (_same,),
+    Op.COPY: (_same,),  # `_moved` takes the cotangent back
 }
 DIFFERENTIABLE = {op: tuple(i for i, rule in enumerate(rules) if rule is not None) for op, rules in RULES.items()}
 

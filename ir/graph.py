@@ -3,6 +3,9 @@
 Equality is identity: building the same expression twice returns the same Node, so common
 subexpressions are shared for free. Shapes are static ints. Loop bodies use the same Node class
 with ops of their own (see ir/op.py and ir/loop.py).
+
+A Node is on the device of its sources. Constants, counters and 0-d values in the CPU's memory are on none: they go along with
+what they meet, and so does what is computed of such alone, or of 0-d values that the CPU computes.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from collections.abc import Iterable
 from math import prod
 from typing import Any, Self
 
+from .. import errors
 from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
@@ -26,7 +30,7 @@ Site = tuple[str, int] | tuple[str, int, str]  # file, line, and for an index: w
 class Node:
     """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern it."""
 
-    __slots__ = ("__weakref__", "arg", "dtype", "op", "shape", "site", "src")
+    __slots__ = ("__weakref__", "_device", "arg", "dtype", "op", "shape", "site", "src")
     __match_args__ = ("op", "src", "arg")
     op: Op
     src: tuple[Node, ...]
@@ -34,6 +38,15 @@ class Node:
     dtype: DType
     shape: Shape
     site: Site | None
+    _device: str | None  # not set in Nodes from before another device than the CPU was used
+
+    @property
+    def device(self) -> str | None:
+        """Where the value is, or is computed: "cpu", "cuda:0"; None for one that goes along with others."""
+        try:
+            return self._device
+        except AttributeError:
+            return _device_found(self)
 
     @property
     def ndim(self) -> int:
@@ -62,6 +75,7 @@ class _Site(threading.local):
     site: Site | None = None  # what `provenance` says
 
 
+used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
 interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
 _state = _Site()
 _intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
@@ -132,6 +146,8 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
     """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
     n = _new(Node)
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, _state.site or user_site()
+    if used:
+        n._device = _device_of(n)
     entry = _Entry(n, _forget)
     entry.key = key
     other = interned.setdefault(key, entry)
@@ -194,6 +210,49 @@ def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
     return _known((op, arg, dtype, src), op, src, arg, dtype, ())
 
 
+# ---------------------------------------------------------------- devices
+
+
+def _device_of(n: Node) -> str | None:
+    """The device of a Node, whose sources know theirs. Raises DeviceError where they are on several."""
+    if n.op is Op.INPUT:
+        return getattr(n.arg, "device", None)
+    if n.op is Op.COPY:
+        return n.arg  # type: ignore[no-any-return]
+    first: Node | None = None
+    for s in n.src:
+        device = s.device
+        if device is None or (device == "cpu" and not s.shape):
+            continue
+        if first is not None and device != first.device:
+            raise errors.DeviceError(
+                f"a value {first.dtype.name}{list(first.shape)} on {first.device} meets one {s.dtype.name}{list(s.shape)} on "
+                f"{device}: move one of them, with x.to({first.device!r}) or x.to({device!r})"
+            )
+        first = s
+    if first is None:
+        return "cpu" if not n.shape and any(s.device for s in n.src) else None
+    return first.device
+
+
+def _device_found(n: Node) -> str | None:
+    """The same for a Node that was made before anybody looked: of it and of all such below; a loop, not recursion."""
+    stack = [n]
+    while stack:
+        below = [s for s in sources(stack[-1]) if not hasattr(s, "_device")]
+        if below:
+            stack += below
+        else:
+            last = stack.pop()
+            last._device = _device_of(last)
+    return n._device
+
+
+def sources(n: Node) -> tuple[Node, ...]:
+    """What a Node is computed of: an INPUT that waits for a value, of the Node that defines it."""
+    return getattr(n.arg, "sources", ()) if n.op is Op.INPUT else n.src
+
+
 # ---------------------------------------------------------------- inference
 
 
@@ -225,7 +284,7 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
             rest = tuple(d for i, d in enumerate(shape) if i not in axes)
             require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
             return x.dtype, shape
-        case Op.DETACH | Op.KEEP:
+        case Op.DETACH | Op.KEEP | Op.COPY:
             return x.dtype, x.shape
     raise GraphError(f"{op.value}: not a Graph op, or it needs an explicit dtype")
 

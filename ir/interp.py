@@ -163,4 +163,5 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.SCATTER: with_halves(_scatter),
     Op.DETACH: lambda _, x: x,
     Op.KEEP: lambda _, x: x,
+    Op.COPY: lambda _, x: x,
 }

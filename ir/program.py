@@ -32,11 +32,15 @@ class Call:
 
 @dataclass(frozen=True)
 class Value:
-    """An input or output of a program: dense row-major unless strides (in elements) say otherwise."""
+    """An input or output of a program: dense row-major unless strides (in elements) say otherwise.
+
+    is_host: an input of a program of a GPU that lies in the CPU's memory, from which each run copies it.
+    """
 
     dtype: DType
     shape: Shape
     strides: tuple[int, ...]
+    is_host: bool = False
 
     @property
     def nbytes(self) -> int:

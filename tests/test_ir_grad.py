@@ -76,7 +76,7 @@ def test_every_rule_is_checked_by_the_table() -> None:
     built = set()
     for row in SMOOTH:
         built |= {n.op for n in graph.toposort([row.build(*leaves(row))])}
-    assert built >= set(RULES) - {Op.CAST}
+    assert built >= set(RULES) - {Op.CAST, Op.COPY}
 
 
 def test_cast_passes_the_cotangent_back_in_the_source_dtype() -> None:
