@@ -17,7 +17,6 @@ from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.other_names import OF_WEFT, no_attribute
-from .frontend.values import DEVICES as _DEVICES
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -74,8 +73,10 @@ __all__ += _ops.__all__
 
 
 def devices() -> list[str]:
-    """The devices on which Tensors can be computed."""
-    return list(_DEVICES)
+    """The devices on which Tensors can be computed: "cpu", and each GPU that PyCUDA finds, "cuda:0"."""
+    from .runtime import device
+
+    return device.available()
 
 
 def __getattr__(name: str) -> Any:

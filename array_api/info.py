@@ -6,8 +6,9 @@ from typing import Any
 
 from ..frontend.broadcast import default_float, default_int
 from ..frontend.data_types import isdtype, standard_dtypes
-from ..frontend.values import DEVICES, check_device
+from ..frontend.values import check_device
 from ..ir.dtype import DType
+from ..runtime import device as devices
 
 MAX_DIMENSIONS = 64  # of a NumPy array, which is how values leave
 
@@ -21,11 +22,11 @@ class Info:
 
     def default_device(self) -> str:
         """Where arrays are made unless a device is given."""
-        return DEVICES[0]
+        return devices.default()
 
     def devices(self) -> list[str]:
         """Every device there is."""
-        return list(DEVICES)
+        return devices.available()
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """By kind, the dtype of Python numbers; there is no complex one."""

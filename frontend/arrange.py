@@ -79,7 +79,7 @@ def _counts(repeats: Any, extent: int) -> Node:
         _require_count(min(given, default=0))
         addressable("repeat", (sum(given),))
         numbers = np.array(given, np.int64)
-        repeats = storage.leaf(storage.from_array(numbers, dt.int64, copy=True))
+        repeats = storage.operand(storage.from_array(numbers, dt.int64, copy=True))
     if not repeats.dtype.is_int:
         raise errors.DTypeError(f"repeat: counts are integers, not {repeats.dtype.name}")
     if repeats.shape not in ((), (1,), (extent,)):

@@ -19,14 +19,20 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     Python numbers become bool, int64 or float32 unless dtype is given. copy: True for a value of its own; False to share
     obj's memory, ShapeError where that is not possible; None shares a Tensor only.
     """
-    check_device(device)
+    place = check_device(device)
     copy = None if copy is None else as_bool("asarray", "copy", copy)
     if isinstance(obj, Tensor):
-        return _of_tensor(obj, dtype, copy)
+        return _moved(_of_tensor(obj, dtype, copy), place, copy)
     source = _foreign(obj)
     if copy is False:
-        return _shared(source, dtype)
-    return tensor(source, dtype)
+        return _moved(_shared(source, dtype), place, copy)
+    return tensor(source, dtype, place)
+
+
+def _moved(x: Tensor, device: str | None, copy: bool | None) -> Tensor:
+    if copy is False and device not in (None, x.device):
+        raise errors.ShapeError(f"asarray: from {x.device} to {device} there is but a copy, which copy=False forbids")
+    return x.to(device)
 
 
 def _of_tensor(x: Tensor, dtype: Any, copy: bool | None) -> Tensor:

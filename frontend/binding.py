@@ -47,7 +47,7 @@ def as_operand(x: Any) -> Any:
     if isinstance(x, np.generic):
         return const(x.item(), as_dtype(x.dtype))
     if isinstance(x, np.ndarray):
-        return storage.leaf(storage.from_array(x, as_dtype(x.dtype), copy=True))
+        return storage.operand(storage.from_array(x, as_dtype(x.dtype), copy=True))
     if isinstance(x, (int, float)):  # an enumeration's member, say
         return int(x) if isinstance(x, int) else float(x)
     return NotImplemented

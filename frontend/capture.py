@@ -1,7 +1,8 @@
 """In: the Nodes wanted. Out: a Capture, the part of the Graph that is not in memory yet, as a key without addresses.
 
-The walk stops at values in memory. A SLICE of such a value (and the PERMUTEs and RESHAPEs between) becomes a strided input,
-so that a moving window over data is one program. structure.py says what the key is made of.
+The walk stops at values in memory, of the device that it is for or of the CPU. A SLICE of such a value (and the PERMUTEs and
+RESHAPEs between) becomes a strided input, so that a moving window over data is one program. structure.py says what the key is
+made of.
 """
 
 from __future__ import annotations
@@ -12,21 +13,23 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Site
+from ..ir.graph import Node, Site, used
 from ..ir.op import Op
+from ..runtime.device import CPU, default
 from . import state
 from .storage import VIEWED, Storage, cached, lookup, viewed
 
-_INPUT, _CONST, _EXPAND = Op.INPUT, Op.CONST, Op.EXPAND  # an Enum finds its members slowly
+_INPUT, _CONST, _EXPAND, _COPY = Op.INPUT, Op.CONST, Op.EXPAND, Op.COPY  # an Enum finds its members slowly
 MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
 
 
 class Capture:
     """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("constants", "entries", "index", "inputs", "scalars", "sites", "slots", "views")
+    __slots__ = ("constants", "device", "entries", "index", "inputs", "scalars", "sites", "slots", "views")
 
-    def __init__(self) -> None:
+    def __init__(self, device: str = CPU) -> None:
+        self.device = device
         self.index: dict[Node, int] = {}  # the number of a Node or input in the key
         self.views: dict[Node, Storage] = {}  # values in memory, also through views
         self.slots: list[Node] = []  # the Node of each input
@@ -69,7 +72,7 @@ class Capture:
                     views[n] = stored
                     continue
                 src = (definition_of(n),)
-            elif cached and id(n) in cached and self._is_stored(n):
+            elif ((cached and id(n) in cached) or n.op is _COPY) and self._is_stored(n):
                 continue
             stack.append(n)
             stack.append(None)
@@ -80,7 +83,7 @@ class Capture:
 
     def _is_stored(self, n: Node) -> bool:
         found = lookup(n)
-        if found is None:
+        if found is None or found.device not in (self.device, CPU):
             return False
         self.views[n] = found
         return True
@@ -95,8 +98,12 @@ class Capture:
     def _hold(self, n: Node) -> None:
         ref = state.thread.held_scalars.get(id(n))  # gone, if another thread has just dropped it
         tensor = None if ref is None else ref()
-        if tensor is not None and tensor.node is n and tensor._storage is None:
+        if tensor is not None and tensor.node is n and tensor._storage is None and self.is_home(n):
             self.scalars.append((tensor, n))
+
+    def is_home(self, n: Node) -> bool:
+        """Is this where the value of a Node belongs."""
+        return not used or (n.device or default()) == self.device
 
     # ------------------------------------------------------------ numbers and constants
 
@@ -122,7 +129,8 @@ class Capture:
         self.index[n] = len(self.entries)
         self.inputs.append(stored)
         self.slots.append(n)
-        self.entries.append((stored.dtype, stored.shape, stored.strides))
+        entry = (stored.dtype, stored.shape, stored.strides)
+        self.entries.append(entry if stored.layout[3] == self.device else (*entry, True))
         self.sites.append(None)
 
     def _constant(self, n: Node) -> tuple[Any, ...]:
@@ -140,7 +148,7 @@ class Capture:
 
     def finish(self, outputs: Sequence[Any], donations: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The key of the program."""
-        return (tuple(self.entries), tuple(outputs), tuple(donations))
+        return (tuple(self.entries), tuple(outputs), tuple(donations), self.device)
 
     def packed_constants(self) -> bytes:
         """The constants, eight bytes per use, so that NaNs and signed zeros compare by their bits."""
@@ -160,6 +168,8 @@ class Capture:
             if n.op is Op.INPUT and n.arg.storage is None:
                 stack.append(definition_of(n))
             elif lookup(n) is None:
+                if used and n.device not in (self.device, None):
+                    return False
                 stack += n.src
             elif n.shape:
                 return False

@@ -12,7 +12,8 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, expand_to
-from . import movement, state, storage
+from ..runtime.device import default
+from . import copies, movement, state, storage
 from .arguments import as_bool, as_shape, shown
 from .broadcast import WEAK, as_dtype, default_float, number
 from .tensor import Tensor, check_device, wrap
@@ -21,25 +22,34 @@ from .tensor import Tensor, check_device, wrap
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A Tensor with a copy of the data: numbers, nested lists, NumPy arrays, Tensors, anything with __array__.
 
-    Python floats become float32, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Raises DTypeError
-    for element types that Weft has not.
+    Python floats become float32, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on the
+    device, by default that of the option `device`; Tensors stay where they are. Raises DTypeError for element types that Weft
+    has not.
     """
-    check_device(device)
+    place = check_device(device)
     if isinstance(data, Tensor):
-        return _tracking(data.detach() if dtype is None else data.detach().astype(dtype), requires_grad)
+        return _tracking((data.detach() if dtype is None else data.detach().astype(dtype)).to(place), requires_grad)
     if _holds_tensors(data):
-        return _tracking(_stacked(data, dtype), requires_grad)
+        return _tracking(_stacked(data, dtype).to(place), requires_grad)
     array = as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
     if target.is_int and array.dtype.kind in "fV":  # V: bfloat16
-        return wrap(storage.leaf(storage.from_array(array, dt.float64, copy=True))).astype(target)
+        return _of_data(array, dt.float64, place).astype(target)
     with np.errstate(over="ignore"):
-        t = wrap(storage.leaf(storage.from_array(array, target, copy=True)))
+        t = _of_data(array, target, place)
+    if not copies.only_cpu():
+        return _tracking(t, requires_grad)
     if as_bool("tensor", "requires_grad", requires_grad):
         _require_float(target)
         state.own(t)
         t._requires_grad = True
     return t
+
+
+def _of_data(array: np.ndarray[Any, Any], dtype: DType, device: str | None) -> Tensor:
+    """A copy of the array, in the memory of the CPU until it is needed elsewhere."""
+    t = wrap(storage.leaf(storage.from_array(array, dtype, copy=True)))
+    return t if copies.only_cpu() else t.to(device or default())
 
 
 def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
@@ -121,7 +131,7 @@ def _require_float(dtype: DType) -> None:
 
 
 def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
-    """A Tensor that shares the array's memory: change the array only when nothing lazy reads it any more.
+    """A Tensor on the CPU that shares the array's memory: change the array only when nothing lazy reads it any more.
 
     Raises DTypeError for other element types, ShapeError for strides that are negative or not whole elements.
     """
@@ -145,17 +155,17 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
 
     Raises OverflowError for an integer that the dtype cannot hold.
     """
-    check_device(device)
+    place = check_device(device)
     extents = as_shape("full", (shape,))
     if isinstance(fill_value, (np.ndarray, np.generic)):
         fill_value = tensor(fill_value)
     if isinstance(fill_value, Tensor):
         out = fill_value if dtype is None else fill_value.astype(dtype)
-        return _tracking(out.broadcast_to(extents), requires_grad)
+        return _tracking(out.broadcast_to(extents).to(place), requires_grad)
     if type(fill_value) not in WEAK:
         raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
     target = as_dtype(type(fill_value) if dtype is None else dtype)
-    return _tracking(wrap(_constant(fill_value, target, extents)), requires_grad)
+    return _tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)
 
 
 def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:
@@ -183,8 +193,9 @@ def empty(shape: Any = (), *more: int, dtype: Any = None, device: Any = None) ->
 
 
 def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Tensor:
-    """fill_value in x's shape, and its dtype unless given."""
+    """fill_value in x's shape, with its dtype and on its device unless given."""
     x = x if isinstance(x, Tensor) else tensor(x)
+    device = x.device if device is None else device
     return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
 
 

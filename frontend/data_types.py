@@ -52,10 +52,10 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
 
     copy=False gives x itself where it has the dtype already; values never change, so no memory is copied in either case.
     """
-    check_device(device)
+    place = check_device(device)
     if not isinstance(x, Tensor):
         raise errors.DTypeError(f"astype: expected a Tensor, got {type(x).__name__}; wf.tensor(x, dtype) makes one")
-    out = x.astype(dtype)
+    out = x.to(place, as_dtype(dtype))
     return x.clone() if out is x and copy else out
 
 

@@ -147,7 +147,7 @@ def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -
     along = _matching("jvp", "tangent", tangents, inputs, "input")
     traced = _Traced("jvp", f, inputs, range(len(inputs)))
     outputs: list[Tensor] = tree.leaves(traced.output)
-    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape))) for y in outputs]
+    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), roams=True)) for y in outputs]
     pulled = traced.pull(tree.like(traced.output, seeds))
     found = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
     derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, found, strict=True)]

@@ -81,7 +81,7 @@ def _leaf(name: str, x: Any) -> Node:
     dtype = dt.from_numpy(array.dtype)
     if dtype is None:
         raise errors.DTypeError(f"{name}: expected numbers, got {shown(x)}")
-    return storage.leaf(storage.from_array(array, dtype, copy=True))
+    return storage.operand(storage.from_array(array, dtype, copy=True))
 
 
 # ---------------------------------------------------------------- picking

@@ -10,26 +10,32 @@ import numpy as np
 
 from ..ir import interp
 from ..ir.graph import Node, indices_of, toposort
-from ..ir.index import row_major_strides
 from ..ir.op import INDEXED
 from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
-from ..runtime.buffer import Buffer
+from ..runtime import device as devices
+from ..runtime.device import CPU
 from ..runtime.failures import CheckFailed
 from ..runtime.prepared import Prepared
+from .storage import Storage, on_host
 from .structure import Structure
 
 
 def executable(structure: Structure) -> Interpreted:
     """The same interface as programs.executable."""
-    return Interpreted(*structure.unfolded())
+    return Interpreted(*structure.unfolded(), structure.device)
 
 
 class Interpreted:
-    """A program that the interpreter runs: all outputs are computed before the first is written."""
+    """A program that the interpreter runs: all outputs are computed before the first is written.
 
-    def __init__(self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int]) -> None:
-        self.outputs, self.leaves, self.values, self.donations = outputs, leaves, values, donations
+    For a GPU it computes on the CPU, and copies there and back.
+    """
+
+    def __init__(
+        self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int], device: str = CPU
+    ) -> None:
+        self.outputs, self.leaves, self.values, self.donations, self.device = outputs, leaves, values, donations, device
 
     def prepared(self) -> Prepared:
         first = len(self.leaves)
@@ -38,20 +44,20 @@ class Interpreted:
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed."""
-        arrays = {
-            leaf: _array(a, v.dtype.numpy, v.shape, v.strides)
-            for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)
-        }
+        arrays = {leaf: self._array(a, v) for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)}
         try:
             results = interp.run(self.outputs, arrays)
         except builtins.IndexError:
             raise _failed_check(self.outputs, arrays) from None
         for address, result in zip(outputs, results, strict=True):
-            np.copyto(_array(address, result.dtype, result.shape, row_major_strides(result.shape)), result)
+            dense = np.ascontiguousarray(result)
+            devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
 
-
-def _array(address: int, dtype: Any, shape: Sequence[int], strides: Sequence[int]) -> np.ndarray[Any, Any]:
-    return Buffer(address, 0, None, foreign=True).as_numpy(dtype, shape, strides, writeable=True)
+    def _array(self, address: int, v: Value) -> np.ndarray[Any, Any]:
+        """The elements of an input."""
+        buffer = devices.foreign(CPU if v.is_host else self.device, address, 0, None)
+        seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))
+        return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
 
 
 def _failed_check(outputs: Sequence[Node], arrays: dict[Node, Any]) -> CheckFailed:

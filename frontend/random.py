@@ -234,20 +234,14 @@ def _float_dtype(name: str, dtype: Any) -> DType:
 
 def rand(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uniform in [0, 1): multiples of 2**-24 (float32, the default), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
-    tracks = _tracks("rand", device, requires_grad)
-    return uniform(0.0, 1.0, as_shape("rand", shape), dtype).requires_grad_(tracks)
+    place, tracks = check_device(device), as_bool("rand", "requires_grad", requires_grad)  # first: what is refused draws nothing
+    return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 
 def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Normal with mean 0 and standard deviation 1; float32 unless given."""
-    tracks = _tracks("randn", device, requires_grad)
-    return normal(0.0, 1.0, as_shape("randn", shape), dtype).requires_grad_(tracks)
-
-
-def _tracks(name: str, device: Any, requires_grad: bool) -> bool:
-    """Does the new Tensor require a gradient. Checked first: what is refused draws nothing."""
-    check_device(device)
-    return as_bool(name, "requires_grad", requires_grad)
+    place, tracks = check_device(device), as_bool("randn", "requires_grad", requires_grad)
+    return normal(0.0, 1.0, as_shape("randn", shape), dtype).to(place).requires_grad_(tracks)
 
 
 def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:

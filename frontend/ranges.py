@@ -27,7 +27,7 @@ def arange(
     Integers are exact; floats are computed in float64 and rounded once. Raises ShapeError for a step of 0 or a bound that
     is not finite.
     """
-    check_device(device)
+    place = check_device(device)
     if stop is None:
         start, stop = 0, start
     first, end, by = (as_real("arange", name, v) for name, v in (("start", start), ("stop", stop), ("step", step)))
@@ -37,7 +37,7 @@ def arange(
             as_double("arange", "each of start, stop and step", v)  # refuses integers beyond all floats
     target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
     (count,) = addressable("arange", (_count(first, end, by),))
-    out = wrap(to_dtype(_progression(count, first, by), target))
+    out = wrap(to_dtype(_progression(count, first, by), target)).to(place)
     return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
 
 
@@ -79,19 +79,20 @@ def linspace(
 
     Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down, for an integer dtype).
     """
-    check_device(device)
+    place = check_device(device)
     endpoint = as_bool("linspace", "endpoint", endpoint)
     first, end = as_real("linspace", "start", start), as_real("linspace", "stop", stop)
     target = default_float if dtype is None else as_dtype(dtype)
     (count,) = as_shape("linspace", (as_int("linspace", "num", num),))
     low, high = as_double("linspace", "start", first), as_double("linspace", "stop", end)
-    out = _between(low, high, count, count - 1 if endpoint else count)
-    out = to_dtype(ew.floor(out) if target.is_int else out, target)
+    n = _between(low, high, count, count - 1 if endpoint else count)
+    n = to_dtype(ew.floor(n) if target.is_int else n, target)
     position = node(Op.IOTA, (), count)
-    out = ew.where(ew.eq(position, 0), _exact(first, target, count), out)
+    n = ew.where(ew.eq(position, 0), _exact(first, target, count), n)
     if endpoint and count > 1:
-        out = ew.where(ew.eq(position, count - 1), _exact(end, target, count), out)
-    return wrap(out).requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else wrap(out)
+        n = ew.where(ew.eq(position, count - 1), _exact(end, target, count), n)
+    out = wrap(n).to(place)
+    return out.requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else out
 
 
 def _exact(value: Real, dtype: DType, count: int) -> Node:
@@ -124,10 +125,10 @@ def eye(
     requires_grad: bool = False,
 ) -> Tensor:
     """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; float32 unless given."""
-    check_device(device)
+    place = check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     target = default_float if dtype is None else as_dtype(dtype)
-    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target))
+    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target)).to(place)
     return out.requires_grad_() if as_bool("eye", "requires_grad", requires_grad) else out
 
 

@@ -21,7 +21,8 @@ from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
-from . import growth, parts, state, storage
+from ..runtime.device import CPU
+from . import copies, growth, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
 from .storage import Storage
@@ -153,7 +154,19 @@ def _attach_view(t: Tensor) -> bool:
 
 
 def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
-    job = _job(tensors, with_scalars)
+    if copies.only_cpu():
+        _compute_on(CPU, tensors, with_scalars)
+        return
+    try:
+        for device, group in copies.rounds(tensors):
+            _compute_on(device, group, with_scalars)
+    except BaseException:
+        state.wait_again(tensors)
+        raise
+
+
+def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
+    job = _job(device, tensors, with_scalars)
     for t, n, stored in job.views:
         keep(t, n, stored)
     if job.tensors:
@@ -189,8 +202,8 @@ def root_of(n: Node) -> Node:
     return n.arg.definition or n if n.op is Op.INPUT else n
 
 
-def _job(tensors: list[Tensor], with_scalars: bool) -> Job:
-    capture = Capture()
+def _job(device: str, tensors: list[Tensor], with_scalars: bool) -> Job:
+    capture = Capture(device)
     asked = {id(t): (t, t.node) for t in tensors}
     for _, n in asked.values():
         visit(capture, root_of(n))
@@ -229,7 +242,7 @@ def _visit_scalars(capture: Capture) -> None:
         if t is None or t._storage is not None:
             continue
         n = t.node
-        if not is_constant(root_of(n)) and capture.lies_inside(n):
+        if not is_constant(root_of(n)) and capture.is_home(n) and capture.lies_inside(n):
             capture.visit(n)
             capture.scalars.append((t, n))
 
@@ -247,15 +260,16 @@ def donations_of(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
         if j is not None:
             stored = capture.inputs[j]
             same = stored.dtype is n.dtype and stored.shape == n.shape and stored.is_contiguous
-            if same and uses[id(stored.buffer)] == 1:
+            if same and stored.device == capture.device and uses[id(stored.buffer)] == 1:
                 out.append((k, j))
     return out
 
 
 def find(key: tuple[Any, ...], capture: Capture) -> Program:
     """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
-    constants = capture.packed_constants()
-    found = _programs.get(key)
+    o, constants = options.current(), capture.packed_constants()
+    place = (key, o.interpret, o.target, o.matmul)
+    found = _programs.get(place)
     varying: tuple[int, ...] = ()
     if found is not None:
         changed = _changed(found.structure.constants, constants)
@@ -266,7 +280,7 @@ def find(key: tuple[Any, ...], capture: Capture) -> Program:
         varying = tuple(sorted(changed | set(found.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         del _programs[next(iter(_programs))]
-    program = _programs[key] = _build(Structure(key, constants, varying, capture.sites))
+    program = _programs[place] = _build(Structure(key, constants, varying, capture.sites))
     return program
 
 
@@ -286,7 +300,7 @@ def _build(structure: Structure) -> Program:
 def _show(structure: Structure) -> None:
     """What WEFT_DUMP and WEFT_DEBUG ask for of a program that is new."""
     o = options.current()
-    if o.interpret or not (o.dump or o.debug):
+    if o.interpret or not (o.dump or o.debug) or structure.device != CPU:
         return
     from . import compile, report
 
@@ -314,7 +328,8 @@ def maker() -> Any:
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
     """What `realize` would compile: (outputs, leaves, the leaves' layouts, donations). Computes and changes nothing."""
     with lock:
-        job = _job([t for t in _flat(tensors) if t._stored() is None], False)
+        wanted = [t for t in _flat(tensors) if t._stored() is None]
+        job = _job(copies.device_of(wanted[0].node) if wanted else CPU, wanted, False)
         return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites).unfolded()
 
 
@@ -329,7 +344,7 @@ def _run(job: Job, program: Program) -> None:
     inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]
     if program.makers is None:
-        program.makers = [storage.allocator(r.dtype, r.shape) for r in job.roots]
+        program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     lines = lines_of(program, job.capture)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]

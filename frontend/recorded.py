@@ -16,7 +16,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, cast, node
 from ..ir.op import Op
 from ..ir.shapes import Shape
-from . import realize, state, weak_numbers
+from . import copies, realize, state, weak_numbers
 from .broadcast import default_float, default_int
 from .capture import Capture
 from .signature import mapped
@@ -91,11 +91,23 @@ class _Recorder:
         out.result = mapped(result, lambda leaf: self._leaf(leaf, returned))
         targets = [(self._number(t), trace.outer(t).node) for t in updated]
         sources = [self._materialised(t) for t in returned]
+        out.capture = Capture(self._device(targets, sources))
         for n in [n for _, n in targets] + sources:
             realize.visit(out.capture, realize.root_of(n))
         self._finish(targets, returned, sources)
         self._gradients()
         return out
+
+    def _device(self, targets: list[tuple[int, Node]], sources: list[Node]) -> str:
+        """Where the program runs. Raises JitError where that is not one device."""
+        wanted = [root for n in [*(n for _, n in targets), *sources] if copies.in_memory(root := realize.root_of(n)) is None]
+        device = copies.one_device(self.out.name, wanted)
+        for number, n in targets:
+            t = self.out.tensors[number]
+            if (stored := t._storage) is not None and stored.device != device and realize.root_of(n) in wanted:
+                what = f"gives {state.described(t)} on {stored.device} a value on {device}"
+                raise errors.JitError(f"the jitted function {self.out.name} {what}: {copies.ONE_DEVICE}")
+        return device
 
     def _updated(self) -> list[Tensor]:
         """The Tensors from outside that have another value now: the assigned ones in the order of realize, then the others."""

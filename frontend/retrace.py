@@ -11,7 +11,7 @@ from .signature import names_of
 from .step import Step
 from .storage import Storage
 
-WHAT = ("dtype", "shape", "strides", "requires_grad")
+WHAT = ("dtype", "shape", "strides", "device", "requires_grad")
 
 
 def explain(name: str, steps: Any, key: Any, tensors: Sequence[Any], given: Sequence[Storage], args: Any, kwargs: Any) -> None:

@@ -24,7 +24,7 @@ from .tracking import Tracked
 
 TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
 CONTAINER, RECORD, STATIC = "container", "record", "static"
-Layout = tuple[tuple[Any, ...], bool]  # (dtype, shape, strides), does it require a gradient
+Layout = tuple[tuple[Any, ...], bool]  # (dtype, shape, strides, device), does it require a gradient
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
 

@@ -116,6 +116,7 @@ def give_leaf(tensor: Any) -> Node:
                 tensor._node = storage.leaf(tensor._storage)
             else:
                 tensor._node = waiting.leaf = graph.leaf(Leaf(None), *waiting.layout)
+                tensor._node._device = waiting.device
         return tensor._node  # type: ignore[no-any-return]
 
 
@@ -178,9 +179,10 @@ def become_leaf(tensor: Any) -> None:
 
 
 def become(tensor: Any, value: Node) -> None:
-    """The Tensor is a leaf with another value from now on, perhaps of another dtype; what was built from it keeps the old one."""
+    """The Tensor is a leaf with another value from now on, perhaps of another dtype or elsewhere; what was built from it keeps
+    the old one."""
     if is_outer(tensor):
-        trace().refuse("changing the dtype of a Tensor from outside")
+        trace().refuse("changing the dtype or the device of a Tensor from outside")
     with lock:
         old: Node = tensor.node
         tensor.node, tensor._storage, tensor._note = value, None, None

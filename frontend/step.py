@@ -81,8 +81,9 @@ class Step:
         """An output has the memory of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
         allowed = self.program.executable.donations
         self.donors = {o: t for o, t in recorded.donations if o in allowed}
-        self.makers = [storage.allocator(*layout) for layout in recorded.outputs]
-        self.new_layouts = [(dtype, shape, row_major_strides(shape)) for dtype, shape in recorded.outputs]
+        device = recorded.capture.device
+        self.makers = [storage.allocator(*layout, device) for layout in recorded.outputs]
+        self.new_layouts = [(dtype, shape, row_major_strides(shape), device) for dtype, shape in recorded.outputs]
         self.updates, self.moves = recorded.updates, recorded.moves
 
     # ------------------------------------------------------------ does it fit

@@ -1,7 +1,8 @@
 """Where values live. In: memory, Nodes. Out: Leaves that own a value, Storages (a Buffer seen with strides), 0-d inputs.
 
 A Graph's INPUT carries a Leaf as its serial number: the Leaf holds the memory, or the Node that defines the value until
-it is computed. Values of other Nodes live only as long as a Tensor holds their Storage; `cached` finds them.
+it is computed. Values of other Nodes live only as long as a Tensor holds their Storage; `cached` finds them. What was copied to
+another device lives as long as its COPY.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import ctypes
 import struct
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import count
 from math import prod
 from typing import Any
@@ -24,7 +26,9 @@ from ..ir.graph import Node
 from ..ir.index import row_major_strides
 from ..ir.op import Op
 from ..ir.shapes import Shape
+from ..runtime import device as devices
 from ..runtime.buffer import Buffer, memory, size_class
+from ..runtime.device import CPU
 from . import weak
 
 _serials = count()
@@ -40,12 +44,17 @@ class Storage:
     def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
         self.buffer, self.dtype, self.shape, self.offset = buffer, dtype, shape, offset
         self.strides = row_major_strides(shape) if strides is None else strides
-        self.layout = (dtype, shape, self.strides)
+        self.layout = (dtype, shape, self.strides, buffer.device)
         self.address = buffer.address + offset * dtype.itemsize if offset else buffer.address
         self.base: Storage | None = None  # whose memory this is, for a view
         self.shared = False  # a Tensor holds another view of the same memory: never written in place
         self.node: Node | None = None  # the computed Node whose value this is
         self.token: object = None  # what steps remember this memory by, until anything above changes
+
+    @property
+    def device(self) -> str:
+        """Where the memory is."""
+        return self.buffer.device
 
     @property
     def is_contiguous(self) -> bool:
@@ -76,7 +85,10 @@ class Storage:
             self.base.token = None
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks."""
+        """A read-only array of this memory. Raises MissingPackageError for a dtype that NumPy lacks, DeviceError for a GPU's."""
+        if self.device != CPU:
+            where = f"the value is on {self.device}, and NumPy reads the memory of the CPU"
+            raise errors.DeviceError(f"numpy: {where}: write x.cpu().numpy()")
         self.has_changed()
         return self.buffer.as_numpy(self.dtype.numpy, self.shape, self.strides, self.offset)
 
@@ -85,16 +97,17 @@ class Storage:
         return bfloat16.values(self.peek_raw()) if self.dtype is dt.bfloat16 else self.peek_raw()
 
     def peek_raw(self) -> np.ndarray[Any, Any]:
-        """The same in `dtype.carrier`, which for bfloat16 means its bits."""
-        return self.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, self.offset, export=False)
+        """The same in `dtype.carrier`, which for bfloat16 means its bits. From a GPU it is a copy."""
+        seen = on_host(self)
+        return seen.buffer.as_numpy(self.dtype.carrier, self.shape, self.strides, seen.offset, export=False)
 
 
 class Leaf:
     """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""
 
-    __slots__ = ("awaits", "definition", "dependents", "is_initial", "owner", "previous", "serial", "storage")
+    __slots__ = ("awaits", "definition", "dependents", "is_initial", "owner", "previous", "roams", "serial", "storage")
 
-    def __init__(self, storage: Storage | None, definition: Node | None = None) -> None:
+    def __init__(self, storage: Storage | None, definition: Node | None = None, roams: bool = False) -> None:
         self.serial = next(_serials)
         self.storage = storage
         self.definition = definition
@@ -103,12 +116,28 @@ class Leaf:
         self.is_initial = False  # the definition is a first value, not the next version of one
         self.awaits: Any = None  # a Tensor of the first version, where that is not computed either
         self.dependents: list[weakref.ref[Any]] = []  # computed Tensors whose history reaches this Leaf
+        self.roams = roams  # numbers that Python gave an operation: they go along with its other operands
+
+    @property
+    def device(self) -> str | None:
+        """Where the value is, or will be. 0-d values of the CPU go along with others as numbers do, so they are on none."""
+        known = self.storage or self.definition
+        if self.roams or known is None:
+            return None
+        found = known.device or devices.default()
+        return None if found == CPU and not known.shape else found
+
+    @property
+    def sources(self) -> tuple[Node, ...]:
+        """What the value is computed of."""
+        return () if self.definition is None else (self.definition,)
 
     def __repr__(self) -> str:
         return str(self.serial)
 
 
 cached: weak.Table[Storage] = {}  # by id of a computed Node, which its Storage keeps alive
+copies: weakref.WeakKeyDictionary[Node, Storage] = weakref.WeakKeyDictionary()  # of each COPY that was needed
 
 
 def leaf(storage: Storage) -> Node:
@@ -116,9 +145,14 @@ def leaf(storage: Storage) -> Node:
     return graph.leaf(Leaf(storage), storage.dtype, storage.shape)
 
 
-def defined_leaf(definition: Node) -> Node:
+def operand(storage: Storage) -> Node:
+    """A new INPUT with numbers that Python gave an operation: it is wherever the other operands are."""
+    return graph.leaf(Leaf(storage, roams=True), storage.dtype, storage.shape)
+
+
+def defined_leaf(definition: Node, roams: bool = False) -> Node:
     """A new INPUT whose value is that of another Node: equal in value, distinct in identity."""
-    return graph.leaf(Leaf(None, definition), definition.dtype, definition.shape)
+    return graph.leaf(Leaf(None, definition, roams), definition.dtype, definition.shape)
 
 
 def lookup(n: Node) -> Storage | None:
@@ -126,7 +160,9 @@ def lookup(n: Node) -> Storage | None:
     if n.op is Op.INPUT:
         return n.arg.storage  # type: ignore[no-any-return]
     found = cached.get(id(n))
-    return None if found is None else found()
+    if found is None:
+        return copies.get(n) if n.op is Op.COPY else None
+    return found()
 
 
 def remember(n: Node, storage: Storage) -> None:
@@ -151,18 +187,20 @@ def is_row_major(shape: Shape, strides: Shape) -> bool:
     return True
 
 
-def allocate(dtype: DType, shape: Shape) -> Storage:
+def allocate(dtype: DType, shape: Shape, device: str = CPU) -> Storage:
     """New memory, contents undefined. Raises MemoryError."""
     try:
-        return Storage(Buffer.allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+        return Storage(devices.allocate(device, max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
     except errors.MemoryError as error:
         raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
 
 
-def allocator(dtype: DType, shape: Shape) -> Callable[[], Storage]:
-    """allocate(dtype, shape), for many times: without the calls of two constructors, which would take half of the time."""
+def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Storage]:
+    """allocate(..), for many times: on the CPU without the calls of two constructors, which would take half of the time."""
+    if device != CPU:
+        return partial(allocate, dtype, shape, device)
     nbytes, strides, take = max(prod(shape) * dtype.itemsize, 1), row_major_strides(shape), memory.take_class
-    size, layout, new = size_class(nbytes), (dtype, shape, strides), object.__new__
+    size, layout, new = size_class(nbytes), (dtype, shape, strides, CPU), object.__new__
 
     def make() -> Storage:
         try:
@@ -174,7 +212,7 @@ def allocator(dtype: DType, shape: Shape) -> Callable[[], Storage]:
         b.foreign = b.exported = False
         s: Storage = new(Storage)
         s.buffer, s.address, s.offset, s.layout = b, block[1], 0, layout
-        s.dtype, s.shape, s.strides = layout
+        s.dtype, s.shape, s.strides, _ = layout
         s.base = s.node = s.token = None
         s.shared = False
         return s
@@ -182,9 +220,43 @@ def allocator(dtype: DType, shape: Shape) -> Callable[[], Storage]:
     return make
 
 
-def absent(dtype: DType, shape: Shape, strides: Shape | None = None) -> Storage:
+class _Nowhere(Buffer):
+    """The memory that a value will have on this device."""
+
+    __slots__ = ("device",)
+
+    def __init__(self, device: str) -> None:
+        super().__init__(0, 0, None, foreign=True)
+        self.device = device
+
+
+def absent(dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU) -> Storage:
     """The layout of a value whose memory is not known yet."""
-    return Storage(Buffer(0, 0, None, foreign=True), dtype, shape, strides)
+    return Storage(_Nowhere(device), dtype, shape, strides)
+
+
+# ---------------------------------------------------------------- from device to device
+
+
+def moved(stored: Storage, device: str) -> Storage:
+    """A copy of the elements, in row-major order, in the memory of a device. Raises MemoryError."""
+    dense = stored if stored.is_contiguous else from_raw(stored.peek_raw(), stored.dtype, stored.shape)
+    if dense is not stored and device == CPU:
+        return dense
+    new = allocate(stored.dtype, stored.shape, device)
+    devices.copy(device, new.address, dense.device, dense.address, prod(dense.shape) * dense.dtype.itemsize)
+    return new
+
+
+def on_host(stored: Storage) -> Storage:
+    """The same elements in the CPU's memory, in the same order: the Storage itself, or a copy of all that it spans."""
+    if stored.device == CPU:
+        return stored
+    last = sum((d - 1) * s for d, s in zip(stored.shape, stored.strides, strict=True))
+    nbytes = (last + 1) * stored.dtype.itemsize if prod(stored.shape) else 0
+    host = Storage(Buffer.allocate(max(nbytes, 1)), stored.dtype, stored.shape, stored.strides)
+    devices.copy(CPU, host.address, stored.device, stored.address, nbytes)
+    return host
 
 
 def from_array(array: np.ndarray[Any, Any], dtype: DType, copy: bool) -> Storage:

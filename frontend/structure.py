@@ -1,9 +1,10 @@
 """A Graph as a key. In: what a Capture numbered. Out: the Graph again, over fresh leaves; and text that names it on disk.
 
-A key is (entries, outputs, donations). An entry is a value in memory, (dtype, shape, strides), or a Node, (op, argument,
-*sources). A source or an output is the number of an entry, or a constant: (dtype, None or the extents it is repeated to,
-and its value unless that is a float). Float constants stand apart from the key, one per use, so that a graph which recurs
-with other constants is recognised. An INPUT among the Nodes is the value it is defined by.
+A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape, strides), with a True behind it
+where that is the CPU's memory and the program a GPU's, or a Node, (op, argument, *sources). A source or an output is the number
+of an entry, or a constant: (dtype, None or the extents it is repeated to, and its value unless that is a float). Float constants
+stand apart from the key, one per use, so that a graph which recurs with other constants is recognised. An INPUT among the Nodes
+is the value it is defined by.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Site
 from ..ir.op import INDEXED, Op
 from ..ir.program import Value
+from ..runtime.device import CPU
 
 Key = tuple[Any, ...]
 
@@ -30,6 +32,11 @@ class Structure:
     constants: bytes  # eight bytes per use, so that NaNs and signed zeros differ by their bits
     varying: tuple[int, ...]
     sites: list[Site | None]  # of each entry
+
+    @property
+    def device(self) -> str:
+        """Where the program runs."""
+        return self.key[3]  # type: ignore[no-any-return]
 
     @property
     def checked(self) -> list[int]:
@@ -47,7 +54,7 @@ class Structure:
     def values(self) -> list[Value]:
         """The layout of each input: those in memory, then the varying constants."""
         stored = [Value(*entry) for entry in self.key[0] if isinstance(entry[0], DType)]
-        return stored + [Value(d, (), ()) for d in self._varying_dtypes()]
+        return stored + [Value(d, (), (), self.device != CPU) for d in self._varying_dtypes()]
 
     def text(self) -> str:
         """Equal for equal programs, in any process: constants that vary are left out."""
@@ -56,9 +63,10 @@ class Structure:
             constants[8 * use : 8 * use + 8] = bytes(8)
         return repr((_plain(self.key), constants.hex(), self.varying))
 
-    def graph(self) -> tuple[list[Node], list[Node]]:
-        """(outputs, leaves): the Graph over leaves -1, -2, ..: the inputs, then the varying constants."""
-        entries, outputs, _ = self.key
+    def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
+        """(outputs, leaves): the Graph over leaves -1, -2, ..: the inputs, then the varying constants. A program has no COPYs:
+        they only say where it runs."""
+        entries, outputs = self.key[:2]
         leaves = [graph.leaf(-1 - i, v.dtype, v.shape) for i, v in enumerate(self.values())]
         constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
         stored = iter(leaves)
@@ -74,7 +82,7 @@ class Structure:
             op, arg, *sources = entry
             with graph.provenance(site):
                 src = tuple(source(s) for s in sources)
-                known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg))
+                known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg) if copies else _placed(op, src, arg))
         return [source(out) for out in outputs], leaves
 
     def unfolded(self) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
@@ -90,10 +98,17 @@ class Structure:
     def _varying_dtypes(self) -> list[DType]:
         if not self.varying:
             return []
-        entries, outputs, _ = self.key
+        entries, outputs = self.key[:2]
         named = [s for entry in entries if not isinstance(entry[0], DType) for s in entry[2:]]
         floats = [c[0] for c in [*named, *outputs] if isinstance(c, tuple) and c[0].is_float]
         return [floats[use] for use in self.varying]
+
+
+def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:
+    """A Node where all is on one device: a COPY is its source, or has memory of its own where that is an input."""
+    if op is not Op.COPY:
+        return graph.node(op, src, arg)
+    return graph.node(Op.KEEP, src) if src[0].op is Op.INPUT else src[0]
 
 
 def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:

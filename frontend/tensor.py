@@ -12,12 +12,14 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
-from ..ir.graph import Node, interned, shaped
+from ..ir.graph import Node, interned, shaped, used
 from ..ir.op import Op
+from ..runtime.device import CPU
 from . import activations as act
 from . import (
     arrange,
     contract,
+    copies,
     cumulative,
     gathering,
     growth,
@@ -62,6 +64,15 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     return t
 
 
+def bare(n: Node) -> Tensor:
+    """A Tensor of a Node for a while, which nothing else needs to know of."""
+    t: Tensor = object.__new__(Tensor)
+    t._node = n
+    t._requires_grad = False
+    t._storage = t._grad = t.name = t._note = t._hooks = None
+    return t
+
+
 def of_storage(stored: storage.Storage, note: str | None = None) -> Tensor:
     """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
     t: Tensor = object.__new__(Tensor)
@@ -86,15 +97,19 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
     state.move(t, value.node, value._requires_grad)
 
 
-def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> DType | None:
-    """The dtype that the arguments of `to` ask for, if any. Raises DeviceError, DTypeError."""
+def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[str | None, DType | None]:
+    """The device and the dtype that the arguments of `to` ask for, if any. Raises DeviceError, DTypeError."""
     for a in args:
-        if (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int:  # the number of a GPU, as in PyTorch
+        if (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or _is_device(a):
             device = a
         elif a is not None:
             dtype = a
-    check_device(device)
-    return None if dtype is None else as_dtype(dtype)
+    return check_device(device), None if dtype is None else as_dtype(dtype)
+
+
+def _is_device(x: Any) -> bool:
+    """A device of torch, say."""
+    return type(x).__name__ == "device"
 
 
 def converted(dtype: DType) -> Callable[[Tensor], Tensor]:
@@ -155,15 +170,23 @@ class Tensor(Tracked):
             if broadcast_shape("assign", [n.shape, old.shape]) != old.shape:
                 raise errors.ShapeError(f"assign: a value of shape {n.shape} does not fit shape {old.shape}")
             n = broadcast_to(n, old.shape)
+        n = copies.placed(n, self.device) if used else n
         state.assign(self, n.src[0] if n.op is Op.DETACH else n)  # no derivative passes an assign
         return self
 
     # ------------------------------------------------------------ conversions
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
-        """Another dtype or device: t.to("cpu"), t.to(wf.float64), t.to(device=..., dtype=...)."""
-        target = destination(args, device, dtype)
-        return self if target is None else self.astype(target)
+        """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...); a number is that of a GPU.
+
+        Gradients flow back to where the value was. Raises DeviceError for a device that is not there.
+        """
+        place, target = destination(args, device, dtype)
+        out = self if target is None else self.astype(target)
+        if place is None or (place == CPU and copies.only_cpu()):
+            return out
+        n = copies.placed(out.node, place)
+        return out if n is out.node else wrap(n, out._requires_grad)
 
     def astype(self, dtype: Any) -> Tensor:
         """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""
@@ -175,7 +198,7 @@ class Tensor(Tracked):
         return self.to("cpu")
 
     def cuda(self) -> Tensor:
-        """On the GPU. Raises DeviceError where there is none."""
+        """On the first GPU. Raises DeviceError where there is none."""
         return self.to("cuda")
 
     float, double = converted(dt.float32), converted(dt.float64)
@@ -298,8 +321,10 @@ def _item(item: Any) -> Any:
         return item
     from .creation import tensor  # which imports this module
 
-    found = tensor(as_sequence("index", "a range", item) if isinstance(item, range) else item)
-    return found.node if found.size else ew.cast(found.node, dt.int64)
+    found = tensor(as_sequence("index", "a range", item) if isinstance(item, range) else item, device=CPU)
+    stored = found._stored()
+    n = found.node if stored is None else storage.operand(stored)
+    return n if found.size else ew.cast(n, dt.int64)
 
 
 def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:

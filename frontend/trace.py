@@ -18,6 +18,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, user_site
 from ..ir.op import Op
 from ..ir.shapes import Shape
+from ..runtime.device import CPU
 from . import realize, state, storage
 from .storage import Storage
 from .weak_numbers import Number
@@ -112,15 +113,15 @@ class Trace:
             with self.suspended():
                 stored = realize.value(t)
                 owned = t._requires_grad and t.is_leaf
-            leaf = self.placeholder(stored.dtype, stored.shape, stored.strides)
+            leaf = self.placeholder(*stored.layout)
             if owned:
                 leaf.arg.owner = weakref.ref(t)
             found = self.outers[id(t)] = Outer(t, leaf)
         return found
 
-    def placeholder(self, dtype: DType, shape: Shape, strides: Shape | None = None) -> Node:
+    def placeholder(self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU) -> Node:
         """An INPUT whose memory each call brings along."""
-        leaf = storage.leaf(storage.absent(dtype, shape, strides))
+        leaf = storage.leaf(storage.absent(dtype, shape, strides, device))
         self.leaves.append(leaf)
         return leaf
 

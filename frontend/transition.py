@@ -31,6 +31,7 @@ class Released:
     leaf: Node | None
     old: weakref.ref[Node] | None
     layout: tuple[DType, Shape] | None = None  # of a Tensor that has no Node meanwhile
+    device: str | None = None
 
     def is_held_by(self, t: Tensor) -> bool:
         """Has no other thread given the Tensor another value since."""
@@ -48,7 +49,7 @@ def release(t: Tensor, n: Node) -> Released:
         state.release_scalar(t, n)
     if _keeps_history(t):
         return Released(None, weakref.ref(n))
-    released = Released(None, weakref.ref(n), (n.dtype, n.shape))
+    released = Released(None, weakref.ref(n), (n.dtype, n.shape), n.device if graph.used else None)
     with state.lock:
         if t._node is n:
             del t._node
@@ -86,15 +87,24 @@ def _is_only_named(released: Released, n: Node) -> bool:
 
 def keep(t: Tensor, n: Node, stored: Storage) -> None:
     """The Tensor, whose Node is n, is a view of other memory."""
-    stored.mark_shared()
+    if not _takes_copy(n, stored):
+        stored.mark_shared()
     state.release_scalar(t, n)
     if n.op is Op.INPUT:
         n.arg.storage, n.arg.definition, n.arg.previous = stored, None, None
-    else:
+    elif storage.copies.get(n) is not stored:
         storage.remember(n, stored)
     with state.lock:
         if t.node is n:
             t._storage = stored
+
+
+def _takes_copy(n: Node, stored: Storage) -> bool:
+    """Does a Leaf get memory that was copied from another device for it alone; whoever needs that copy, too, makes another."""
+    if n.op is not Op.INPUT or storage.copies.get(n.arg.definition or n) is not stored:
+        return False
+    del storage.copies[n.arg.definition]
+    return True
 
 
 def _watch_history(t: Tensor) -> None:
@@ -129,7 +139,7 @@ def restore(
 ) -> None:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
-    outputs, leaves = structure.graph()
+    outputs, leaves = structure.graph(copies=True)
     known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
     for n in toposort(outputs):
         if n not in known:

@@ -14,7 +14,8 @@ from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.shapes import Shape
-from . import layout, realize, state, storage
+from ..runtime import device as devices
+from . import copies, layout, realize, state, storage
 from .arguments import as_bool, as_choice, shown
 from .other_names import OF_TENSORS, no_attribute
 from .storage import Storage
@@ -27,18 +28,19 @@ if TYPE_CHECKING:
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
-DEVICES = ("cpu",)
 
 
-def check_device(device: Any) -> None:
-    """Raises DeviceError unless the device is one of this build."""
+def check_device(device: Any) -> str | None:
+    """The text of a device, "cuda:0" for "cuda" or 0; None for None. Raises DeviceError for one that is not there."""
+    if device is None or device == devices.CPU:
+        return device  # type: ignore[no-any-return]
     try:
-        is_known = device is None or str(device) in DEVICES  # str: a device of torch counts by its name
+        text = f"cuda:{device}" if type(device) is int else str(device)  # a device of torch counts by its name
     except Exception:  # whatever the text of something else raises
-        is_known = False
-    if not is_known:
-        here = f"this build computes on {', '.join(DEVICES)} (wf.devices()), so nothing is moved there"
-        raise errors.DeviceError(f"device {shown(device)}: {here}")
+        text = ""
+    if not text.startswith("cuda"):
+        raise errors.DeviceError(f"device {shown(device)}: there is {', '.join(devices.available())} (wf.devices())")
+    return devices.get(text)
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -127,8 +129,16 @@ class Value:
 
     @property
     def device(self) -> str:
-        """Where the value is computed."""
-        return DEVICES[0]
+        """Where the value is, or is computed: "cpu", "cuda:0"."""
+        if copies.only_cpu():
+            return devices.CPU
+        stored = self._stored()
+        return copies.device_of(self.node) if stored is None else stored.device
+
+    @property
+    def is_cuda(self) -> bool:
+        """Is the value on a GPU."""
+        return self.device != devices.CPU
 
     @property
     def ndim(self) -> int:
@@ -171,12 +181,11 @@ class Value:
             as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
         return array_api
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Self:
-        """On another device, of which this build has but the CPU. Raises DeviceError."""
-        check_device(device)
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+        """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
-            raise errors.DeviceError(f"to_device: stream {shown(stream)}: the CPU has no streams")
-        return self
+            raise errors.DeviceError(f"to_device: stream {shown(stream)}: all work of a device is on the one stream of Weft")
+        return self.to(device)  # type: ignore[attr-defined,no-any-return]
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(kDLCPU, 0)."""
@@ -266,7 +275,8 @@ class Value:
         with realize.lock:
             values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
         shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
-        return f"tensor({values}{shape}, dtype={self.dtype.name})"
+        device = f", device={stored.device}" if stored.device != devices.CPU else ""
+        return f"tensor({values}{shape}, dtype={self.dtype.name}{device})"
 
     def __str__(self) -> str:
         realize.value(self)

@@ -163,7 +163,7 @@ def _moved(g: Cotangent, device: str | None) -> Cotangent:
 
 
 def _home(n: Node) -> str | None:
-    """Where the gradient of a Node belongs: that of a 0-d value in the CPU's memory, which goes along with any device, is there."""
+    """Where the gradient of a Node belongs: on the CPU, for a 0-d value in its memory, which goes along with any device."""
     return "cpu" if n.op is Op.INPUT and not n.shape and n.device is None else n.device
 
 

@@ -122,17 +122,19 @@ class Module(Tree):
     # ------------------------------------------------------------ dtypes, devices
 
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
-        """Every Parameter, its gradient, and every Buffer of floats in another float dtype: m.to("cpu", wf.float64).
+        """Every Parameter, its gradient and every Buffer on another device, floats in another dtype: m.to("cuda", wf.float64).
 
         Parameters and Buffers stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.
         """
-        target = destination(args, device, dtype)
+        place, target = destination(args, device, dtype)
         if target is not None and not target.is_float:
             raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
-        for t in [*self.parameters(), *(b for b in self.buffers() if b.dtype.is_float)]:
-            if target is not None and t.dtype is not target:
-                state.become(t, t.detach().astype(target).node)
-                t.grad = None if t.grad is None else t.grad.astype(target)
+        for t in [*self.parameters(), *self.buffers()]:
+            wanted = (place, target if t.dtype.is_float else None)
+            new = t.to(*wanted)
+            if new is not t:
+                state.become(t, new.detach().node)
+                t.grad = None if t.grad is None else t.grad.to(*wanted)
         return self
 
     def cpu(self) -> Self:
@@ -140,7 +142,7 @@ class Module(Tree):
         return self.to("cpu")
 
     def cuda(self) -> Self:
-        """On the GPU. Raises DeviceError where there is none."""
+        """On the first GPU. Raises DeviceError where there is none."""
         return self.to("cuda")
 
     def float(self) -> Self:

@@ -1,38 +1,94 @@
-"""In: the name of a device. Out: its record, or an error that says what is missing."""
+"""Where values live. In: the name of a device. Out: its one text ("cpu", "cuda:0"), memory on it and copies between such, or an
+error that says what is missing.
+
+A GPU is looked for when somebody names one, or the option `device` does.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import ctypes
+import re
+from typing import TYPE_CHECKING, Any
 
+from .. import options
 from ..errors import DeviceError
+from ..ir.graph import used
+from .buffer import Buffer
+
+if TYPE_CHECKING:
+    from .cuda.devices import Unit
+
+CPU = "cpu"
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where values live and kernels run."""
-
-    kind: str
-    number: int = 0
-
-    def __str__(self) -> str:
-        return self.kind if self.kind == "cpu" else f"{self.kind}:{self.number}"
-
-
-CPU = Device("cpu")
-
-
-def available() -> tuple[Device, ...]:
-    """The devices that this build can run on."""
-    return (CPU,)
+def get(name: str) -> str:
+    """The one text of a device, "cuda:0" for "cuda". Raises DeviceError, which says what is missing."""
+    if name == CPU or name in used:
+        return name
+    found = re.fullmatch(r"cuda(?::(\d+))?", name)
+    if found is None:
+        raise DeviceError(f"unknown device {name!r}: there is {', '.join(available())} (wf.devices())")
+    text = f"cuda:{int(found[1] or 0)}"
+    unit(text)
+    used.add(text)
+    return text
 
 
-def get(name: str | Device) -> Device:
-    """The device called `name`."""
-    if name in ("cpu", CPU):
-        return CPU
-    if isinstance(name, str) and name.partition(":")[0] == "cuda":
-        raise DeviceError(
-            f"device {name!r} is not available: this build of Weft makes code for the CPU only, it has no CUDA code generator. "
-            "Use device='cpu', and unset WEFT_DEVICE if it says otherwise"
-        )
-    raise DeviceError(f"unknown device {name!r}: there is {', '.join(repr(str(d)) for d in available())}")
+def default() -> str:
+    """Where values are computed that are on no device, and data are put: the option `device`. Raises DeviceError."""
+    name = options.current().device
+    return CPU if name == CPU else get(name)
+
+
+def available() -> list[str]:
+    """The CPU and each GPU that can be used."""
+    from .cuda import devices
+
+    return [CPU, *(f"cuda:{number}" for number in devices.available())]
+
+
+def number_of(device: str) -> int:
+    """Which GPU it is."""
+    return int(device.partition(":")[2])
+
+
+def unit(device: str) -> Unit:
+    """Driver and memory of a GPU. Raises DeviceError."""
+    from .cuda import devices
+
+    return devices.unit(number_of(device))
+
+
+# ---------------------------------------------------------------- memory
+
+
+def allocate(device: str, nbytes: int) -> Buffer:
+    """Memory for nbytes, contents undefined. Raises MemoryError."""
+    return Buffer.allocate(nbytes) if device == CPU else unit(device).pool.allocate(nbytes)
+
+
+def foreign(device: str, address: int, nbytes: int, owner: Any) -> Buffer:
+    """Memory that belongs to somebody else."""
+    if device == CPU:
+        return Buffer(address, nbytes, owner, foreign=True)
+    from .cuda.memory import DeviceBuffer
+
+    return DeviceBuffer(address, nbytes, owner, unit(device).pool, foreign=True)
+
+
+def copy(target: str, to: int, source: str, start: int, nbytes: int) -> None:
+    """nbytes from the address `start` of the device `source` to the address `to` of `target`, the host between two GPUs."""
+    if not nbytes:
+        return
+    if source == target == CPU:
+        ctypes.memmove(to, start, nbytes)
+    elif source == target:
+        unit(target).driver.copy(to, start, nbytes)
+    elif source == CPU:
+        unit(target).driver.upload(to, start, nbytes)
+    elif target == CPU:
+        unit(source).driver.download(to, start, nbytes)
+    else:
+        between = Buffer.allocate(nbytes)
+        unit(source).driver.download(between.address, start, nbytes)
+        unit(target).driver.upload(to, between.address, nbytes)

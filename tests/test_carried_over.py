@@ -41,8 +41,8 @@ def test_a_new_tensor_can_require_a_gradient(make: Callable[..., wf.Tensor]) -> 
 
 def test_random_numbers_for_another_device_are_not_drawn() -> None:
     before = wf.get_rng_state()
-    with pytest.raises(E.DeviceError, match="device 'cuda'"):
-        wf.rand(3, device="cuda")
+    with pytest.raises(E.DeviceError, match="device 'cuda"):
+        wf.rand(3, device="cuda:99")
     assert wf.get_rng_state() == before
 
 
@@ -54,14 +54,13 @@ def test_the_class_tensor_says_what_makes_one_of_data() -> None:
 # ---------------------------------------------------------------- devices
 
 
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", 0])
+@pytest.mark.parametrize("device", ["cuda:99", "tpu", 99])
 def test_to_a_device_says_why_it_cannot_and_moves_nothing(device: Any) -> None:
     x, model = leaf(), nn.Linear(4, 2)
     before = {name: p.numpy().copy() for name, p in model.state_dict().items()}
     for thing in (x, model):
-        with pytest.raises(E.DeviceError, match=r"this build computes on cpu \(wf.devices\(\)\), so nothing is moved") as error:
+        with pytest.raises(E.DeviceError, match=r"device '(cuda|tpu)"):
             thing.to(device)
-        assert str(error.value).startswith(f"device {device!r}: ")
     assert x.device == "cpu" and x.requires_grad and x.tolist() == X.tolist()
     assert all((p.numpy() == before[name]).all() for name, p in model.state_dict().items())
 

@@ -880,7 +880,7 @@ def test_a_step_with_the_same_outputs_has_the_same_program_key() -> None:
     f = wf.jit(step)
     f(*data(0))
     built, programs = statistics["built"], len(realize._programs)
-    keys = set(realize._programs)
+    keys = {key for key, *_ in realize._programs}
     (steps,) = f._steps.values()
     assert steps[0].key in keys
     lazy(*data(2))

@@ -95,7 +95,7 @@ def run(wrapper, known):
     return losses, hashlib.sha256(bits.encode()).hexdigest(), f
 
 lazy_losses, lazy_bits, _ = run(lambda f: f, None)
-keys = set(realize._programs)
+keys = {{key for key, *_ in realize._programs}}
 losses, bits, f = run(wf.jit, None)
 assert losses == lazy_losses and bits == lazy_bits, "jit and lazy differ"
 assert len(set(losses)) > 40, losses

@@ -17,7 +17,9 @@ import numpy as np
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_function
+from ...frontend.copies import only_cpu
 from ...frontend.grad import enable_grad, no_grad
+from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
 from ...ir import dtype as dt
@@ -205,18 +207,21 @@ class Optimizer:
     # ------------------------------------------------------------ state
 
     def complete(self, k: int, places: Sequence[int]) -> None:
-        """Makes state that the group's options have not asked for before."""
+        """Makes state that the group's options have not asked for before; state is where its parameter is."""
         group = self.param_groups[k]
         names = self.state_names(group)
         for i in places:
             for what in names:
                 if what not in self.state[i]:
                     self.state[i][what] = self.new_state(what, self.params[i], group)
+                elif not only_cpu():
+                    follow(self.state[i][what], self.params[i])
 
     def new_state(self, what: str, p: Tensor, group: Group) -> Tensor:
         """A state Tensor of a parameter that has made no step."""
         with outside():  # a jitted function reads it anew at every call
-            return ops.tensor(np.full(p.shape, self.initial(what, group)), dt.float32 if p.dtype.is_half else p.dtype)
+            dtype = dt.float32 if p.dtype.is_half else p.dtype
+            return ops.tensor(np.full(p.shape, self.initial(what, group)), dtype, p.device)
 
     # ------------------------------------------------------------ what a subclass defines
 
@@ -247,6 +252,13 @@ class Optimizer:
         if len(rows) == 1:
             return f"{type(self).__name__}({rows[0]})"
         return "\n  ".join([f"{type(self).__name__}(", *(f"group {k}: {row}" for k, row in enumerate(rows))]) + "\n)"
+
+
+def follow(state: Tensor, p: Tensor) -> None:
+    """Moves state to the device of its parameter."""
+    with outside():
+        if state.device != p.device:
+            become(state, state.detach().to(p.device).node)
 
 
 def _form(name: str, x: Any) -> Any:
