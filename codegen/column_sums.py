@@ -28,20 +28,20 @@ from .target import Target
 def lower_column_sums(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a kernel of rows whose `columns` are sums over them and maps of the sums."""
     places = place_values(kernel, strides)
-    by_rows = _row_part(kernel)
+    by_rows = row_part(kernel)
     rows, parts = RowLowering(by_rows, places, target, replace(tuning, tiny=False), own_axes(by_rows)).rows_with_sums()
-    last = [RowLowering(k, p, target, tuning, own_axes(k)).lower() for k, p in _last_phases(kernel, parts, places)]
+    last = [RowLowering(k, p, target, tuning, own_axes(k)).lower() for k, p in last_phases(kernel, parts, places)]
     return in_turn([rows, *last])
 
 
-def _row_part(kernel: Kernel) -> Kernel:
+def row_part(kernel: Kernel) -> Kernel:
     """The kernel without the maps of column sums."""
     units = [u for u in kernel.units if u in kernel.outer]
     members = {u.node for u in units if u not in kernel.columns}
     return replace(kernel, units=units, outputs=[n for n in kernel.outputs if n in members])
 
 
-def _last_phases(kernel: Kernel, parts: dict[Node, Buf], places: Places) -> list[tuple[Kernel, Places]]:
+def last_phases(kernel: Kernel, parts: dict[Node, Buf], places: Places) -> list[tuple[Kernel, Places]]:
     """Kernels that sum the parts and map the sums, one for each shape, with their places."""
     inputs, outputs, buffers = places
     held = {n: leaf(("parts", i), n.dtype, (buf.size // n.size, *n.shape)) for i, (n, buf) in enumerate(parts.items())}

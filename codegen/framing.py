@@ -6,7 +6,7 @@ schedule says what these axes are in terms of its own loops, and gets the stages
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..ir import dtype as dt
@@ -14,7 +14,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
-from ..ir.loop import GLOBAL, SCRATCH, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
@@ -66,9 +66,6 @@ def own_axes(kernel: Kernel) -> Axes:
     return Axes(outer, [var(v) for v in outer])
 
 
-Spread = Callable[[Signature, dict[Var, Index]], tuple[list[Var], dict[Var, Index]]]
-
-
 class Framing:
     """A kernel in the frames of its schedules: first with one variable an axis, then in the chosen one."""
 
@@ -101,15 +98,19 @@ class Framing:
         """The stages in the terms of a frame."""
         return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
 
-    def frame(
-        self, by: dict[Var, Index], spread: Spread, acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
-    ) -> Frame:
-        """The frame in which outer variables are as `by` says, and inner ones as `spread` adds to that, with its loop axes."""
-        inner = {}
-        for s in self.inner:
-            axes, all_by = spread(s, by)
-            inner[s] = axes, [e.substitute(all_by) for e in self.axes.inner_at[s]]
+    def frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
+        """The frame in which outer variables are as `by` says; a loop for each group of inner ones."""
+        inner = {s: self._inner_axes(s, by) for s in self.inner}
         return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+
+    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
+        by = dict(by)
+        axes: list[Var] = []
+        for g in self.inner_groups[signature]:
+            axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
+            axes.append(axis)
+            by |= schedule.spread(var(axis), g)
+        return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
     def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
         """The variables of groups from a position in them."""
@@ -118,6 +119,21 @@ class Framing:
         for g, at in zip(groups, unravel(position, shape), strict=True):
             by |= schedule.spread(at, g)
         return by
+
+    def best_outer(self) -> tuple[list[Var] | None, float]:
+        """The collapsed outer axes along which lanes cost least, and the cost; the last of equals."""
+        best: tuple[list[Var] | None, float] = (None, float("inf"))
+        inner = {v for axes in self.inner.values() for v in axes}
+        often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
+        for g in self.groups:
+            cost = self.group_cost(g, often)
+            if schedule.extent(g) > 1 and cost <= best[1]:
+                best = (g, cost)
+        return best
+
+    def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
+        """Of the last variable of a collapsed group: it is the fastest of the group."""
+        return schedule.lane_cost(group[-1], schedule.extent(group), accesses, self.width)
 
     def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
         if signature not in self.inner:
@@ -147,7 +163,7 @@ def reductions_of(s: Stage) -> list[Reduction]:
 
 def scratch_of(stages: list[Stage]) -> list[Buf]:
     """What stages keep for those that follow."""
-    return [w.buf for s in stages for w in writes_of(s) if w.buf.space == SCRATCH]
+    return [w.buf for s in stages for w in writes_of(s) if w.buf.space != GLOBAL]
 
 
 def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:

@@ -23,8 +23,7 @@ from . import schedule
 from .evaluate import load
 from .framing import Axes, Framing, Places, combined, identity, in_registers, reductions_of, row_statements, scratch_of
 from .read_ahead import next_row, next_rows
-from .schedule import Access
-from .stages import ColumnSum, Frame, RowLoop, Signature
+from .stages import ColumnSum, RowLoop
 from .target import Target
 from .tiny import nest
 
@@ -72,7 +71,7 @@ class RowLowering(Framing):
     def lower(self) -> Lowered:
         if self.tuning.tiny:
             return self._tiny()
-        lane_group, cost = self._best_outer()
+        lane_group, cost = self.best_outer()
         if lane_group is None or (self.inner and INNER_BONUS * self._inner_cost() <= cost):
             return self._rows()
         if self.inner:
@@ -81,41 +80,14 @@ class RowLowering(Framing):
 
     # ------------------------------------------------------------ choices
 
-    def _best_outer(self) -> tuple[list[Var] | None, float]:
-        best: tuple[list[Var] | None, float] = (None, float("inf"))
-        inner = {v for axes in self.inner.values() for v in axes}
-        often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
-        for g in self.groups:
-            cost = self._group_cost(g, often)
-            if schedule.extent(g) > 1 and cost <= best[1]:
-                best = (g, cost)
-        return best
-
-    def _group_cost(self, group: list[Var], accesses: list[Access]) -> float:
-        """Of the last variable of a collapsed group: it is the fastest of the group."""
-        return schedule.lane_cost(group[-1], schedule.extent(group), accesses, self.width)
-
     def _inner_cost(self) -> float:
         costs = []
         for groups in self.inner_groups.values():
             touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
             vectors = -(-prod(schedule.extent(g) for g in groups) // self.width)
             combining = COMBINING / vectors if self._is_short() else 0
-            costs.append(self._group_cost(groups[-1], touching or self.accesses) + combining)
+            costs.append(self.group_cost(groups[-1], touching or self.accesses) + combining)
         return max(costs)
-
-    # ------------------------------------------------------------ frames
-
-    def _frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
-        return self.frame(by, self._inner_axes, acc_index, lanes, scratch)
-
-    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], dict[Var, Index]]:
-        axes: list[Var] = []
-        for g in self.inner_groups[signature]:
-            axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
-            axes.append(axis)
-            by = by | schedule.spread(var(axis), g)
-        return axes, by
 
     def _rows(self) -> Lowered:
         rows = schedule.extent(self.outer)
@@ -143,7 +115,7 @@ class RowLowering(Framing):
 
     def _row_body(self, chunk: Chunks) -> tuple[list[Stmt], list[ColumnSum]]:
         """All stages of one row; what it adds to sums over the rows."""
-        frame = self._frame(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
+        frame = self.frame(self.rows_by(self.groups, chunk.position), scratch=self.target.l1 // 2)
         body: list[Stmt] = []
         stages = self.stages(frame)
         hints = next_row([loop for s in stages for loop in s.loops], chunk.step, self.target)
@@ -188,10 +160,10 @@ class RowLowering(Framing):
         bounds = (part * block, n) if n % block else None
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         if block <= STRAIGHT * self.width:
-            inside = in_registers(self.stages(self._frame(by)), SERIAL)
+            inside = in_registers(self.stages(self.frame(by)), SERIAL)
             base, total = bounds or (Index(), None)
             return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
-        frame = self._frame(by, var(lane), block)
+        frame = self.frame(by, var(lane), block)
         body: list[Stmt] = []
         for s in self.stages(frame):
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
@@ -215,7 +187,7 @@ class RowLowering(Framing):
         chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
         row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        frame = self._frame(self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
+        frame = self.frame(self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
         body = in_registers(self.stages(frame))
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
@@ -243,7 +215,7 @@ class RowLowering(Framing):
         n = schedule.extent(lane_group)
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
-        frame = self._frame(schedule.spread(chunk.first + var(lane), lane_group))
+        frame = self.frame(schedule.spread(chunk.first + var(lane), lane_group))
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
@@ -255,7 +227,7 @@ class RowLowering(Framing):
         rows = prod(schedule.extent(g) for g in others)
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
-        frame = self._frame(self.rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        frame = self.frame(self.rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         return self._finish(
             chunk,

@@ -77,6 +77,7 @@ class Frame:
     acc_index: Index = field(default_factory=Index)
     lanes: int = 1  # elements of each accumulator: 1, or a block of outer lanes
     scratch_bytes: int = 0  # how much a row may keep
+    keep: str = SCRATCH  # where
 
 
 class StageBuilder:
@@ -190,7 +191,7 @@ class StageBuilder:
             at = self._position(u, by)
             axes = loops[signature].axes
             position = row_major([var(v) for v in axes], [v.extent for v in axes])
-            buf = Buf(f"row{len(self.saved)}", u.node.dtype, prod(signature), SCRATCH)
+            buf = Buf(f"row{len(self.saved)}", u.node.dtype, prod(signature), self.frame.keep)
             loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
             self.frame.scratch_bytes -= size
             self.saved[u.node] = (buf, tuple(at), position)

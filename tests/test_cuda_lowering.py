@@ -6,19 +6,25 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
+import graphs as g
 import numpy as np
 import pytest
 import test_lowering as cpu
-from harness import Env, assert_close, inputs_of, interpret, layout, normal_inputs
+from harness import Env, assert_close, inputs_of, interpret, layout, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
+from weft.codegen.cuda import summed
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
+from weft.ir import dtype as dt
+from weft.ir import graph
 from weft.ir.fuse import Policy
-from weft.ir.graph import Node
+from weft.ir.grad import vjp
+from weft.ir.graph import Node, node
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
+from weft.ir.op import Op
 from weft.ir.program import Value
 
 TARGET = CudaTarget("sm_80")
@@ -69,13 +75,90 @@ def schedules(program: Compiled) -> list[str]:
     return [k.lowered.schedule.split(":")[0].split(" ")[0] for k in program.lowered.kernels]
 
 
-CASES: list[Callable[[], list[Node]]] = [*cpu.CASES, cpu.short, cpu.nearest]
+def warp_rows() -> list[Node]:
+    return [g.softmax(leaf(9, 96))]
+
+
+def block_rows() -> list[Node]:
+    return [g.softmax(leaf(3, 300)), g.softmax(leaf(2, 301))]
+
+
+def layer_norm_grads() -> list[Node]:
+    """Rows with sums over the rows, of a length for warps."""
+    return _layer_norm_grads(70, 24)
+
+
+def _layer_norm_grads(rows: int, columns: int) -> list[Node]:
+    x, w, b = leaf(rows, columns), leaf(columns), leaf(columns)
+    y = g.layer_norm(x, w, b)
+    return [y, *vjp([y], [leaf(rows, columns)], [x, w, b])]
+
+
+def softmax_of_columns() -> list[Node]:
+    x = graph.permute(leaf(101, 37), (1, 0))
+    return [graph.permute(g.softmax(x), (1, 0))]
+
+
+def columns_in_planes() -> list[Node]:
+    return [graph.reduce("add", leaf(3, 19, 40, dtype=dt.float16), (1,)), graph.reduce("max", leaf(2, 9, 8, 70), (0, 2))]
+
+
+def scalars() -> list[Node]:
+    x = leaf()
+    return [g.exp(g.add(x, x)), graph.reduce("add", leaf(40), (0,))]
+
+
+def gathered_rows() -> list[Node]:
+    rows = node(Op.GATHER, (leaf(11, 200), leaf(7, dtype=dt.int64)), (0,))
+    return [g.softmax(rows)]
+
+
+CASES: list[Callable[[], list[Node]]] = [
+    *cpu.CASES,
+    cpu.short,
+    cpu.nearest,
+    warp_rows,
+    block_rows,
+    layer_norm_grads,
+    softmax_of_columns,
+    columns_in_planes,
+    scalars,
+    gathered_rows,
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
 def test_loops_interpreted_equal_the_oracle(case: Callable[[], list[Node]]) -> None:
     outputs = case()
     check(outputs, normal_inputs(outputs))
+
+
+@pytest.mark.parametrize(
+    ("case", "kind"),
+    [
+        (cpu.flat, "flat"),
+        (cpu.short, "short"),
+        (warp_rows, "warp"),
+        (block_rows, "block"),
+        (cpu.columns, "columns"),
+        (layer_norm_grads, "summed"),
+        (cpu.packed, "naive"),
+        (cpu.scan, "scan"),
+        (cpu.scatter, "scatter"),
+        (cpu.sort_short, "sort"),
+    ],
+    ids=lambda c: c if isinstance(c, str) else c.__name__,
+)
+def test_each_schedule_is_chosen(case: Callable[[], list[Node]], kind: str) -> None:
+    assert kind in schedules(lowered(case()))
+
+
+@pytest.mark.parametrize("limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["thread", "scratch", "memory"])
+def test_sums_over_rows_stay_where_they_fit(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"WARP_COLUMNS": 8, **limits}.items():
+        monkeypatch.setattr(summed, name, value)
+    outputs = layer_norm_grads()
+    assert "summed" in schedules(check(outputs, normal_inputs(outputs)))
 
 
 def _with_leaves(row: Row) -> tuple[list[Node], dict[Node, Any]]:

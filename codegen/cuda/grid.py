@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ...ir.index import Index, Var, var
 from ...ir.kernel import Kernel
-from ...ir.loop import GRID, LANES, Buf, For, Loops, Param, Stmt
+from ...ir.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
 from ..lower import Lowered
 from .target import WARP
 
 LEAST_GRID = 256  # blocks that every grid variable allows for, so that sizes below share the text of a kernel
+MOST_THREADS = 1024
 
 
-def threads_for(lanes: int, most: int) -> int:
+def threads_for(lanes: int, most: int = MOST_THREADS) -> int:
     """Threads of a block for so many lanes: whole warps."""
     return min(most, -(-lanes // WARP) * WARP)
 
@@ -23,7 +24,7 @@ class Blocks:
 
     def __init__(self, count: int, size: int) -> None:
         self.count, self.size = count, size
-        self.number = -(-count // size)
+        self.number = max(1, -(-count // size))
         self.grid = Var("g", max(LEAST_GRID, 1 << (self.number - 1).bit_length()))
         self.first = var(self.grid) * size
         self.total = Param("count")
@@ -31,35 +32,43 @@ class Blocks:
         self.values = (self.number, count)
 
     def phase(self, body: list[Stmt]) -> For:
+        """The grid."""
         return For(self.grid, self.params[0], GRID, body)
 
-    def lanes(self, lane: Var, body: list[Stmt], unroll: int = 1) -> For:
-        """Lanes over the things of a block."""
-        total = None if self.size == 1 else self.total
-        return For(lane, lane.extent, LANES, body, unroll, self.first, total)
+    def each(self, v: Var, kind: str, body: list[Stmt], unroll: int = 1) -> For:
+        """A loop over the things of a block."""
+        return For(v, v.extent, kind, body, unroll, self.first, self.total)
 
-    def lowered(self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], threads: int, work: int, text: str) -> Lowered:
-        """A kernel of one phase."""
-        loops = Loops(kernel.name, buffers, self.params, [self.phase(body)], threads=(threads,))
-        return Lowered(loops, self.values, [work], text)
+    def lanes(self, lane: Var, body: list[Stmt], unroll: int = 1) -> For:
+        """A lane for each thing of a block."""
+        return self.each(lane, LANES, body, unroll)
+
+    def warps(self, v: Var, body: list[Stmt]) -> For:
+        """A warp for each thing of a block."""
+        return self.each(v, WARPS, body)
+
+    def lowered(
+        self,
+        kernel: Kernel,
+        buffers: tuple[Buf, ...],
+        body: list[Stmt],
+        threads: int,
+        work: int,
+        text: str,
+        given: Mapping[Param, int] | None = None,
+    ) -> Lowered:
+        """A kernel of one phase; `given` are the params of the body, with their values."""
+        given = given or {}
+        loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)], threads=(threads,))
+        return Lowered(loops, (*self.values, *given.values()), [work], f"{text}, {self.number} blocks of {threads} threads")
 
 
 def flat_phase(
-    kernel: Kernel,
-    buffers: tuple[Buf, ...],
-    count: int,
-    each: int,
-    body: Callable[[Index], list[Stmt]],
-    text: str,
-    threads: int,
-    vector: int = 1,
-    vectors: int = 1,
+    kernel: Kernel, buffers: tuple[Buf, ...], count: int, each: int, body: Callable[[Index], list[Stmt]], text: str, threads: int
 ) -> Lowered:
-    """Lanes over `count` things, of `each` operations; a thread takes `vector` neighbours at a time, `vectors` times."""
-    per_thread = vector * vectors
-    threads = threads_for(-(-count // per_thread), threads)
-    blocks = Blocks(count, threads * per_thread)
+    """Lanes over `count` things, of `each` operations."""
+    threads = threads_for(count, threads)
+    blocks = Blocks(count, threads)
     lane = Var("l", blocks.size)
-    loop = blocks.lanes(lane, body(blocks.first + var(lane)), vector)
-    described = f"{text}, {blocks.number} blocks of {threads} threads"
-    return blocks.lowered(kernel, buffers, [loop], threads, count * each, described)
+    loop = blocks.lanes(lane, body(blocks.first + var(lane)))
+    return blocks.lowered(kernel, buffers, [loop], threads, count * each, text)

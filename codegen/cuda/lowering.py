@@ -9,15 +9,15 @@ from ...ir.fuse import Fused
 from ...ir.graph import Node
 from ...ir.kernel import Kernel
 from ...ir.loop import Loops
-from ..column_sums import lower_column_sums
 from ..lower import Lowered, Tuning
 from ..lower_sort import lower_sort
 from ..lower_special import lower_checks, lower_scan, lower_scatter
 from ..lowering import Strides
 from ..math.expand import expand_loops
-from ..row_classes import lower_rows
 from ..target import named
+from .choice import lower_maps
 from .contraction import lower_contraction
+from .summed import lower_summed
 from .target import CudaTarget
 
 
@@ -38,8 +38,8 @@ class CudaLowering:
                 return _in_blocks(lower_scatter(kernel, strides, Tuning()))
             case "sort":
                 return _in_blocks(lower_sort(kernel, strides, named("sse2"), Tuning()))
-        lower = lower_column_sums if kernel.columns else lower_rows
-        return _in_blocks(lower(kernel, strides, named("sse2"), Tuning()))
+        lower = lower_summed if kernel.columns else lower_maps
+        return lower(kernel, strides, self.target)
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """One phase each."""
