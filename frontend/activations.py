@@ -10,6 +10,7 @@ from math import pi, sqrt
 from ..ir.graph import Node, node, provenance, user_site
 from ..ir.op import Op
 from .arguments import as_choice, as_double
+from .autocast import widened
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where
 from .half import in_float32
 from .transcendental import erf, exp, log1p, tanh
@@ -44,6 +45,7 @@ def silu(x: Node) -> Node:
     return mul(as_float(x), sigmoid(x))
 
 
+@widened
 @in_float32
 def softplus(x: Node) -> Node:
     """log(1 + exp(x)), without overflow."""

@@ -13,6 +13,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, node, shaped
 from ..ir.op import Op
+from .autocast import widened
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
 from .half import in_float32
 
@@ -91,12 +92,14 @@ def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Nod
 sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
 
 
+@widened
 @in_float32
 def rsqrt(x: Node) -> Node:
     """1 / sqrt(x)."""
     return div(1.0, sqrt_(x))
 
 
+@widened
 def reciprocal(x: Node) -> Node:
     """1 / x, a float."""
     return div(1.0, x)

@@ -16,6 +16,7 @@ from ..ir.graph import Node, provenance, reshape, shaped, user_site
 from ..ir.op import Op
 from ..ir.shapes import Shape, addressable
 from .arguments import as_int, axes_in_order, normalise_axis, shown
+from .autocast import lowered
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
 
@@ -70,6 +71,7 @@ def _require_axes(name: str, *operands: Node) -> None:
         raise errors.ShapeError(f"{name}: both operands need at least one axis, got shapes {shapes}")
 
 
+@lowered
 def matmul(a: Operand, b: Operand, /) -> Node:
     """a @ b as NumPy has it: vectors, matrices, and stacks of matrices whose leading axes broadcast. Raises ShapeError."""
     if not (isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype):
@@ -96,6 +98,7 @@ def _matmul_axes(a: Shape, b: Shape) -> tuple[Places, Places, Shape, int]:
     return left, right, shape, kept
 
 
+@lowered
 def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
     """The sum over pairs of axes: the last `axes` of a with the first of b, or those listed as (axes of a, axes of b).
 
@@ -155,12 +158,14 @@ def outer(a: Operand, b: Operand, /) -> Node:
     return _contracted("outer", reshape(a, (a.size,)), reshape(b, (b.size,)), 0)
 
 
+@lowered
 def inner(a: Operand, b: Operand, /) -> Node:
     """The sum of products over the last axes of both; of a number, its multiples."""
     a, b = alike("inner", a, b)
     return _contracted("inner", a, b, ((-1,), (-1,)) if a.ndim and b.ndim else 0)
 
 
+@lowered
 def dot(a: Operand, b: Operand, /) -> Node:
     """As NumPy has it: the sum over the last axis of a and the last but one of b (its only one, if it is a vector)."""
     a, b = alike("dot", a, b)

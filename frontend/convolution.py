@@ -12,6 +12,7 @@ from .. import errors
 from ..ir.graph import Node, permute, reduce, reshape
 from ..ir.shapes import Shape, addressable
 from .arguments import as_int, shown
+from .autocast import lowered
 from .broadcast import spread
 from .contract import Places, alike, summed
 from .elementwise import add, mul
@@ -21,6 +22,7 @@ from .reductions import accumulator
 from .windows import Pair, Rank, Sizes, of_rank, overlaid, windows
 
 
+@lowered
 def conv(
     rank: Rank,
     x: Node,
@@ -141,6 +143,7 @@ def _shifted(out: Node, bias: Node | None) -> Node:
 # ---------------------------------------------------------------- transposed
 
 
+@lowered
 def conv_transpose(
     rank: Rank,
     x: Node,

@@ -12,6 +12,7 @@ from ..ir.graph import Node, node, reshape
 from ..ir.op import Op
 from . import reductions
 from .arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
+from .autocast import widened
 from .broadcast import Operand, broadcast_to, to_dtype
 from .contract import alike
 from .elementwise import absolute, as_float, eq, ne, sqrt_, sub, where
@@ -20,21 +21,25 @@ from .movement import concat, part
 from .transcendental import power
 
 
+@widened
 def cumsum(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
     """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumsum", Op.SCAN, x, axis, dtype)
 
 
+@widened
 def cumprod(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
     """Running product along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumprod", Op.SCANMUL, x, axis, dtype)
 
 
+@widened
 def cumulative_sum(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
     """Running sum along an axis, which may be left out for a vector; include_initial: a 0 comes first, one element more."""
     return _cumulative("cumulative_sum", Op.SCAN, x, axis, dtype, include_initial)
 
 
+@widened
 def cumulative_prod(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
     """Running product along an axis, which may be left out for a vector; include_initial: a 1 comes first."""
     return _cumulative("cumulative_prod", Op.SCANMUL, x, axis, dtype, include_initial)
@@ -81,6 +86,7 @@ def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None,
     return x
 
 
+@widened
 @in_float32
 def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Node:
     """The norm sum(|x| ** ord) ** (1 / ord) of the elements along the axes; inf and -inf: greatest and least |x|; 0: how many

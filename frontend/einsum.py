@@ -17,11 +17,13 @@ from .. import errors
 from ..ir.graph import Node
 from .arguments import as_int, shown
 from .arrange import diagonal
+from .autocast import lowered
 from .contract import Labels, alike, sum_of_products
 
 Term = tuple[Node, tuple[Hashable, ...]]
 
 
+@lowered
 def einsum(subscripts: Any, /, *operands: Any) -> Node:
     """einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]): sums of products over named axes.
 

@@ -19,24 +19,26 @@ def in_float32(function: F) -> F:
 
     @wraps(function)
     def widened(*args: Any, **kwargs: Any) -> Any:
-        floats = [d for x in (*args, *kwargs.values()) if (d := _float_dtype(x)) is not None]
+        floats = [d for x in (*args, *kwargs.values()) if (d := float_dtype(x)) is not None]
         if not any(d.is_half for d in floats):
             return function(*args, **kwargs)
         out = function(*map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
-        return _converted(out, reduce(promote, floats)) if out.dtype is dt.float32 else out
+        return converted(out, reduce(promote, floats)) if out.dtype is dt.float32 else out
 
     return widened  # type: ignore[return-value]
 
 
-def _float_dtype(x: Any) -> DType | None:
+def float_dtype(x: Any) -> DType | None:
+    """The dtype of a Node or Tensor of floats."""
     dtype = getattr(x, "dtype", None)
     return dtype if isinstance(dtype, DType) and dtype.is_float else None
 
 
 def _wide(x: Any) -> Any:
-    dtype = _float_dtype(x)
-    return x if dtype is None or not dtype.is_half else _converted(x, dt.float32)
+    dtype = float_dtype(x)
+    return x if dtype is None or not dtype.is_half else converted(x, dt.float32)
 
 
-def _converted(x: Any, dtype: DType) -> Any:
+def converted(x: Any, dtype: DType) -> Any:
+    """The Node or Tensor in another dtype."""
     return to_dtype(x, dtype) if isinstance(x, Node) else x.astype(dtype)

@@ -7,10 +7,12 @@ from functools import lru_cache
 from .. import errors
 from ..ir.graph import Node, provenance, user_site
 from ..ir.shapes import Shape, addressable
+from .autocast import lowered
 from .contract import Places, alike, summed
 from .elementwise import add
 
 
+@lowered
 def linear(x: Node, weight: Node, bias: Node | None = None) -> Node:
     """x @ weight.T + bias: (..., in_features) -> (..., out_features), with weight of shape (out_features, in_features).
 

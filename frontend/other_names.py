@@ -45,7 +45,9 @@ OF_TENSORS = {
     "view_as": "x.view(y.shape)",
 }
 OF_WEFT = {
+    "amp": "wf.nn.amp",
     "as_tensor": "wf.asarray(x)",
+    "autocast": "wf.nn.autocast(dtype)",
     "autograd": "wf.grad(loss, x), wf.vjp, wf.jvp or wf.hessian_vector_product",
     "bernoulli": "wf.rand(*x.shape) < x",
     "bmm": "wf.matmul(x, y)",

@@ -15,6 +15,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node, reshape
 from ..ir.op import Op
 from .arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
+from .autocast import widened
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
 from .half import in_float32
@@ -44,12 +45,14 @@ def accumulator(x: Node, dtype: DType | str | None) -> Node:
     return to_dtype(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
 
 
+@widened
 def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of nothing."""
     x = accumulator(x, dtype)
     return _reduced("max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims)
 
 
+@widened
 def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of nothing."""
     x = accumulator(x, dtype)
@@ -58,6 +61,7 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | s
     return _reduced("mul", x, normalise_axes("prod", axis, x.ndim), keepdims)
 
 
+@widened
 def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Arithmetic mean, a float (float32 for integers); NaN of nothing."""
     return _mean(as_float(x if dtype is None else to_dtype(x, as_dtype(dtype))), axis, keepdims)
@@ -99,6 +103,7 @@ def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
 
 
+@widened
 @in_float32
 def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
@@ -109,6 +114,7 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
     return div(_reduced("add", mul(centred, centred), axes, keepdims), float(builtins.max(count, 0)))
 
 
+@widened
 @in_float32
 def std(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Square root of var."""
@@ -147,6 +153,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first
 
 
+@widened
 @in_float32
 def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """log(sum(exp(x))), without overflow; -inf of nothing."""
@@ -167,6 +174,7 @@ def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
     return sub(x, _back(detach(max(x, axes)), axes, x.shape)), axes
 
 
+@widened
 @in_float32
 def softmax(x: Node, /, axis: Axes = -1) -> Node:
     """exp(x) / sum(exp(x)) along the axes, without overflow."""
@@ -175,6 +183,7 @@ def softmax(x: Node, /, axis: Axes = -1) -> Node:
     return div(e, _back(graph.reduce("add", e, axes), axes, x.shape))
 
 
+@widened
 @in_float32
 def log_softmax(x: Node, /, axis: Axes = -1) -> Node:
     """log(softmax(x)), without overflow."""

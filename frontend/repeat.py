@@ -147,6 +147,8 @@ class Writer:
         self.differs_if("changes.count != known.changes", changes=state.changes)
         without_mode = "mode.grad_enabled" if not self.step.grad_enabled else "ungraded and not mode.grad_enabled"
         self.differs_if(without_mode, mode=state.mode, ungraded=state.ungraded)
+        lowers = "autocast() is not low" if self.step.autocast else "autocasts and autocast() is not None"
+        self.differs_if(lowers, autocasts=state.autocasts, autocast=state.autocast, low=self.step.autocast)
         for k, (what, value) in enumerate(self.step.guards):
             self.differs_if(f"guard{k}() != value{k}", **{f"guard{k}": what, f"value{k}": value})
         if self.step.without:

@@ -39,6 +39,8 @@ def misfit(step: Step, tensors: Sequence[Any], given: Sequence[Storage], names: 
 def _difference(old: Any, new: Any) -> str:
     if old[2] != new[2]:
         return "gradients are on" if new[2] else "gradients are off"
+    if old[3] != new[3]:
+        return f"autocast is {'off' if new[3] is None else f'on, with {new[3].name}'}"
     if old[1] != new[1]:
         return "a Tensor is passed twice, or no longer is"
     for i, (a, b) in enumerate(zip(old[0], new[0], strict=False)):

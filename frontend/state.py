@@ -12,6 +12,7 @@ from threading import get_ident
 from typing import Any
 
 from ..ir import graph
+from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import Op
 from . import storage, weak, weak_numbers
@@ -56,6 +57,22 @@ def set_grad_enabled(enabled: bool) -> None:
         ungraded.pop(get_ident(), None)
     else:
         ungraded[get_ident()] = True
+
+
+autocasts: dict[int, DType] = {}  # threads in which nn.autocast is on, its dtype; empty nearly always
+
+
+def autocast() -> DType | None:
+    """In this thread."""
+    return autocasts.get(get_ident()) if autocasts else None
+
+
+def set_autocast(dtype: DType | None) -> None:
+    """In this thread; None turns it off."""
+    if dtype is None:
+        autocasts.pop(get_ident(), None)
+    else:
+        autocasts[get_ident()] = dtype
 
 
 # ---------------------------------------------------------------- functions that are traced

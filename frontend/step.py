@@ -49,7 +49,7 @@ class Step:
         self.captured: list[Tensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
-        self.grad_enabled = state.mode.grad_enabled
+        self.grad_enabled, self.autocast = state.mode.grad_enabled, state.autocast()
         self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
         self._called = [(weakref.ref(m), times) for m, times in trace.called.values()]
         self.known = Known()

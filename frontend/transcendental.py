@@ -10,26 +10,27 @@ from ..ir import dtype as dt
 from ..ir.graph import Node, node
 from ..ir.op import Op
 from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
+from .autocast import widened
 from .bits import bit_and
 from .broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together
 from .comparison import eq, isinf, lt, ne, where
 from .half import in_float32
 
-exp = float_op(Op.EXP, "e ** x")
-exp2 = float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2")
-expm1 = float_op(Op.EXPM1, "exp(x) - 1, accurate for small x")
-log = float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below")
-log2 = float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2")
-log10 = float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10")
-log1p = float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below")
+exp = widened(float_op(Op.EXP, "e ** x"))
+exp2 = widened(float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2"))
+expm1 = widened(float_op(Op.EXPM1, "exp(x) - 1, accurate for small x"))
+log = widened(float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below"))
+log2 = widened(float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2"))
+log10 = widened(float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10"))
+log1p = widened(float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below"))
 sin = float_op(Op.SIN, "Sine of radians: NaN for infinities", 0)
 cos = float_op(Op.SIN, "Cosine of radians: NaN for infinities", 1, "cos")
-tan = float_op(Op.TAN, "Tangent of radians: NaN for infinities")
-asin = float_op(Op.ASIN, "Inverse sine in [-pi/2, pi/2]: NaN outside [-1, 1]")
-acos = float_op(Op.ACOS, "Inverse cosine in [0, pi]: NaN outside [-1, 1]")
+tan = widened(float_op(Op.TAN, "Tangent of radians: NaN for infinities"))
+asin = widened(float_op(Op.ASIN, "Inverse sine in [-pi/2, pi/2]: NaN outside [-1, 1]"))
+acos = widened(float_op(Op.ACOS, "Inverse cosine in [0, pi]: NaN outside [-1, 1]"))
 atan = float_op(Op.ATAN, "Inverse tangent in [-pi/2, pi/2]")
-sinh = float_op(Op.SINH, "Hyperbolic sine")
-cosh = float_op(Op.COSH, "Hyperbolic cosine")
+sinh = widened(float_op(Op.SINH, "Hyperbolic sine"))
+cosh = widened(float_op(Op.COSH, "Hyperbolic cosine"))
 tanh = float_op(Op.TANH, "Hyperbolic tangent")
 asinh = float_op(Op.ASINH, "Inverse hyperbolic sine")
 acosh = float_op(Op.ACOSH, "Inverse hyperbolic cosine: NaN below 1")
@@ -50,6 +51,7 @@ def hypot(a: Operand, b: Operand) -> Node:
     return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
+@widened
 @in_float32
 def logaddexp(a: Operand, b: Operand) -> Node:
     """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). float32 for integers.
@@ -67,6 +69,7 @@ def logaddexp(a: Operand, b: Operand) -> Node:
 # ---------------------------------------------------------------- powers
 
 
+@widened
 def power(a: Operand, b: Operand) -> Node:
     """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is exp2; integers wrap.
 

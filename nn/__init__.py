@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from . import data, functional, init, layers, optim, parallel, utils
+from . import amp, data, functional, init, layers, optim, parallel, utils
+from .amp import autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
@@ -14,6 +15,8 @@ __all__ = [
     "CheckpointFileError",
     "Module",
     "Parameter",
+    "amp",
+    "autocast",
     "data",
     "functional",
     "functional_call",

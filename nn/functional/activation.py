@@ -8,6 +8,7 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_double, normalise_axis
+from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
@@ -76,6 +77,7 @@ def sigmoid(x: Tensor) -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def logsigmoid(x: Tensor) -> Tensor:
     """log(sigmoid(x)).
@@ -97,6 +99,7 @@ def tanh(x: Tensor) -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.

@@ -7,6 +7,7 @@ from math import sqrt
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_double
+from ...frontend.autocast import lowered
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
@@ -19,6 +20,7 @@ NAME = "scaled_dot_product_attention"
 
 
 @of_tensors
+@lowered
 @in_float32
 def scaled_dot_product_attention(
     query: Tensor,
@@ -52,6 +54,7 @@ def scaled_dot_product_attention(
 
 
 @of_tensors
+@lowered
 @in_float32
 def attention_weights(
     query: Tensor,

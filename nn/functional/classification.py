@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_fraction, as_int
+from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import holds
 from ...frontend.half import in_float32
@@ -17,6 +18,7 @@ __all__ = ["cross_entropy", "nll_loss"]
 
 
 @of_tensors
+@widened
 @in_float32
 def cross_entropy(
     x: Tensor,
@@ -57,6 +59,7 @@ def cross_entropy(
 
 
 @of_tensors
+@widened
 @in_float32
 def nll_loss(
     x: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_choice, as_nonnegative, as_positive
+from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
@@ -28,6 +29,7 @@ LEAST_LOG = -100.0  # torch's bound of the logarithms in binary_cross_entropy
 
 
 @of_tensors
+@widened
 @in_float32
 def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """(x - target)**2; the two shapes must be equal.
@@ -41,6 +43,7 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """|x - target|, with derivative 0 where they are equal; the two shapes must be equal.
@@ -53,6 +56,7 @@ def l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def smooth_l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """(x - target)**2 / (2 beta) where |x - target| < beta, else |x - target| - beta / 2; the two shapes must be equal.
@@ -68,6 +72,7 @@ def smooth_l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean", beta: 
 
 
 @of_tensors
+@widened
 @in_float32
 def huber_loss(x: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """(x - target)**2 / 2 where |x - target| < delta, else delta * (|x - target| - delta / 2); the two shapes must be equal.
@@ -88,6 +93,7 @@ def _huber(difference: Tensor, width: float) -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean") -> Tensor:
     """-(target * log x + (1 - target) * log(1 - x)) of probabilities x; the two shapes must be equal, weight broadcasts.
@@ -105,6 +111,7 @@ def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None
 
 
 @of_tensors
+@widened
 @in_float32
 def binary_cross_entropy_with_logits(
     x: Tensor,
@@ -139,6 +146,7 @@ def _weighted(name: str, x: Tensor, weight: Tensor | None) -> Tensor:
 
 
 @of_tensors
+@widened
 @in_float32
 def kl_div(x: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """target * (log target - x) of log-probabilities x; log_target says that target holds logarithms too.

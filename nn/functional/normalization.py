@@ -10,6 +10,7 @@ from math import prod
 
 from ... import errors
 from ...frontend.arguments import as_bool, as_double, as_int, as_ints
+from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.data_types import finfo
 from ...frontend.half import in_float32
@@ -20,6 +21,7 @@ Axes = tuple[int, ...]
 
 
 @of_tensors
+@widened
 @in_float32
 def layer_norm(
     x: Tensor,
@@ -41,6 +43,7 @@ def layer_norm(
 
 
 @of_tensors
+@widened
 @in_float32
 def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """x / sqrt(mean of x**2 + eps) * weight over the trailing axes (Zhang and Sennrich 2019).
@@ -56,6 +59,7 @@ def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | 
 
 
 @of_tensors
+@widened
 @in_float32
 def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """x (N, C, ...), normalised over each of num_groups groups of channels of each sample (Wu and He 2018).
@@ -102,10 +106,10 @@ def batch_norm(
     _check_channels("batch_norm", x, {**statistics, "weight": weight, "bias": bias})
     eps = as_double("batch_norm", "eps", eps)
     if not as_bool("batch_norm", "training", training):
-        return _by_statistics("batch_norm", x, running_mean, running_var, weight, bias, eps)
+        return _rounded(_by_statistics("batch_norm", x, running_mean, running_var, weight, bias, eps), x)
     _check_count("batch_norm", "value per channel", x, axes)
     _track("batch_norm", x, axes, (), running_mean, running_var, momentum)
-    return _by_moments(x, weight, bias, axes, eps)
+    return _rounded(_by_moments(x, weight, bias, axes, eps), x)
 
 
 @of_tensors
@@ -131,12 +135,12 @@ def instance_norm(
     _check_channels("instance_norm", x, {**statistics, "weight": weight, "bias": bias})
     eps = as_double("instance_norm", "eps", eps)
     if not as_bool("instance_norm", "use_input_stats", use_input_stats):
-        return _by_statistics("instance_norm", x, running_mean, running_var, weight, bias, eps)
+        return _rounded(_by_statistics("instance_norm", x, running_mean, running_var, weight, bias, eps), x)
     _check_count("instance_norm", "spatial element", x, axes)
     if not x.shape[0] and (running_mean is not None or running_var is not None):
         raise errors.ShapeError(f"instance_norm: running statistics are means over samples, but x has shape {x.shape}")
     _track("instance_norm", x, axes, (0,), running_mean, running_var, momentum)
-    return _by_moments(x, weight, bias, axes, eps)
+    return _rounded(_by_moments(x, weight, bias, axes, eps), x)
 
 
 @in_float32
@@ -158,6 +162,11 @@ def _by_statistics(
     if mean is None or var is None:
         raise errors.ArgumentError(f"{name}: without statistics of the input, running_mean and running_var are needed")
     return _scaled(x - mean, _root(var, eps), _along(weight, x), _along(bias, x))
+
+
+def _rounded(out: Tensor, x: Tensor) -> Tensor:
+    """In the dtype of a 16-bit x, whatever that of the statistics and weights is."""
+    return out.astype(x.dtype) if x.dtype.is_half else out
 
 
 def _track(

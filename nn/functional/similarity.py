@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_double, normalise_axis
+from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
@@ -15,6 +16,7 @@ __all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss"]
 
 
 @of_tensors
+@widened
 @in_float32
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
     """sum(x1 * x2) / (|x1| * |x2|) along an axis, of shapes that broadcast; lengths below eps count as eps.
@@ -29,6 +31,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
 
 
 @of_tensors
+@widened
 @in_float32
 def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
     """1 - cosine_similarity where target is 1, max(0, cosine_similarity - margin) where it is -1.
@@ -47,6 +50,7 @@ def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float 
 
 
 @of_tensors
+@widened
 @in_float32
 def hinge_embedding_loss(x: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = "mean") -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1; the two shapes must be equal.
