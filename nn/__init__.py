@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import amp, data, functional, init, layers, optim, parallel, utils
-from .amp import autocast
+from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
 from .layers import *  # noqa: F403
 from .module import Buffer, Module, Parameter
@@ -13,6 +13,7 @@ __all__ = [
     "Buffer",
     "CheckpointError",
     "CheckpointFileError",
+    "GradScaler",
     "Module",
     "Parameter",
     "amp",

@@ -115,6 +115,18 @@ class Optimizer:
         closure: computes gradients afresh; what it returns, the loss, is returned.
         """
         loss = None if closure is None else _with_gradients(as_function(f"{type(self).__name__}.step", "closure", closure))
+        self._step(None)
+        return loss
+
+    def step_unless(self, skip: Tensor) -> None:
+        """One `step`, but nothing changes where the 0-d bool `skip` is True: no parameter, no state, no count.
+
+        `skip` is computed beside the step, without which Python could not count. In a jitted function it is a Tensor from
+        outside that the function assigns to; of several steps in one, each takes those before it for made.
+        """
+        self._step(skip)
+
+    def _step(self, skip: Tensor | None) -> None:
         work = [(k, [i for i in places if self.params[i].grad is not None]) for k, places in self.places()]
         self._latest.clear()
         for k, places in work:
@@ -124,24 +136,25 @@ class Optimizer:
                 guard(self._pattern(k, places))
         with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
             for k, places in work:
-                self._update_group(k, places)  # its graph is held by nobody here when the step runs
+                self._update_group(k, places, skip)  # its graph is held by nobody here when the step runs
         places = [i for _, updated in work for i in updated]
         versions = [(self.params[i], self.params[i].node) for i in places[:1]]
         try:
-            ops.realize(*(t for i in places for t in (self.params[i], *self.state[i].values())))
+            ops.realize(
+                *(t for i in places for t in (self.params[i], *self.state[i].values())), *([] if skip is None else [skip])
+            )
         except BaseException:
             if any(p.node is version for p, version in versions):  # Ctrl-C: the new value is there, or still to come
-                self._count(places)
+                self._count(places, skip)
             raise
-        afterwards(partial(self._count, places))  # not where the step failed
-        return loss
+        afterwards(partial(self._count, places, skip))  # not where the step failed
 
     def places(self) -> list[tuple[int, range]]:
         """Each group's number, and where its parameters are among all."""
         ends = [*accumulate(len(group["params"]) for group in self.param_groups)]
         return [(k, range(first, end)) for k, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))]
 
-    def _update_group(self, k: int, places: Sequence[int]) -> None:
+    def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
         for i in places:
             p, grad = self.params[i], self.params[i].grad
@@ -154,7 +167,10 @@ class Optimizer:
             hyper = known[key]
             grad = -grad if "maximize" in hyper else grad
             grad = grad + hyper["weight_decay"] * p if "weight_decay" in hyper else grad
+            before = [] if skip is None else [(t, t.detach()) for t in (p, *self.state[i].values())]
             self.update(p, grad, self.state[i], hyper)
+            for t, old in before:
+                t.assign(ops.where(skip, old, t))
 
     def _pattern(self, k: int, places: Sequence[int]) -> Callable[[], Any]:
         """Gives what decides the graph of a group's step: who has made as many as whom, which hyperparameters there are."""
@@ -196,7 +212,9 @@ class Optimizer:
         """Raises where a user has put something into a group that is no hyperparameter, or has taken one out."""
         checked(type(self).__name__, self.param_groups[k], self.checks)
 
-    def _count(self, places: Sequence[int]) -> None:
+    def _count(self, places: Sequence[int], skip: Tensor | None) -> None:
+        if skip is not None and skip.item():
+            return
         steps = self.steps
         if len(places) == len(steps) and steps.count(steps[0]) == len(steps):
             steps[:] = [steps[0] + 1] * len(steps)  # for many parameters a loop takes as long as their program
