@@ -153,7 +153,9 @@ def test_each_schedule_is_chosen(case: Callable[[], list[Node]], kind: str) -> N
     assert kind in schedules(lowered(case()))
 
 
-@pytest.mark.parametrize("limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["thread", "scratch", "memory"])
+@pytest.mark.parametrize(
+    "limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["thread", "scratch", "memory"]
+)
 def test_sums_over_rows_stay_where_they_fit(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"WARP_COLUMNS": 8, **limits}.items():
         monkeypatch.setattr(summed, name, value)
