@@ -11,6 +11,7 @@ from typing import Any
 
 from . import errors
 from .frontend import ops as _ops
+from .frontend.devices import available as _available
 from .frontend.explain import dump, explain
 from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
@@ -74,9 +75,7 @@ __all__ += _ops.__all__
 
 def devices() -> list[str]:
     """The devices on which Tensors can be computed: "cpu", and each GPU that PyCUDA finds, "cuda:0"."""
-    from .runtime import device
-
-    return device.available()
+    return _available()
 
 
 def __getattr__(name: str) -> Any:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..frontend import devices
 from ..frontend.broadcast import default_float, default_int
 from ..frontend.data_types import isdtype, standard_dtypes
-from ..frontend.values import check_device
+from ..frontend.devices import check_device
 from ..ir.dtype import DType
-from ..runtime import device as devices
 
 MAX_DIMENSIONS = 64  # of a NumPy array, which is how values leave
 

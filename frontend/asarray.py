@@ -10,7 +10,8 @@ from .. import errors
 from .arguments import as_bool
 from .broadcast import as_dtype
 from .creation import from_numpy, tensor
-from .tensor import Tensor, check_device
+from .devices import check_device
+from .tensor import Tensor
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:

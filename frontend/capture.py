@@ -15,8 +15,8 @@ from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node, Site, used
 from ..ir.op import Op
-from ..runtime.device import CPU, default
 from . import state
+from .devices import CPU, device_of
 from .storage import VIEWED, Storage, cached, lookup, viewed
 
 _INPUT, _CONST, _EXPAND, _COPY = Op.INPUT, Op.CONST, Op.EXPAND, Op.COPY  # an Enum finds its members slowly
@@ -103,7 +103,7 @@ class Capture:
 
     def is_home(self, n: Node) -> bool:
         """Is this where the value of a Node belongs."""
-        return not used or (n.device or default()) == self.device
+        return not used or device_of(n) == self.device
 
     # ------------------------------------------------------------ numbers and constants
 

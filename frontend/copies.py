@@ -11,26 +11,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node, node, sources, used
+from ..ir.graph import Node, node, sources
 from ..ir.op import Op
-from ..runtime.device import CPU, default
 from . import storage
+from .devices import CPU, default, device_of, only_cpu
 from .storage import Storage, copies, lookup
 
 ONE_DEVICE = "it becomes one program, which runs on one device: return what is computed, and move it after the call"
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module through realize
 Waiting = list[tuple[Tensor, list[Node]]]  # each with the places where its graph is cut
-
-
-def only_cpu() -> bool:
-    """Has there been no other device than the CPU."""
-    return not used and default() == CPU
-
-
-def device_of(n: Node) -> str:
-    """Where a value is computed."""
-    return n.device or default()
 
 
 def placed(n: Node, device: str) -> Node:

@@ -12,11 +12,11 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, expand_to
-from ..runtime.device import default
-from . import copies, movement, state, storage
+from . import movement, state, storage
 from .arguments import as_bool, as_shape, shown
 from .broadcast import WEAK, as_dtype, default_float, number
-from .tensor import Tensor, check_device, wrap
+from .devices import check_device, default, only_cpu
+from .tensor import Tensor, wrap
 
 
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
@@ -37,7 +37,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
         return _of_data(array, dt.float64, place).astype(target)
     with np.errstate(over="ignore"):
         t = _of_data(array, target, place)
-    if not copies.only_cpu():
+    if not only_cpu():
         return _tracking(t, requires_grad)
     if as_bool("tensor", "requires_grad", requires_grad):
         _require_float(target)
@@ -49,7 +49,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 def _of_data(array: np.ndarray[Any, Any], dtype: DType, device: str | None) -> Tensor:
     """A copy of the array, in the memory of the CPU until it is needed elsewhere."""
     t = wrap(storage.leaf(storage.from_array(array, dtype, copy=True)))
-    return t if copies.only_cpu() else t.to(device or default())
+    return t if only_cpu() else t.to(device or default())
 
 
 def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:

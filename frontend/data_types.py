@@ -11,8 +11,8 @@ from ..ir.dtype import DType
 from ..ir.graph import const
 from .arguments import shown
 from .broadcast import WEAK, as_dtype, common_dtype, promote
+from .devices import check_device
 from .tensor import Tensor
-from .values import check_device
 
 KINDS = {
     "bool": "b",

@@ -14,9 +14,10 @@ from ..ir.dtype import DType
 from ..runtime.buffer import Buffer
 from . import realize, storage
 from .arguments import as_bool, as_int, as_sequence, shown
+from .devices import check_device
 from .storage import Storage
 from .tensor import Tensor, wrap
-from .values import Value, check_device
+from .values import Value
 
 if TYPE_CHECKING:
     from ..runtime.dlpack import Array

@@ -13,10 +13,10 @@ from ..ir.graph import Node, indices_of, toposort
 from ..ir.op import INDEXED
 from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
-from ..runtime import device as devices
-from ..runtime.device import CPU
 from ..runtime.failures import CheckFailed
 from ..runtime.prepared import Prepared
+from . import devices
+from .devices import CPU
 from .storage import Storage, on_host
 from .structure import Structure
 

@@ -24,9 +24,9 @@ from . import philox, storage
 from . import transcendental as tr
 from .arguments import as_bool, as_double, as_int, as_shape, shown
 from .broadcast import as_dtype, default_float, default_int
+from .devices import check_device
 from .tensor import Tensor, wrap
 from .trace import live_scalars, live_source, refuse
-from .values import check_device
 
 MASK64 = (1 << 64) - 1
 

@@ -14,7 +14,8 @@ from ..ir.shapes import addressable
 from . import elementwise as ew
 from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype
-from .tensor import Tensor, check_device, wrap
+from .devices import check_device
+from .tensor import Tensor, wrap
 
 Real = int | float
 

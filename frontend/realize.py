@@ -21,10 +21,10 @@ from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
 from ..ir.wrapped import as_written
-from ..runtime.device import CPU
 from . import copies, growth, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
+from .devices import CPU, device_of, only_cpu
 from .storage import Storage
 from .structure import Structure
 from .transition import Lines, commit, keep, release, restore
@@ -154,7 +154,7 @@ def _attach_view(t: Tensor) -> bool:
 
 
 def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
-    if copies.only_cpu():
+    if only_cpu():
         _compute_on(CPU, tensors, with_scalars)
         return
     try:
@@ -329,7 +329,7 @@ def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dic
     """What `realize` would compile: (outputs, leaves, the leaves' layouts, donations). Computes and changes nothing."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
-        job = _job(copies.device_of(wanted[0].node) if wanted else CPU, wanted, False)
+        job = _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)
         return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites).unfolded()
 
 

@@ -19,7 +19,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, Site
 from ..ir.op import INDEXED, Op
 from ..ir.program import Value
-from ..runtime.device import CPU
+from .devices import CPU
 
 Key = tuple[Any, ...]
 

@@ -14,7 +14,6 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, interned, shaped, used
 from ..ir.op import Op
-from ..runtime.device import CPU
 from . import activations as act
 from . import (
     arrange,
@@ -40,9 +39,9 @@ from . import transcendental as tr
 from .arguments import as_sequence, shown
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
+from .devices import CPU, check_device, only_cpu
 from .growth import Seen
 from .tracking import Tracked
-from .values import check_device
 
 
 def wrap(n: Node, requires_grad: bool = False) -> Tensor:
@@ -183,7 +182,7 @@ class Tensor(Tracked):
         """
         place, target = destination(args, device, dtype)
         out = self if target is None else self.astype(target)
-        if place is None or (place == CPU and copies.only_cpu()):
+        if place is None or (place == CPU and only_cpu()):
             return out
         n = copies.placed(out.node, place)
         return out if n is out.node else wrap(n, out._requires_grad)

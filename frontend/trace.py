@@ -18,8 +18,8 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, user_site
 from ..ir.op import Op
 from ..ir.shapes import Shape
-from ..runtime.device import CPU
 from . import realize, state, storage
+from .devices import CPU
 from .storage import Storage
 from .weak_numbers import Number
 

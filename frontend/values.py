@@ -14,8 +14,7 @@ from .. import errors
 from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.shapes import Shape
-from ..runtime import device as devices
-from . import copies, layout, realize, state, storage
+from . import devices, layout, realize, state, storage
 from .arguments import as_bool, as_choice, shown
 from .other_names import OF_TENSORS, no_attribute
 from .storage import Storage
@@ -28,19 +27,6 @@ if TYPE_CHECKING:
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
-
-
-def check_device(device: Any) -> str | None:
-    """The text of a device, "cuda:0" for "cuda" or 0; None for None. Raises DeviceError for one that is not there."""
-    if device is None or device == devices.CPU:
-        return device  # type: ignore[no-any-return]
-    try:
-        text = f"cuda:{device}" if type(device) is int else str(device)  # a device of torch counts by its name
-    except Exception:  # whatever the text of something else raises
-        text = ""
-    if not text.startswith("cuda"):
-        raise errors.DeviceError(f"device {shown(device)}: there is {', '.join(devices.available())} (wf.devices())")
-    return devices.get(text)
 
 
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
@@ -130,10 +116,10 @@ class Value:
     @property
     def device(self) -> str:
         """Where the value is, or is computed: "cpu", "cuda:0"."""
-        if copies.only_cpu():
+        if devices.only_cpu():
             return devices.CPU
         stored = self._stored()
-        return copies.device_of(self.node) if stored is None else stored.device
+        return devices.device_of(self.node) if stored is None else stored.device
 
     @property
     def is_cuda(self) -> bool:

@@ -308,7 +308,7 @@ def test_inspection_tells_the_truth() -> None:
     assert defaults["real floating"] is xp.asarray(1.0).dtype and defaults["integral"] is xp.asarray(1).dtype
     assert defaults["indexing"] is xp.argmax(wf.zeros(2)).dtype
     with pytest.raises(wf.errors.DeviceError):
-        info.dtypes(device="cuda")
+        info.dtypes(device="cuda:99")
 
 
 def test_an_array_may_have_so_many_dimensions() -> None:

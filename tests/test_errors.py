@@ -55,7 +55,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.tensor([[1], [1, 2]]), E.ShapeError, "not of equal lengths"),
     (N.requires_grad_, E.DTypeError, "only floats have gradients, this is int64"),
     (lambda: wf.tensor([1], requires_grad=True), E.DTypeError, "only floats"),
-    (lambda: wf.tensor([1.0], device="cuda"), E.DeviceError, "cuda"),
+    (lambda: wf.tensor([1.0], device="cuda:99"), E.DeviceError, "cuda"),
     (A.item, E.ShapeError, r"shape \(2, 3\)"),
     (lambda: A.assign(B), E.ShapeError, "assign"),
     (A.backward, E.GradientError, "does not depend"),

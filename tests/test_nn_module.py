@@ -364,8 +364,8 @@ def test_conversions_are_to_floats_on_this_device() -> None:
     with pytest.raises(wf.errors.DTypeError, match=r"Linear\.to: parameters are floats, which int32 is not"):
         net.to(wf.int32)
     assert net.cpu() is net
-    for move in (lambda: net.to("cuda"), net.cuda, lambda: net.to(device="cuda:0")):
-        with pytest.raises(wf.errors.DeviceError, match=r"device 'cuda.*this build computes on cpu .* so nothing is moved there"):
+    for move in (lambda: net.to("cuda:99"), lambda: net.to(99), lambda: net.to(device="cuda:99")):
+        with pytest.raises(wf.errors.DeviceError, match="'cuda"):
             move()
 
 

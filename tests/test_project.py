@@ -35,6 +35,7 @@ BEYOND = {
     "frontend/cuda.py": {"codegen", "runtime"},  # GPUs
     "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
     "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
+    "frontend/devices.py": {"runtime"},  # their names
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"runtime"},  # stands in for an executable

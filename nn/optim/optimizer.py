@@ -17,7 +17,7 @@ import numpy as np
 from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_function
-from ...frontend.copies import only_cpu
+from ...frontend.devices import only_cpu
 from ...frontend.grad import enable_grad, no_grad
 from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
