@@ -37,7 +37,8 @@ from .ir.dtype import (
 
 __version__ = "0.1.0"
 
-_LAZY = ("array_api", "codegen", "frontend", "ir", "nn", "options", "runtime")
+_LAZY = {name: f".{name}" for name in ("array_api", "codegen", "frontend", "ir", "nn", "options", "runtime")}
+_LAZY["cuda"] = ".frontend.gpus"
 
 __all__ = [
     "DType",
@@ -80,5 +81,5 @@ def devices() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
-        return import_module(f".{name}", __name__)
+        return import_module(_LAZY[name], __name__)
     raise no_attribute(modules[__name__], f"module {__name__!r}", name, OF_WEFT)

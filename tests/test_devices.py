@@ -259,3 +259,36 @@ def test_parameters_on_the_device_are_updated_in_place(gpu: FarDriver) -> None:
         assert before in (None, address)
         before = address
     np.testing.assert_allclose(p.tolist(), X * 0.8**4, rtol=1e-5)
+
+
+# ---------------------------------------------------------------- wf.cuda
+
+
+def test_the_gpus_can_be_asked(gpus: list[FarDriver]) -> None:
+    assert wf.cuda.is_available() and wf.cuda.device_count() == 2 and wf.devices() == ["cpu", "cuda:0", "cuda:1"]
+    assert wf.cuda.get_device_name(1) == "far away"
+    before = wf.cuda.memory_allocated()
+    x = wf.zeros(1 << 16, device="cuda").realize()
+    assert wf.cuda.memory_allocated("cuda:0") >= before + 4 * x.size and wf.cuda.memory_allocated(1) == 0
+    del x
+    assert wf.cuda.memory_allocated() == before and wf.cuda.memory_reserved() > before
+    wf.cuda.empty_cache()
+    assert wf.cuda.memory_reserved() == before
+    synchronized = gpus[1].count["synchronize"]
+    wf.cuda.synchronize(1)
+    assert gpus[1].count["synchronize"] == synchronized + 1
+
+
+def test_events_measure_the_time_between(gpu: FarDriver) -> None:
+    start, end = wf.cuda.Event(enable_timing=True), wf.cuda.Event()
+    with pytest.raises(E.ArgumentError, match="record"):
+        start.elapsed_time(end)
+    start.record()
+    end.record()
+    end.synchronize()
+    assert start.elapsed_time(end) == 1.0
+
+
+def test_the_cpu_is_no_gpu(gpu: FarDriver) -> None:
+    with pytest.raises(E.DeviceError, match="'cpu' is no GPU"):
+        wf.cuda.synchronize("cpu")
