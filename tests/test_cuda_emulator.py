@@ -14,8 +14,6 @@ import pytest
 from cuda_emulator import build, race_cases, races, samples
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver, EmulatorError
 from cuda_emulator.launching import run
-from weft.codegen.cuda import nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 HERE = Path(__file__).parent
@@ -177,31 +175,3 @@ def test_right_kernels_have_no_races(told, name):
 @pytest.mark.parametrize("name", race_cases.WRONG)
 def test_races_are_found_and_name_the_line(told, name):
     assert re.search(rf"data race(.|\n)*{build.symbols(race_cases.WRONG[name][0])[0]}.cu:\d+", told[name])
-
-
-# ---------------------------------------------------------------- the header on a GPU
-
-STREAMING = """
-#include "weft.cuh"
-extern "C" __global__ void __launch_bounds__(128) streaming_p0(const weft_bf16* x, double* y, long long n, weft_status* status) {
-    long long i = blockIdx.x * 128 + threadIdx.x;
-    weft_vec<weft_bf16, 8> v = weft_load_streaming<8>(x + 8 * i);
-    for (int j = 0; j < 8; j += 2)
-        weft_store_streaming(y + 8 * i + j, weft_vec<double, 2>{weft_cast<double>(v[j]), weft_widen(v[j + 1])});
-}
-"""
-
-
-def test_streaming_accesses(driver):
-    x = RNG.integers(0, 2**15, 256 * 8, np.uint16) & np.uint16(0x3FFF)
-    y = run(driver, STREAMING, 2, 128, [x, np.zeros(x.shape), 0])[1]
-    np.testing.assert_array_equal(y, (x.astype(np.uint32) << 16).view(np.float32).astype(np.float64))
-
-
-@pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
-def test_the_helpers_compile_without_spills(arch):
-    texts = [t for t in [*samples.ALL, STREAMING] if arch != "sm_75" or "weft_mma" not in t]
-    report = compile_text("\n".join(texts), arch).report
-    assert len(report) == len(texts)
-    assert all(usage.spill_stores == usage.spill_loads == 0 for usage in report.values())

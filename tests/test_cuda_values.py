@@ -12,8 +12,6 @@ from cuda_emulator import build
 from cuda_emulator.driver import EmulatorDriver
 from cuda_emulator.launching import run
 from cuda_emulator.samples import C_TYPES, elementwise
-from weft.codegen.cuda import nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text
 from weft.ir import bfloat16
 from weft.ir import dtype as dt
 from weft.ir.loop_interp import cast
@@ -248,10 +246,3 @@ def test_functions_that_are_rounded_once(op, reference, name):
     a = numbers(name)
     with np.errstate(all="ignore"):
         assert_same(apply(EXACT[op, name], name, a), reference(a))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
-@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
-def test_a_compiler_of_cuda_takes_them_all(arch):
-    assert len(compile_text("\n".join(TEXTS), arch).report) == len(TEXTS)

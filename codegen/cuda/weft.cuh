@@ -44,7 +44,8 @@
 // Products, sm_80 and later: d += a b by a warp, d of float is 16 x 8; d[i] is row l / 4 + 8 (i / 2), column 2 (l % 4) + i % 2
 //   weft_mma_bf16(d, a, b)           a 16 x 16, b 16 x 8; a[4] as by ldmatrix_x4 (rows 0-7 and 8-15, then columns 8-15), b[2] as
 //   weft_mma_f16(d, a, b)            by ldmatrix_x2_trans of b stored [k][n], or by ldmatrix_x2 of b stored [n][k]
-//   weft_mma_tf32(d, a, b)           a 16 x 8, b 8 x 8: a[i] is row l / 4 + 8 (i % 2), column l % 4 + 4 (i / 2); b[i] is k = l % 4 + 4 i, n = l / 4
+//   weft_mma_tf32(d, a, b)           a 16 x 8, b 8 x 8: a[i] is row l / 4 + 8 (i % 2), column l % 4 + 4 (i / 2);
+//                                    b[i] is row l % 4 + 4 i, column l / 4
 //   weft_tf32(x)                     a float rounded to TF32, as unsigned
 //   weft_pack<H>(low, high)          two floats as two H (weft_f16 or weft_bf16) in an unsigned
 #pragma once
@@ -344,13 +345,15 @@ WEFT_FN int weft_warp() { return threadIdx.x >> 5; }
 WEFT_FN void weft_barrier(int line = __builtin_LINE()) { emulator::block_barrier(line); }
 WEFT_FN void weft_warp_barrier(int line = __builtin_LINE()) { emulator::warp_barrier(line); }
 template <class T> WEFT_FN T weft_of_lane(T x, int lane, int line) { return emulator::shuffle(line, x, lane); }
-template <class T> WEFT_FN T weft_lanes_apart(T x, int apart, int line) { return emulator::shuffle(line, x, weft_lane() ^ apart); }
+template <class T> WEFT_FN T weft_lanes_apart(T x, int apart, int line) { return weft_of_lane(x, weft_lane() ^ apart, line); }
 template <class T> WEFT_FN T* weft_partials() { return reinterpret_cast<T*>(emulator::partials); }
 #else
 WEFT_FN void weft_barrier(int = 0) { __syncthreads(); }
 WEFT_FN void weft_warp_barrier(int = 0) { __syncwarp(); }
 template <class T> WEFT_FN T weft_of_lane(T x, int lane, int) { return static_cast<T>(__shfl_sync(0xffffffffu, x, lane)); }
-template <class T> WEFT_FN T weft_lanes_apart(T x, int apart, int) { return static_cast<T>(__shfl_xor_sync(0xffffffffu, x, apart)); }
+template <class T> WEFT_FN T weft_lanes_apart(T x, int apart, int) {
+    return static_cast<T>(__shfl_xor_sync(0xffffffffu, x, apart));
+}
 template <class T> WEFT_FN T* weft_partials() {
     __shared__ double partials[32];
     return reinterpret_cast<T*>(partials);
@@ -439,15 +442,14 @@ template <int bytes> WEFT_FN void weft_cp_async(void* to, const void* from, bool
 WEFT_FN void weft_cp_async_commit() { emulator::copy_commit(); }
 template <int groups> WEFT_FN void weft_cp_async_wait() { emulator::copy_wait(groups); }
 #elif __CUDA_ARCH__ >= 800
-WEFT_FN unsigned weft_shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
-
 template <int bytes> WEFT_FN void weft_cp_async(void* to, const void* from, bool valid = true) {
     static_assert(bytes == 4 || bytes == 8 || bytes == 16, "cp.async copies 4, 8 or 16 bytes");
+    unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
     int present = valid ? bytes : 0;
     if constexpr (bytes == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(weft_shared_address(to)), "l"(from), "r"(present) : "memory");
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(present) : "memory");
     } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(weft_shared_address(to)), "l"(from), "n"(bytes), "r"(present) : "memory");
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(at), "l"(from), "n"(bytes), "r"(present) : "memory");
     }
 }
 WEFT_FN void weft_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -47,8 +47,8 @@ def library(texts: Sequence[str], races: bool = False) -> Path:
 @cache
 def machine(races: bool = False) -> ctypes.CDLL:
     """The emulated device itself; its symbols are found by the libraries of kernels."""
-    flags = ["-O2", *(["-DWEFT_TSAN"] if races else [])]
-    found = ctypes.CDLL(str(_built((HERE / "machine.cpp").read_text(), flags)), mode=ctypes.RTLD_GLOBAL)
+    sources = "".join(f'#include "{p.name}"\n' for p in sorted(HERE.glob("*.cpp")))
+    found = ctypes.CDLL(str(_built(sources, ["-O2", *(["-DWEFT_TSAN"] if races else [])])), mode=ctypes.RTLD_GLOBAL)
     found.emulator_launch.restype = ctypes.c_char_p
     found.emulator_allocate.restype = ctypes.c_uint64
     return found

@@ -116,7 +116,7 @@ class EmulatorDriver:
         with self._lock:
             if self.sizes.pop(address, None) is None:
                 raise EmulatorError(f"{address:#x} is no allocation")
-            if self._machine.emulator_free(ctypes.c_uint64(address)):
+            if not self._machine.emulator_free(ctypes.c_uint64(address)):
                 raise EmulatorError(f"something wrote behind the allocation at {address:#x}")
 
     def upload(self, to: int, source: int, nbytes: int) -> None:

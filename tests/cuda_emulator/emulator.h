@@ -38,7 +38,7 @@ inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 
 namespace emulator {
 
-// ldmatrix: lane l gives row l % 8 of matrix l / 8 and gets of each matrix row l / 4, columns 2 (l % 4) and the next; or transposed.
+// ldmatrix: lane l gives row l % 8 of matrix l / 8, gets of each matrix row l / 4, columns 2 (l % 4) and the next; or transposed.
 // Shared memory is read here, where ThreadSanitizer sees it.
 inline void matrices(int line, unsigned* r, int count, const void* row, bool transposed) {
     aligned(row, 16);

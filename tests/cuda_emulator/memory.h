@@ -11,7 +11,8 @@
 
 namespace emulator {
 
-constexpr int POISON = 0xff;  // a NaN in every float dtype
+constexpr int POISON = 0xff;              // a NaN in every float dtype
+constexpr std::size_t GUARD = 1 << 20;    // addresses before and behind memory
 
 // `size` bytes that end as close to a protected page as the alignment allows; the bytes between are poison and must stay so.
 struct Guarded {
@@ -22,12 +23,12 @@ struct Guarded {
         size = bytes;
         std::size_t room = (bytes + alignment - 1) / alignment * alignment, whole = (room + PAGE - 1) / PAGE * PAGE;
         slack = room - bytes;
-        mapped = whole + 2 * PAGE;
+        mapped = whole + 2 * GUARD;
         void* got = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (got == MAP_FAILED) return false;
         pages = static_cast<char*>(got);
-        if (whole) mprotect(pages + PAGE, whole, PROT_READ | PROT_WRITE);
-        address = pages + PAGE + whole - room;
+        if (whole) mprotect(pages + GUARD, whole, PROT_READ | PROT_WRITE);
+        address = pages + GUARD + whole - room;
         std::memset(address, POISON, room);
         return true;
     }
