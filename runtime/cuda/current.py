@@ -6,13 +6,11 @@ when the thread ends, so nothing stays there: what another library made current 
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from ...errors import DeviceError
 
-FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
-BROKEN = "this process cannot use the GPU any more, start it again: a kernel or a copy failed with"
+BROKEN = "this process cannot use the GPU any more and must be started again. CUDA_LAUNCH_BLOCKING=1 names the call that failed:"
 
 
 class Current:
@@ -23,11 +21,6 @@ class Current:
         self._context = cuda.Device(number).retain_primary_context()
         self._push, self._pop = self._context.push, self._context.pop
         self.gone: str | None = None  # why it is of no use any more
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forked)
-
-    def _forked(self) -> None:
-        self.gone = FORKED
 
     def __enter__(self) -> None:
         if self.gone is not None:
@@ -42,11 +35,11 @@ class Current:
             self._pop()
 
     def _explained(self, error: Exception) -> DeviceError:
-        """What fails again when the device is only waited for will fail for ever."""
+        """Where a question that does no work fails too, everything will."""
         try:
-            self._context.synchronize()
-        except self._cuda.Error as lasting:
-            self.gone = f"{BROKEN} {lasting}"
+            self._cuda.mem_get_info()
+        except self._cuda.Error:
+            self.gone = f"{BROKEN} {error}"
             return DeviceError(self.gone)
         return DeviceError(f"cuda:{self.number}: {error}")
 

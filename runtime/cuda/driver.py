@@ -37,8 +37,8 @@ class Driver(Protocol):
     """One device. Addresses are integers; all but download, elapsed and synchronize may return before the work is done.
 
     A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C function without arguments, which
-    no signal handler interrupts; `pinned(nbytes)`, page-locked host memory; `here`, a context manager that makes the device the
-    current one of this thread, for many calls in a row; `stream`, the handle of its stream.
+    no signal handler interrupts; `pinned(nbytes)`, page-locked host memory; `stream`, the handle of its stream; `here`, a context
+    manager that makes the device the current one of this thread: whoever calls what `bound` or `capture` returns does so inside.
     """
 
     name: str

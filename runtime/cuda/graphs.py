@@ -7,6 +7,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from ...errors import DeviceError
+
+NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: a stream that the one of other libraries does not wait for
 THREAD_LOCAL = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like meanwhile
 SIGNATURES = {
     "cuStreamBeginCapture_v2": (ctypes.c_void_p, ctypes.c_int),
@@ -22,9 +25,10 @@ class Graphs:
     """Those that are launched on one stream. They are captured on another, into which no other thread launches meanwhile."""
 
     def __init__(self, cuda: Any, here: Any, target: int, library: str = "libcuda.so.1") -> None:
-        self._cuda, self._here, self._target = cuda, here, target
+        self._cuda, self._target = cuda, target
         with here:
-            self.stream = cuda.Stream(cuda.stream_flags.NON_BLOCKING)
+            self.stream = cuda.Stream(NON_BLOCKING)
+        self._dead: list[int] = []  # those that nothing refers to any more
         self._library = ctypes.CDLL(library)
         for name, types in SIGNATURES.items():
             function = getattr(self._library, name)
@@ -32,16 +36,13 @@ class Graphs:
 
     def capture(self, run: Callable[[], None]) -> Callable[[], object] | None:
         """What launches the work that `run` gives `stream`, and returns an error code; None if CUDA refuses to make it."""
+        self.forget()
         try:
             graph = self._captured(run)
-        except self._cuda.Error:
+        except DeviceError:
             return None
         made = None if graph is None else self._instantiated(graph)
-        if made is None:
-            return None
-        launch = Replay(self._library.cuGraphLaunch, made, self._target)
-        launch.give = partial(self._destroy, made)
-        return launch
+        return None if made is None else Replay(self._library.cuGraphLaunch, made, self._target, self._dead)
 
     def _captured(self, run: Callable[[], None]) -> int | None:
         stream, graph = int(self.stream.handle), ctypes.c_void_p()
@@ -62,21 +63,28 @@ class Graphs:
         self._library.cuGraphDestroy(graph)
         return None if refused else made.value
 
-    def _destroy(self, made: int) -> None:
-        if self._here.gone is None:
-            with self._here:
-                self._cuda.Context.synchronize()  # it may be running
-                self._library.cuGraphExecDestroy(made)
+    def forget(self) -> None:
+        """Gives back what is dead, when none of it runs."""
+        if self._dead:
+            self._cuda.Context.synchronize()
+        while self._dead:
+            self._library.cuGraphExecDestroy(self._dead.pop())
 
     def close(self) -> None:
-        """Gives the stream back; graphs end with the context."""
+        """Gives everything back but graphs that somebody holds."""
+        self.forget()
         del self.stream
 
 
 class Replay(partial[Any]):
-    """What launches a graph, and gives it back when it dies."""
+    """What launches a graph."""
 
-    give: Callable[[], None]
+    def __new__(cls, launch: Any, made: int, stream: int, dead: list[int]) -> Replay:
+        new = super().__new__(cls, launch, made, stream)
+        new.dead = dead
+        return new
+
+    dead: list[int]
 
     def __del__(self) -> None:
-        self.give()
+        self.dead.append(self.args[0])

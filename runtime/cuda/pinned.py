@@ -58,7 +58,7 @@ class Pages:
 
     def give(self, page: _Page) -> None:
         """Takes it back."""
-        self._free[page.nbytes].append(page)
+        self._free.setdefault(page.nbytes, []).append(page)
 
     def wait(self, page: _Page) -> None:
         """Until the last copy from it is done."""

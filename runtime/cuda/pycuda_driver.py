@@ -6,6 +6,8 @@ What PyCUDA makes belongs to a context, and is only made and given back while th
 from __future__ import annotations
 
 import atexit
+import ctypes
+import os
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -18,6 +20,9 @@ from .graphs import Graphs
 from .pinned import Pages, Pinned
 from .staging import Staging
 
+UNASKED = 48 << 10  # bytes of dynamic shared memory that a kernel may have without being allowed more
+FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
+
 
 class PycudaModule:
     """A cubin that is loaded."""
@@ -29,7 +34,8 @@ class PycudaModule:
     def function(self, name: str, shared: int) -> Any:
         with self._driver.here:
             function = self._module.get_function(name)
-            function.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+            if shared > UNASKED:
+                function.set_attribute(self._cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
         return function
 
     def usage(self, name: str) -> Usage | None:
@@ -60,6 +66,8 @@ class PycudaDriver:
         self._events: list[Any] = []  # free ones
         self._modules: list[PycudaModule] = []
         atexit.register(self.close)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(self._abandon, FORKED))
 
     @property
     def _target(self) -> Any:
@@ -95,10 +103,9 @@ class PycudaDriver:
         return address
 
     def free(self, address: int) -> None:
-        memory = self._memory.pop(address, None)
-        if memory is not None and self.here.gone is None:
+        if self.here.gone is None:
             with self.here:
-                memory.free()
+                self._memory.pop(address).free()
 
     def pinned(self, nbytes: int) -> Pinned:
         """Page-locked memory; whoever changes it after an upload waits for it first."""
@@ -149,6 +156,7 @@ class PycudaDriver:
     def close(self) -> None:
         """Gives everything back that the device has."""
         if self.here.gone is not None:
+            self._abandon(self.here.gone)
             return
         with self.here:
             self._stream.synchronize()
@@ -160,8 +168,13 @@ class PycudaDriver:
             self._staging.close()
             self._modules.clear()
             self._events.clear()
-            del self._stream
+            del self._staging, self._pages, self._graphs, self._stream
         self.here.close()
+
+    def _abandon(self, why: str) -> None:
+        """Lets this live for ever: to give back to a context that is broken, or in a forked process, would end the process."""
+        self.here.gone = why
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
 
 class Event:

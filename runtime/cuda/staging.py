@@ -38,7 +38,6 @@ class _Slot:
         self.memory = cuda.pagelocked_empty(PIECE, "u1")
         self.address = int(self.memory.ctypes.data)
         self.done = cuda.Event(cuda.event_flags.DISABLE_TIMING)
-        self.done.record()
 
 
 class Staging:

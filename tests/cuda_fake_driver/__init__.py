@@ -1,0 +1,1 @@
+"""A stand-in for libcuda, and PyCUDA built for it."""
