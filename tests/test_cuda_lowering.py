@@ -13,6 +13,7 @@ import test_lowering as cpu
 from harness import Env, assert_close, inputs_of, interpret, layout, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.cuda import summed
+from weft.codegen.cuda import transposed as turning
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import compile as compiler
@@ -103,6 +104,13 @@ def columns_in_planes() -> list[Node]:
     return [graph.reduce("add", leaf(3, 19, 40, dtype=dt.float16), (1,)), graph.reduce("max", leaf(2, 9, 8, 70), (0, 2))]
 
 
+def transposed() -> list[Node]:
+    """One input and one of the outputs lie along the other axis."""
+    x, y = leaf(35, 2, 41), leaf(41, 2, 35)
+    z = g.add(x, graph.permute(y, (2, 1, 0)))
+    return [z, graph.permute(g.exp(z), (2, 1, 0))]
+
+
 def scalars() -> list[Node]:
     x = leaf()
     return [g.exp(g.add(x, x)), graph.reduce("add", leaf(40), (0,))]
@@ -111,6 +119,11 @@ def scalars() -> list[Node]:
 def gathered_rows() -> list[Node]:
     rows = node(Op.GATHER, (leaf(11, 200), leaf(7, dtype=dt.int64)), (0,))
     return [g.softmax(rows)]
+
+
+@pytest.fixture(autouse=True)
+def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turning, "LEAST_SIZE", 1 << 10)
 
 
 CASES: list[Callable[[], list[Node]]] = [
@@ -122,6 +135,7 @@ CASES: list[Callable[[], list[Node]]] = [
     layer_norm_grads,
     softmax_of_columns,
     columns_in_planes,
+    transposed,
     scalars,
     gathered_rows,
 ]
@@ -138,6 +152,7 @@ def test_loops_interpreted_equal_the_oracle(case: Callable[[], list[Node]]) -> N
     [
         (cpu.flat, "flat"),
         (cpu.short, "short"),
+        (transposed, "transposed"),
         (warp_rows, "warp"),
         (block_rows, "block"),
         (cpu.columns, "columns"),
@@ -153,9 +168,7 @@ def test_each_schedule_is_chosen(case: Callable[[], list[Node]], kind: str) -> N
     assert kind in schedules(lowered(case()))
 
 
-@pytest.mark.parametrize(
-    "limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["thread", "scratch", "memory"]
-)
+@pytest.mark.parametrize("limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["own", "shared", "far"])
 def test_sums_over_rows_stay_where_they_fit(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"WARP_COLUMNS": 8, **limits}.items():
         monkeypatch.setattr(summed, name, value)

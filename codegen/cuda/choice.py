@@ -15,6 +15,7 @@ from .columns import lower_columns
 from .maps import lower_flat
 from .rows import lower_rows
 from .target import CudaTarget
+from .transposed import lower_transposed
 
 SHORT = 16  # steps of the reductions of a row that one thread does
 FEW_ROWS = 1 << 12  # rows that are too few for a thread each
@@ -36,7 +37,7 @@ def lower_framed(f: Framing) -> Lowered:
     """Lanes over the axes that are contiguous in memory."""
     lane_group, cost = f.best_outer()
     if not f.inner:
-        return lower_flat(f, lane_group)
+        return (lane_group and lower_transposed(f, lane_group)) or lower_flat(f, lane_group)
     if lane_group is not None and _is_short(f, cost):
         return lower_flat(f, lane_group)
     if lane_group is None or INNER_BONUS * _inner_cost(f) <= cost:

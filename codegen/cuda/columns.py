@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ...ir.index import Index, Range, Var, unravel, var
+from ...ir.index import Index, Range, Var, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from .. import schedule
@@ -20,7 +20,7 @@ from ..evaluate import load
 from ..framing import Framing, combined, identity, reductions_of
 from ..lower import Lowered
 from ..stages import Reduction, RowLoop
-from .grid import Blocks
+from .grid import Blocks, place_of
 from .maps import accesses_of
 from .target import WARP
 from .vectors import vector
@@ -52,7 +52,7 @@ class Columns:
         shape = (rows, -(-self.n // self.tile))
         self.warps = self._warps(prod(shape))
         self.blocks = Blocks(prod(shape), 1)
-        row, part = _row_and_part(self.blocks.first, shape)
+        row, part = place_of(self.blocks.first, shape)
         self.lane = Var("l", self.tile)
         by = f.rows_by(others, row) | schedule.spread(part * self.tile + var(self.lane), lane_group)
         self.frame = f.frame(by, var(self.lane), self.tile)
@@ -146,11 +146,3 @@ class Columns:
         total = axis.extent if share * self.warps > axis.extent else None
         lanes = self._lanes([For(step, share, SERIAL, moved, 1, first, total)])
         return [For(warp, self.warps, WARPS, [lanes])] if self.warps > 1 else [lanes]
-
-
-
-def _row_and_part(block: Index, shape: tuple[int, int]) -> list[Index]:
-    """Of a block, where there are so many rows of so many parts."""
-    if shape[1] == 1:
-        return [block, Index()]
-    return unravel(block, shape) if shape[0] > 1 else [Index(), block]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...ir.index import Index, Var, var
+from ...ir.index import Index, Var, unravel, var
 from ...ir.kernel import Kernel
 from ...ir.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
 from ..lower import Lowered
@@ -17,6 +17,12 @@ MOST_THREADS = 1024
 def threads_for(lanes: int, most: int = MOST_THREADS) -> int:
     """Threads of a block for so many lanes: whole warps."""
     return min(most, -(-lanes // WARP) * WARP)
+
+
+def place_of(position: Index, shape: tuple[int, ...]) -> list[Index]:
+    """The multi-dimensional index of a position that is known to lie inside: there is no remainder on the outermost axis."""
+    ones = next((i for i, d in enumerate(shape) if d > 1), len(shape))
+    return [Index()] * ones + unravel(position, shape[ones:])
 
 
 class Blocks:

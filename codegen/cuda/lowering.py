@@ -46,8 +46,8 @@ class CudaLowering:
         return _in_blocks(lower_checks(checks, strides, places, first_site))
 
     def expanded(self, loops: Loops) -> Loops:
-        """As polynomials; float16 is converted by instructions."""
-        return expand_loops(loops, has_float16=True)
+        """As polynomials; 16-bit floats are converted by instructions."""
+        return expand_loops(loops, has_float16=True, has_bfloat16=True)
 
     def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
         """Always."""

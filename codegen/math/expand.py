@@ -46,13 +46,13 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
 }
 
 
-def expand(n: Node, has_float16: bool = False) -> Node:
+def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False) -> Node:
     """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit floats.
 
     Its sources are left alone.
     """
     if n.op is Op.CAST:
-        return expand_cast(n, has_float16)
+        return n if has_float16 and has_bfloat16 else expand_cast(n, has_float16)
     if n.op is Op.MOD and n.dtype in QUOTIENT:
         with provenance(n.site):
             return remainder(n).node
@@ -66,12 +66,12 @@ def expand(n: Node, has_float16: bool = False) -> Node:
 class _Expansion(Substitution):
     """Expands every Node of expressions and statements, also those inside gathered indices; each distinct Node once."""
 
-    def __init__(self, has_float16: bool = False) -> None:
+    def __init__(self, has_float16: bool = False, has_bfloat16: bool = False) -> None:
         super().__init__({})
-        self.has_float16 = has_float16
+        self.has_float16, self.has_bfloat16 = has_float16, has_bfloat16
 
     def _replaced(self, n: Node) -> Node:
-        return expand(super()._replaced(n), self.has_float16)
+        return expand(super()._replaced(n), self.has_float16, self.has_bfloat16)
 
 
 def expand_all(roots: Iterable[Node]) -> list[Node]:
@@ -80,7 +80,7 @@ def expand_all(roots: Iterable[Node]) -> list[Node]:
     return [expansion.node(r) for r in roots]
 
 
-def expand_loops(kernel: Loops, has_float16: bool = False) -> Loops:
-    """The same kernel without transcendental Nodes; has_float16: float16 is converted by the target."""
-    phases = _Expansion(has_float16).body([*kernel.phases])
+def expand_loops(kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False) -> Loops:
+    """The same kernel without transcendental Nodes; has_float16, has_bfloat16: the target converts these itself."""
+    phases = _Expansion(has_float16, has_bfloat16).body([*kernel.phases])
     return replace(kernel, phases=[phase for phase in phases if isinstance(phase, For)])

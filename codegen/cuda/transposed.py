@@ -1,0 +1,127 @@
+"""Maps whose values lie along different axes in memory -> Loops: tiles that turn in shared memory. In: a Framing. Out: Loops.
+
+    for block: tile of 32 x 32 elements, 32 along the lanes of most accesses, 32 along the axis of the others
+        for warp: what lies along the other axis, into shared memory, lanes along it
+        for warp: the values, lanes as most accesses lie; those that others store along the other axis, into shared memory
+        for warp: from there
+
+Rows of 33 in shared memory let a warp read a column of it at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ...ir.graph import Node
+from ...ir.index import Index, Var, var
+from ...ir.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
+from ...ir.loop_walk import Substitution, postorder
+from ...ir.op import Op
+from .. import schedule
+from ..evaluate import load
+from ..framing import Framing, writes_of
+from ..lower import Lowered
+from .grid import Blocks, place_of
+from .target import WARP
+
+TILE = WARP
+ROW = TILE + 1  # of a tile in shared memory
+THREADS = 256
+LEAST_EXTENT = 8  # of both axes: as much as a sector of memory has elements
+LEAST_SIZE = 1 << 14  # elements, below which caches serve any order
+MOST_TILES = 8  # in the shared memory of a block
+
+
+@dataclass
+class _Turn:
+    """An element of a tile: `across` counts along the other axis, `along` along the lanes."""
+
+    across: Var
+    along: Var
+
+    def turned(self, index: Index) -> bool:
+        """Does memory lie along the other axis?"""
+        return index.coef(self.across) == 1 and abs(index.coef(self.along)) >= LEAST_EXTENT
+
+
+def lower_transposed(f: Framing, lanes: list[Var]) -> Lowered | None:
+    """Tiles, if something lies along an axis other than the lanes."""
+    if schedule.extent(f.outer) < LEAST_SIZE or schedule.extent(lanes) < LEAST_EXTENT:
+        return None
+    others = [g for g in f.groups if g is not lanes and schedule.extent(g) >= LEAST_EXTENT]
+    best = max(others, key=lambda g: _turned_bytes(f, g, lanes), default=None)
+    if best is None or not _turned_bytes(f, best, lanes) > 0:
+        return None
+    t = _Tiles(f, best, lanes)
+    return t.lowered() if 0 < len(t.loads) + len(t.stores) <= MOST_TILES else None
+
+
+def _turned_bytes(f: Framing, across: list[Var], lanes: list[Var]) -> int:
+    turn = _Turn(across[-1], lanes[-1])
+    return sum(a.itemsize for a in f.accesses if not a.index.values() and turn.turned(a.index))
+
+
+class _Tiles:
+    """The tiles of one kernel."""
+
+    def __init__(self, f: Framing, across: list[Var], lanes: list[Var]) -> None:
+        self.f = f
+        rest = [g for g in f.groups if g is not across and g is not lanes]
+        self.extents = schedule.extent(across), schedule.extent(lanes)
+        rows = prod(schedule.extent(g) for g in rest)
+        tiles = [-(-n // TILE) for n in self.extents]
+        self.blocks = Blocks(rows * prod(tiles), 1)
+        row, *at = place_of(self.blocks.first, (rows, *tiles))
+        self.bases = [part * TILE for part in at]
+        self.turn = _Turn(Var("i", TILE), Var("j", TILE))
+        by = f.rows_by(rest, row) | schedule.spread(self.bases[0] + var(self.turn.across), across)
+        by |= schedule.spread(self.bases[1] + var(self.turn.along), lanes)
+        self.writes = [w for s in f.stages(f.frame(by)) for w in writes_of(s)]
+        nodes = postorder(w.value for w in self.writes)
+        found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
+        self.loads = [n for n in found if self.turn.turned(n.arg[1])]
+        self.stores = [w for w in self.writes if self.turn.turned(w.index)]
+
+    def lowered(self) -> Lowered:
+        ins = [Buf(f"tile{i}", n.dtype, TILE * ROW, SCRATCH) for i, n in enumerate(self.loads)]
+        outs = [Buf(f"turned{i}", w.buf.dtype, TILE * ROW, SCRATCH) for i, w in enumerate(self.stores)]
+        body: list[Stmt] = [*map(Alloc, ins), *map(Alloc, outs)]
+        body += self._turned([(buf, self._at(turned=True), n) for buf, n in zip(ins, self.loads, strict=True)])
+        body.append(self._values(dict(zip(self.loads, ins, strict=True)), outs))
+        back = [(w.buf, w.index, load(buf, self._at(turned=False))) for buf, w in zip(outs, self.stores, strict=True)]
+        body += self._turned(back)
+        text = f"transposed: tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
+        text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
+        return self.blocks.lowered(self.f.kernel, self.f.buffers, body, THREADS, self.f.work(), text)
+
+    def _at(self, turned: bool) -> Index:
+        """Where an element of a tile is in shared memory: lanes next to each other as they are when it is written."""
+        i, j = var(self.turn.across), var(self.turn.along)
+        return j * ROW + i if turned else i * ROW + j
+
+    def _values(self, ins: dict[Node, Buf], outs: list[Buf]) -> For:
+        """The values of a tile, those turned into its shared memory."""
+        known = Substitution({})
+        known.done = {n: load(buf, self._at(turned=True)) for n, buf in ins.items()}
+        places = {id(w): (buf, self._at(turned=False)) for buf, w in zip(outs, self.stores, strict=True)}
+        stores: list[Stmt] = []
+        for w in self.writes:
+            buf, index = places.get(id(w), (w.buf, w.index))
+            stores.append(Store(buf, index, known.node(w.value)))
+        return self._loop(self.turn.across, self.turn.along, self.bases, self.extents, stores)
+
+    def _turned(self, moved: list[tuple[Buf, Index, Node]]) -> list[Stmt]:
+        """Stores with lanes along the other axis."""
+        if not moved:
+            return []
+        i, j = Var("i", TILE), Var("j", TILE)
+        stores: list[Stmt] = [Store(buf, at, value) for buf, at, value in moved]
+        stores = Substitution({self.turn.across: var(i), self.turn.along: var(j)}).body(stores)
+        return [self._loop(j, i, self.bases[::-1], self.extents[::-1], stores)]
+
+    def _loop(self, row: Var, lane: Var, bases: list[Index], extents: tuple[int, ...], body: list[Stmt]) -> For:
+        """A warp for each row of a tile."""
+        totals = [n if n % TILE else None for n in extents]
+        inner = For(lane, TILE, LANES, body, 1, bases[1], totals[1])
+        return For(row, TILE, WARPS, [inner], 1, bases[0], totals[0])
