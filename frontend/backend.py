@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from .. import options
 from ..codegen.lowering import LoweredKernel, Lowering
+from ..codegen.settings import Settings
 from ..ir.fuse import Policy
 from ..ir.graph import Site
 from ..ir.loop import Loops
@@ -58,9 +59,13 @@ class Backend(Protocol):
 
 def backend_of(settings: AnySettings) -> Backend:
     """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
-    from .host import HostBackend
+    if isinstance(settings, Settings):
+        from .host import HostBackend
 
-    return HostBackend(settings)
+        return HostBackend(settings)
+    from .cuda import CudaBackend
+
+    return CudaBackend(settings)
 
 
 def verified(loops: Loops) -> Loops:

@@ -27,6 +27,7 @@ from ..ir.sums import merge_sums
 from ..ir.units import collect
 from .backend import Backend, backend_of
 from .settings import AnySettings, current_settings
+from .structure import Structure
 
 
 @dataclass
@@ -94,6 +95,11 @@ def build(
     executable = backend.link(program, keys, code)
 
     return Compiled(graph, simplified, fused, lowered, program, executable, keys, backend)
+
+
+def program_of(structure: Structure) -> Compiled:
+    """The same for a Structure, on its device."""
+    return build(*structure.unfolded(), current_settings(structure.device))
 
 
 def distinct(roots: list[Node]) -> list[Node]:

@@ -65,10 +65,10 @@ def _compiled(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
 
     step = step_behind(what, x, args, kwargs)
     if step is not None:
-        return compile.build(*step.program.structure.unfolded())
+        return compile.program_of(step.program.structure)
     if callable(x):
         raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
     if args or kwargs:
         raise errors.ArgumentError(f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}")
-    outputs, leaves, values, donations = realize.graph_of(x)
-    return compile.build(outputs, leaves, values, donations) if outputs else None
+    structure = realize.structure_of(x)
+    return compile.program_of(structure) if structure.key[1] else None

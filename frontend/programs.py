@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import options
+from ..codegen.settings import Settings
 from ..ir.graph import Site
 from ..runtime import cache
 from ..runtime.code import known, phase_names
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from ..ir.memory import Memory
     from .compile import Compiled
 
-FILES = ("backend", "compile", "host", "programs", "structure")
+FILES = ("backend", "compile", "cuda", "host", "programs", "structure")
 STAGES = ("codegen", "ir", "runtime", *(f"frontend/{file}.py" for file in FILES))
 
 
 def executable(structure: Structure) -> Any:
     """The program of a graph: as an earlier process left it on disk, or built and left there."""
-    settings = current_settings()
+    settings = current_settings(structure.device)
     found = _found(structure, settings)
     found.planned = partial(planned_memory, structure, settings)
     return found
@@ -75,7 +76,11 @@ def load_program(key: str, structure: Structure, settings: AnySettings) -> Any:
     data = cache.default().get(key)
     if data is None:
         return None
-    return host_program(data, structure.site_at)
+    if isinstance(settings, Settings):
+        return host_program(data, structure.site_at)
+    from ..runtime.cuda.executable import stored
+
+    return stored(data, structure.site_at, settings.number)
 
 
 def host_program(data: bytes, site_at: Callable[[int | None], Site | None]) -> Executable | None:

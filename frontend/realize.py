@@ -300,11 +300,11 @@ def _build(structure: Structure) -> Program:
 def _show(structure: Structure) -> None:
     """What WEFT_DUMP and WEFT_DEBUG ask for of a program that is new."""
     o = options.current()
-    if o.interpret or not (o.dump or o.debug) or structure.device != CPU:
+    if o.interpret or not (o.dump or o.debug):
         return
     from . import compile, report
 
-    compiled = compile.build(*structure.unfolded())
+    compiled = compile.program_of(structure)
     if o.dump:
         try:
             report.write(compiled, o.dump / f"program{statistics['built']}")
@@ -325,12 +325,17 @@ def maker() -> Any:
     return programs.executable
 
 
-def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
-    """What `realize` would compile: (outputs, leaves, the leaves' layouts, donations). Computes and changes nothing."""
+def structure_of(*tensors: Tensor) -> Structure:
+    """What `realize` would compile. Computes and changes nothing."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
         job = _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)
-        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites).unfolded()
+        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites)
+
+
+def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
+    """The same as (outputs, leaves, the leaves' layouts, donations)."""
+    return structure_of(*tensors).unfolded()
 
 
 # ---------------------------------------------------------------- the run

@@ -597,8 +597,8 @@ def test_the_call_of_a_prepared_program_takes_addresses() -> None:
 def test_an_image_survives_its_bytes() -> None:
     image = replace(CHECKED, host={1: 8}, donations={0: 0})
     sites = [SITE.site]
-    data = pack(image, ["kernel"], sites.index)
-    assert unpack(data, sites.__getitem__) == (image, ["kernel"])
+    data = pack(image, sites.index)
+    assert unpack(data, sites.__getitem__) == image
 
 
 def test_phases_without_chunks_are_not_launched() -> None:

@@ -28,8 +28,11 @@ class Indices:
     names: dict[Var, str] = field(default_factory=dict)
 
     def place(self, index: Index) -> str:
-        """Where an element is, known not to be negative."""
-        text = self.sum(index, index.bounds[1] >= LIMIT)
+        """Where an element is: below 0 only for an input that is seen backwards."""
+        lo, hi = index.bounds
+        if lo < 0 and max(-lo, hi) < LIMIT // 2:
+            return f"static_cast<int>({self.sum(index, False)})"
+        text = self.sum(index, lo < 0 or hi >= LIMIT)
         return text[1:-1] if text.startswith("(") and len(index.terms) == 1 and not index.const else text
 
     def number(self, index: Index) -> str:

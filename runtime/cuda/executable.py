@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from operator import call
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +16,13 @@ from ...errors import DeviceError, WeftError
 from ..failures import NO_CHECK_FAILED, Interrupted, failure
 from ..prepared import Prepared
 from .block import STATUS_BYTES, Layout, Words
-from .devices import Unit
+from .devices import Unit, unit
 from .driver import bound, here
-from .image import CudaImage
+from .image import CudaImage, unpack
 from .replay import Replay
 
 if TYPE_CHECKING:
+    from ...ir.graph import Site
     from ...ir.memory import Memory
 
 Calls = list[Callable[[], object]]
@@ -80,9 +82,13 @@ class CudaExecutable:
     def __init__(self, image: CudaImage, unit: Unit) -> None:
         self.image, self.unit, self.layout = image, unit, Layout(image)
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
-        self.functions = [unit.kernels.phase(k.symbol, k.phase, k.shared) for k in image.launches]
         self.has_late = any(launch.is_check for launch in image.launches[image.early :])
         self._frames: list[Frame] = []
+
+    @cached_property
+    def functions(self) -> list[Any]:
+        """The handle of each launch."""
+        return [self.unit.kernels.phase(k.symbol, k.phase, k.shared) for k in self.image.launches]
 
     def memory(self) -> Memory:
         """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
@@ -149,3 +155,9 @@ class CudaExecutable:
         self.unit.driver.download(ctypes.addressof(status), block + self.layout.status, STATUS_BYTES)
         if status[0] != NO_CHECK_FAILED:
             raise failure(self.checks, status[0], status[1])
+
+
+def stored(data: bytes, site_at: Callable[[int | None], Site | None], number: int) -> CudaExecutable | None:
+    """The program of an earlier process, if its kernels are still there."""
+    image, found = unpack(data, site_at), unit(number)
+    return CudaExecutable(image, found) if all(found.kernels.has(launch.symbol) for launch in image.launches) else None

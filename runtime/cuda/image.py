@@ -68,19 +68,19 @@ def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> l
 # ---------------------------------------------------------------- on disk
 
 
-def pack(image: CudaImage, code: Any, place_of: Callable[[Site | None], int | None]) -> bytes:
-    """An image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
+def pack(image: CudaImage, place_of: Callable[[Site | None], int | None]) -> bytes:
+    """An image as bytes; the user's lines are stored as what `place_of` calls them."""
     checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
     sizes = image.inputs, image.outputs, image.arena_bytes
     tables = [list(image.host.items()), list(image.donations.items())]
-    return json.dumps([*sizes, [astuple(launch) for launch in image.launches], *tables, checks, code]).encode()
+    return json.dumps([*sizes, [astuple(launch) for launch in image.launches], *tables, checks]).encode()
 
 
-def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[CudaImage, Any]:
+def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> CudaImage:
     """What `pack` was given."""
-    inputs, outputs, arena, launches, host, donations, checks, code = json.loads(data)
+    inputs, outputs, arena, launches, host, donations, checks = json.loads(data)
     sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
-    return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), dict(host), dict(donations), sites), code
+    return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), dict(host), dict(donations), sites)
 
 
 def _launch(fields: Sequence[Any]) -> Launch:

@@ -1,0 +1,93 @@
+"""A GPU. In: CudaSettings. Out: its Backend: kernels as CUDA C, a program as launches."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from ..codegen.cuda.emit import emit, shared_bytes
+from ..codegen.cuda.lowering import CudaLowering
+from ..codegen.cuda.settings import CudaSettings
+from ..codegen.lowering import LoweredKernel
+from ..ir.fuse import Policy
+from ..ir.graph import Site
+from ..ir.loop import Loops
+from ..ir.loop_text import show
+from ..ir.program import Program
+from ..runtime import cache
+from ..runtime.cuda import devices
+from ..runtime.cuda.executable import CudaExecutable
+from ..runtime.cuda.image import CudaImage, image_of, pack
+from .backend import verified
+
+POLICY = Policy(chains=False, pools=False)
+LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
+
+
+def symbol_of(loops: Loops, settings: CudaSettings) -> str:
+    """The name of a kernel in its text: a hash of its loops (not their name), of the target and of the code generator."""
+    material = "\n".join([show(replace(loops, name="kernel")), repr(settings.target), cache.source_fingerprint()])
+    return f"weft_{hashlib.sha256(material.encode()).hexdigest()[:32]}"
+
+
+class Making:
+    """The kernels of a program, whose texts are compiled together at the end of the context."""
+
+    def __init__(self, settings: CudaSettings) -> None:
+        self._settings = settings
+        self._symbols: dict[int, str] = {}  # by the id of the loops, which the program keeps
+        self._loops: dict[str, Loops] = {}
+
+    def begin(self, loops: Loops) -> None:
+        """Takes the loops of one kernel."""
+        symbol = self._symbols[id(loops)] = symbol_of(verified(loops), self._settings)
+        self._loops.setdefault(symbol, loops)
+
+    def key_of(self, loops: Loops) -> str:
+        """The symbol of its code."""
+        return self._symbols[id(loops)]
+
+    def __enter__(self) -> Making:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            devices.unit(self._settings.number).kernels.want({s: partial(self._text, s) for s in self._loops})
+
+    def _text(self, symbol: str) -> str:
+        return emit(replace(self._loops[symbol], name=symbol), self._settings.target)
+
+
+class CudaBackend:
+    """Code for a GPU."""
+
+    policy = POLICY
+    last_cache = LAST_CACHE
+
+    def __init__(self, settings: CudaSettings) -> None:
+        self.settings = settings
+        self.lowering = CudaLowering(settings.target)
+
+    def making(self) -> Making:
+        """For one program."""
+        return Making(self.settings)
+
+    def link(self, program: Program, keys: Sequence[str], code: Making) -> CudaExecutable:
+        """An executable of the program, whose kernels the device has loaded."""
+        return CudaExecutable(_image(program, keys), devices.unit(self.settings.number))
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops and CUDA C, by file ending."""
+        text = emit(replace(k.step.loops, name=k.name), self.settings.target)
+        return {"loops": show(replace(k.lowered.loops, name=k.name)), "cu": text}
+
+    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+        """The program's launches, with the names of its kernels."""
+        return pack(_image(program, keys), place_of)
+
+
+def _image(program: Program, keys: Sequence[str]) -> CudaImage:
+    host = {i: value.nbytes for i, value in enumerate(program.inputs) if value.is_host}
+    return image_of(program, keys, shared_bytes, host)
