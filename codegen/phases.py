@@ -40,7 +40,8 @@ def in_turn(parts: Sequence[Lowered]) -> Lowered:
         phases += [_renamed(phase, names) for phase in part.loops.phases]
         params += names.values()
     threads = tuple(t for part in parts for t in part.loops.threads)
-    loops = replace(parts[0].loops, params=tuple(params), phases=phases, threads=threads)
+    buffers = tuple(dict.fromkeys(b for part in parts for b in part.loops.buffers))  # the arguments, then what each adds
+    loops = replace(parts[0].loops, buffers=buffers, params=tuple(params), phases=phases, threads=threads)
     values = tuple(value for part in parts for value in part.params)
     return Lowered(loops, values, [w for part in parts for w in part.work], "; then ".join(part.schedule for part in parts))
 

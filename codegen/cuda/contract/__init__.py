@@ -1,0 +1,1 @@
+"""Contractions on CUDA: tiles of results in registers, factors in shared memory. In: Problems. Out: Loops."""

@@ -1,0 +1,170 @@
+"""A contraction in tiles: a block of threads for each tile of results. In: a Problem and a Tile. Out: Loops.
+
+for block (batch, part of k, tile of rows, tile of lanes):
+    sums = 0, in registers
+    for tile of k:
+        both factors' tiles to shared memory, with prologue, masks and windows; the next ones on their way
+        sums += products
+    for slice of the rows:
+        sums to shared memory
+        for row, a warp each: epilogue along the lanes
+then, where blocks share a sum: add the parts in order, epilogue
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Protocol
+
+from ....ir.graph import Node
+from ....ir.index import Index, Range, Var, mask_of, row_major, unravel, var
+from ....ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...contract.problem import Problem, groups_extent, spread_groups
+from ...evaluate import load
+from ...lower import Lowered
+from ...schedule import extent
+from ..target import CudaTarget
+from .operand import VECTOR, Operand, Span, groups_at
+from .simt import Simt
+from .tile import GROUP, Tile, choose
+
+ADDING = 128  # threads that add up parts, a result each
+
+
+class Core(Protocol):
+    """What multiplies tiles and holds the sums."""
+
+    slices: int  # of the rows of a tile, in which the sums are left
+    slice_rows: int
+
+    def allocs(self) -> list[Stmt]:
+        """The memory of a block."""
+
+    def accumulate(self, span: Span) -> list[Stmt]:
+        """All products of a block, added to sums of 0."""
+
+    def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
+        """A slice of the sums, to shared memory."""
+
+    def tile_row(self, piece: Index, row: Index) -> Index:
+        """The row of the tile from that of a slice."""
+
+
+def lower_tiled(p: Problem, target: CudaTarget, tile: Tile | None = None) -> Lowered:
+    """Loops in tiles of the cost model, or these."""
+    tile = tile or choose(p)
+    return _Block(p, tile, target).lowered()
+
+
+class _Block:
+    """One tile of results, or its share of k."""
+
+    def __init__(self, p: Problem, tile: Tile, target: CudaTarget) -> None:
+        self.p, self.tile = p, tile
+        rows = Operand(p, "row", p.row_factor, p.rows, p.lanes, tile.rows, tile.k)
+        lanes = Operand(p, "lane", p.lane_factor, p.lanes, p.rows, tile.lanes, tile.k)
+        self.dtype = p.anchor.node.dtype
+        self.core: Core = Simt(tile, self.dtype, rows, lanes)
+        self.batch = tuple(extent(g) for g in p.batch)
+        self.down, self.across = -(-p.m // tile.rows), -(-p.n // tile.lanes)
+        self.group = min(GROUP, self.down)
+        self.all_steps = -(-p.k // tile.k)
+        self.steps = -(-self.all_steps // tile.parts)
+        self.results = prod(self.batch) * p.m * p.n
+        self.parts = Buf("parts", self.dtype, tile.parts * self.results, GLOBAL)
+        self.how = f"tiles {tile} of {tile.thread_rows}x{tile.thread_lanes} a thread"
+
+    def lowered(self) -> Lowered:
+        """One phase, or two where blocks share sums."""
+        p, shared = self.p, self.tile.parts > 1
+        phases, threads = [self._phase()], [self.tile.threads]
+        buffers, work = p.buffers, [2 * groups_extent(p.batch) * p.m * p.n * p.k]
+        if shared:
+            phases, threads = [*phases, self._add_parts()], [*threads, ADDING]
+            buffers, work = (*buffers, self.parts), [*work, self.results * self.tile.parts]
+        text = (
+            f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {self.how}, "
+            f"{phases[0].extent} blocks of {self.tile.threads} threads"
+            f"{f', k in {self.tile.parts} parts' if shared else ''}"
+        )
+        return Lowered(Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text)
+
+    def _phase(self) -> For:
+        """A block for each tile; neighbours share lanes, of which a group of rows finds what it needs in the level-2 cache."""
+        shape = (*self.batch, self.tile.parts, -(-self.down // self.group), self.across, self.group)
+        g = Var("g", prod(shape))
+        *batch, part, group, lane_tile, row_tile = unravel(var(g), shape)
+        tile_row = group * self.group + row_tile
+        cut = self.tile.parts * self.steps > self.all_steps
+        span = Span(
+            spread_groups(self.p.batch, batch),
+            tile_row * self.tile.rows,
+            lane_tile * self.tile.lanes,
+            part * self.steps,
+            self.steps,
+            self.all_steps if cut else None,
+        )
+        body: list[Stmt] = [*self.core.allocs(), *self.core.accumulate(span), *self._leave(span, row_major(batch, self.batch), part)]
+        inside = mask_of([Range(tile_row, 0, self.down)])
+        return For(g, g.extent, GRID, [If(inside, body)] if inside else body)
+
+    # ------------------------------------------------------------ results
+
+    def _leave(self, span: Span, batch: Index, part: Index) -> list[Stmt]:
+        """The results, in slices that pass through shared memory so that stores are whole lines."""
+        core, pitch = self.core, self.tile.lanes + VECTOR
+        sums = Buf("sums", self.dtype, core.slice_rows * pitch, SCRATCH)
+        piece, row, lane = Var("slice", core.slices), Var("row", core.slice_rows), Var("lane", self.tile.lanes)
+        first = span.first_row + core.tile_row(var(piece), var(row))
+        total = load(sums, var(row) * pitch + var(lane))
+        stores = self._stores(span, batch, part, first, span.first_lane + var(lane), total)
+        line: Stmt = For(lane, lane.extent, LANES, [*stores], self._vector(), *_cut(span.first_lane, lane, self.p.n))
+        if self.p.m % self.tile.rows:
+            line = If(mask_of([Range(first, 0, self.p.m)]), [line])
+        write = For(row, row.extent, WARPS, [line])
+        take = [If((Range(var(piece), s, s + 1),), [core.leave(s, sums, pitch)]) for s in range(core.slices)]
+        each = [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
+        return [Alloc(sums), For(piece, core.slices, SERIAL, each)]
+
+    def _stores(self, span: Span, batch: Index, part: Index, row: Index, lane: Index, total: Node) -> list[Stmt]:
+        """One result, or its part."""
+        if self.tile.parts > 1:
+            at = row_major([part, batch, row, lane], [self.tile.parts, prod(self.batch), self.p.m, self.p.n])
+            return [Store(self.parts, at, total)]
+        return self._outputs(span.batch, row, lane, total)
+
+    def _outputs(self, batch: dict[Var, Index], row: Index, lane: Index, total: Node) -> list[Stmt]:
+        by = batch | groups_at(self.p.rows, row) | groups_at(self.p.lanes, lane)
+        return [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, total)]
+
+    def _vector(self) -> int:
+        """Neighbouring results that a thread stores at a time."""
+        last = self.p.lanes[-1]
+        if extent(last) % VECTOR:
+            return 1
+        by = {v: var(v) for g in (*self.p.batch, *self.p.rows, *self.p.lanes) for v in g}
+        stored = self.p.epilogue(by, load(Buf("sum", self.dtype, 1, REG), Index()))
+        return VECTOR if self.tile.parts > 1 or all(q.at(at).coef(last[-1]) == 1 for q, at, _ in stored) else 1
+
+    def _add_parts(self) -> For:
+        """The last phase: the parts of each sum in order, then the outputs."""
+        p = self.p
+        each = p.m * p.n
+        shape = (*self.batch, -(-each // ADDING))
+        g, lane, part = Var("g", prod(shape)), Var("lane", ADDING), Var("part", self.tile.parts)
+        *batch, chunk = unravel(var(g), shape)
+        at = chunk * ADDING + var(lane)
+        row, column = at.divmod(p.n)
+        total = Buf("total", self.dtype, 1, REG)
+        place = (var(part) * prod(self.batch) + row_major(batch, self.batch)) * each + at
+        body: list[Stmt] = [
+            Alloc(total, 0),
+            For(part, part.extent, SERIAL, [Reduce(total, Index(), "add", load(self.parts, place))]),
+            *self._outputs(spread_groups(p.batch, batch), row, column, load(total, Index())),
+        ]
+        return For(g, g.extent, GRID, [For(lane, ADDING, LANES, body, 1, *_cut(chunk * ADDING, lane, each))])
+
+
+def _cut(first: Index, v: Var, total: int) -> tuple[Index, int | None]:
+    """(base, total) of a loop over a part of `total` that may be cut."""
+    return (first, total) if total % v.extent else (Index(), None)

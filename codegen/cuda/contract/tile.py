@@ -1,0 +1,100 @@
+"""The cost model of tiled contractions: the tile of a block, and whether blocks share a sum. In: a Problem. Out: a Tile.
+
+All figures are of one GPU, so that every other one adds in the same order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+from ...contract.problem import Problem, groups_extent
+from ..target import WARP
+
+MULTIPROCESSORS = 132
+LANES = 128  # products a cycle of a multiprocessor
+THREADS = 1024  # that work at a time on a multiprocessor with registers for sums
+LATENCY = 900  # cycles of a step of tiles: memory, two barriers, registers to shared memory and back
+BLOCK = 3000  # cycles to start a block, fill its first tile and write its results
+LAUNCH = 4000  # cycles between two phases
+BYTES = 1400  # of memory a cycle
+CACHED = 24  # bytes from the level-2 cache to a multiprocessor a cycle
+LOADED = 0.25  # cycles of a warp to load one element of a factor from shared memory, next to its products
+SUMS = 256  # bytes of sums in the registers of a thread
+MOST_PARTS = 64  # blocks that share a sum
+LEAST_STEPS = 4  # tiles of k for each of them
+GROUP = 8  # tiles of rows that neighbouring blocks take: they share lanes in the level-2 cache
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Rows, lanes and steps of k of a block; rows and lanes of a thread; blocks that share a sum."""
+
+    rows: int
+    lanes: int
+    k: int
+    thread_rows: int
+    thread_lanes: int
+    parts: int = 1
+
+    @property
+    def threads(self) -> int:
+        return self.rows * self.lanes // (self.thread_rows * self.thread_lanes)
+
+    @property
+    def sums(self) -> int:
+        """Of a thread."""
+        return self.thread_rows * self.thread_lanes
+
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.lanes}x{self.k}"
+
+
+TILES = (
+    Tile(128, 128, 8, 8, 8),
+    Tile(128, 64, 8, 8, 4),
+    Tile(64, 128, 8, 4, 8),
+    Tile(64, 64, 16, 4, 4),
+    Tile(64, 32, 16, 4, 4),
+    Tile(32, 64, 16, 4, 4),
+    Tile(32, 32, 32, 4, 2),
+    Tile(8, 128, 32, 2, 4),
+    Tile(128, 8, 32, 4, 2),
+    Tile(8, 32, 64, 1, 2),
+    Tile(16, 16, 64, 2, 1),
+)
+
+
+def choose(p: Problem) -> Tile:
+    """The tile of the least estimated time."""
+    itemsize = p.anchor.node.dtype.itemsize
+    fitting = [t for t in TILES if t.sums * itemsize <= SUMS]
+    return min((c for t in fitting for c in _in_parts(p, t)), key=lambda t: cycles(p, t))
+
+
+def _in_parts(p: Problem, t: Tile) -> list[Tile]:
+    """A tile with its sums in one block, or in more."""
+    steps = ceil(p.k / t.k)
+    found, parts = [t], 2
+    while parts <= MOST_PARTS and steps >= parts * LEAST_STEPS:
+        found.append(replace(t, parts=ceil(steps / ceil(steps / parts))))
+        parts *= 2
+    return found
+
+
+def blocks(p: Problem, t: Tile) -> int:
+    """How many blocks a problem takes."""
+    return groups_extent(p.batch) * ceil(p.m / t.rows) * ceil(p.n / t.lanes) * t.parts
+
+
+def cycles(p: Problem, t: Tile) -> float:
+    """Estimated cycles of the whole contraction: products, or what a block waits for, and what sums in parts cost."""
+    itemsize = p.anchor.node.dtype.itemsize
+    products = t.k * t.threads / WARP * (t.sums * WARP / LANES + LOADED * (t.thread_rows + t.thread_lanes))
+    step = max(products, t.k * (t.rows + t.lanes) * itemsize / CACHED)
+    steps = ceil(ceil(p.k / t.k) / t.parts)
+    each = ceil(blocks(p, t) / MULTIPROCESSORS)
+    rounds = ceil(each / min(each, max(1, THREADS // t.threads)))
+    busy = max(each * step, rounds * LATENCY) * steps + rounds * BLOCK
+    results = groups_extent(p.batch) * p.m * p.n * itemsize
+    return busy + (LAUNCH + 2 * t.parts * results / BYTES if t.parts > 1 else 0)
