@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from .graph import Node
 from .index import Index
-from .loop import GLOBAL, Buf, For, If, Loops, Stmt, Store
+from .loop import GLOBAL, Buf, Copy, For, If, Loops, Stmt, Store
 from .loop_walk import operands, roots, statements, usual_operands
 from .op import Op
 
@@ -61,6 +61,8 @@ def _access(s: Stmt, loads: set[Node]) -> Access:
     found: dict[Buf, set[Index]] = {}
     for n in loads:
         found.setdefault(n.arg[0], set()).add(n.arg[1])
+    if isinstance(s, Copy):
+        found.setdefault(s.source, set()).add(s.index)
     stored = (s.buf, s.index) if isinstance(s, Store) else (None, None)
     return found, *stored
 

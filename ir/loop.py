@@ -1,4 +1,4 @@
-"""The Loops of one kernel: seven statements over Nodes, the input of every code generator. In: built by codegen/. Out: text.
+"""The Loops of one kernel: statements over Nodes, the input of every code generator. In: built by codegen/. Out: text.
 
     For(var, extent, kind, body)      kind = GRID | LANES | UNROLL | SERIAL | WARPS
     Alloc(buf, init)                  buf.space = REG | SCRATCH | THREAD
@@ -7,6 +7,13 @@
     If(cond, body)                    cond is a mask of uniform conditions
     Check(index, extent, site, position)   0 <= index < extent, else the status word says so
     Prefetch(buf, index, cache)       a hint: the element will soon be read; it may lie outside of buf
+
+On CUDA also, for products on tensor cores, copies that arrive while something else is computed:
+
+    Copy(to, at, source, index, size) some neighbours of an argument to SCRATCH, 0 where the mask does not hold
+    Commit()                          ends a group of Copies
+    Wait(groups)                      until all but the last so many groups have arrived, for all threads of the block
+    Multiply(acc, rows, lanes, ..)    sums of products of two tiles, added to registers
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
 an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
@@ -125,7 +132,59 @@ class Prefetch:
     cache: int = 1  # its level
 
 
-Stmt = For | Alloc | Store | Reduce | If | Check | Prefetch
+@dataclass
+class Copy:
+    """to[at + i] = source[index + i] for i < size (16 bytes), 0 where the mask does not hold; seen behind a Wait for its group.
+
+    `to` is SCRATCH, `source` GLOBAL; both places are multiples of size. Until the Wait, nobody may touch the target.
+    """
+
+    to: Buf
+    at: Index
+    source: Buf
+    index: Index
+    size: int
+    mask: Mask = ()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """Ends a group of Copies, which may be empty."""
+
+
+@dataclass(frozen=True)
+class Wait:
+    """All but the last so many groups have arrived, for all threads of the block, which meet here."""
+
+    groups: int
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A tile in SCRATCH: the element of row (or lane) i at step k is buf[first + i * across + k * along]; one of both is 1."""
+
+    buf: Buf
+    first: Index
+    across: int
+    along: int
+
+
+@dataclass
+class Multiply:
+    """acc += rows @ lanes.T, by all warps of the block: each has part[0] x part[1] of the shape[0] x shape[1] sums.
+
+    acc is THREAD of float32, its places those of ir/fragments.py. The factors are of one dtype: of 16 bits, or float32, which
+    is rounded to tf32 (8 bits of exponent, 10 of fraction; ties away from 0). Products are exact, sums of float32.
+    """
+
+    acc: Buf
+    rows: Matrix
+    lanes: Matrix
+    shape: tuple[int, int, int]  # rows, lanes, steps of k
+    part: tuple[int, int]
+
+
+Stmt = For | Alloc | Store | Reduce | If | Check | Prefetch | Copy | Commit | Wait | Multiply
 
 
 @dataclass

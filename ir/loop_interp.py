@@ -16,9 +16,10 @@ from . import bfloat16
 from . import dtype as dt
 from .arith import ELEMENTWISE_VALUES
 from .dtype import DType
+from .fragments import places
 from .graph import Node
 from .index import Div, Index, Mask, Mod, Value, Var
-from .loop import Alloc, Buf, Check, Extent, For, If, Loops, Prefetch, Reduce, Stmt, Store
+from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
 from .loop_walk import postorder
 from .op import TRANSCENDENTAL, Op
 
@@ -40,6 +41,7 @@ class _Machine:
         self.memory, self.params = memory, params
         self.vars: dict[Var, int] = {}
         self.failures: list[Failure] = []
+        self.copies: list[list[Callable[[], None]]] = [[]]  # on their way, by group; the last one is still open
 
     # ------------------------------------------------------------ statements
 
@@ -63,6 +65,16 @@ class _Machine:
                     self.check(s)
                 case Prefetch():
                     pass
+                case Copy():
+                    self.copy(s)
+                case Commit():
+                    self.copies.append([])
+                case Wait(groups):
+                    self.wait(groups)
+                case Multiply(acc, rows, lanes, (m, n, k), part):
+                    of_row, of_lane = places((m, n), part)
+                    total = self.tile(rows, m, k) @ self.tile(lanes, n, k).T
+                    self.memory[acc] += total[of_row, of_lane].astype(np.float32)
 
     def loop(self, s: For) -> None:
         for i in range(self.extent(s.extent)):
@@ -83,6 +95,32 @@ class _Machine:
         value = int(self.value(s.index))
         if not 0 <= value < s.extent:
             self.failures.append((s.site, self.at(s.position), value))
+
+    def copy(self, s: Copy) -> None:
+        """As late as it may: the target is not what it was, nor what it will be."""
+        to, source, holds = self.memory[s.to], self.memory[s.source], self.holds(s.mask)
+        at, index = self.place(s.to, s.at), self.place(s.source, s.index) if holds else 0
+
+        def arrive() -> None:
+            to[at : at + s.size] = source[index : index + s.size] if holds else 0
+
+        to[at : at + s.size].view(np.uint8)[:] = 0xFF
+        self.copies[-1].append(arrive)
+
+    def wait(self, groups: int) -> None:
+        ready = max(0, len(self.copies) - 1 - groups)
+        for arrive in (c for group in self.copies[:ready] for c in group):
+            arrive()
+        del self.copies[:ready]
+
+    def tile(self, m: Matrix, size: int, steps: int) -> Array:
+        """A factor in float64; float32 rounded to tf32."""
+        i, k = np.indices((size, steps))
+        found: Array = self.memory[m.buf][self.at(m.first) + i * m.across + k * m.along]
+        if m.buf.dtype is dt.float32:
+            rounded = ((found.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32)
+            found = np.where(np.isfinite(found), rounded, found)
+        return found.astype(np.float64)
 
     # ------------------------------------------------------------ expressions
 

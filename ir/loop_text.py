@@ -18,21 +18,28 @@ from .loop import (
     GRID,
     LANES,
     REG,
+    SCRATCH,
     SERIAL,
+    THREAD,
     UNROLL,
     WARPS,
     Alloc,
     Buf,
     Check,
+    Commit,
+    Copy,
     Extent,
     For,
     If,
     Loops,
+    Matrix,
+    Multiply,
     Param,
     Prefetch,
     Reduce,
     Stmt,
     Store,
+    Wait,
 )
 from .loop_walk import indices, operands, postorder, reads, roots, statements, writes
 from .op import ELEMENTWISE, Op
@@ -170,6 +177,16 @@ class _Printer:
                 self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}")
             case Prefetch(buf, index, cache):
                 self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{f' into level {cache}' if cache > 1 else ''}")
+            case Copy(to, at, source, index, size, mask):
+                places = f"{self.name(to)}[{self.index(at)}], {self.name(source)}[{self.index(index)}]"
+                self.line(depth, f"copy {places} x{size}{self.mask(mask)}")
+            case Commit():
+                self.line(depth, "commit")
+            case Wait(groups):
+                self.line(depth, f"wait for all but {groups}")
+            case Multiply(acc, rows, lanes, shape, part):
+                sizes = f"{'x'.join(map(str, shape))} by warps of {part[0]}x{part[1]}"
+                self.line(depth, f"{self.name(acc)} += {self.matrix(rows)} @ {self.matrix(lanes)}, {sizes}")
         if not isinstance(s, For | If):
             self.changed(writes([s]))
 
@@ -182,6 +199,9 @@ class _Printer:
         self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}")
         self.changed(writes(s.body))
         self.body(s.body, depth + 1)
+
+    def matrix(self, m: Matrix) -> str:
+        return f"{self.name(m.buf)}[{self.index(m.first)} + {m.across}i + {m.along}k]"
 
     def extent(self, e: Extent) -> str:
         return str(e) if isinstance(e, int) else self.name(e)
@@ -250,6 +270,12 @@ class _Verifier:
                 _require(buf.space == GLOBAL and buf in self.bufs, f"prefetch of {buf}, which is no argument")
                 _require(not index.values(), f"prefetch of {buf} gathers")
                 self.index(index)
+            case Copy():
+                self.copy(s)
+            case Multiply():
+                self.multiply(s)
+            case Commit() | Wait():
+                _require(self.lanes is None and WARPS in self.kinds, "copies are waited for by whole blocks")
 
     def loop(self, s: For) -> None:
         _require(s.var not in self.vars, f"loop variable {s.var} is already in use")
@@ -315,6 +341,26 @@ class _Verifier:
             _require(s.op in ("add", "max", "mul"), f"unknown reduction {s.op}")
         elif self.lanes is not None and s.buf not in self.lanewise:
             _require(self.lanes.extent == 1 or self.varies(s.index), f"every lane stores to the same element of {s.buf}")
+
+    def copy(self, s: Copy) -> None:
+        _require(s.to.space == SCRATCH and s.source.space == GLOBAL, f"a copy from {s.source} to {s.to}")
+        _require(s.to.dtype is s.source.dtype and s.size * s.to.dtype.itemsize == 16, f"a copy of {s.size} {s.to.dtype.name}")
+        self.place(s.to, s.at, ())
+        self.place(s.source, s.index, s.mask)
+        aligned = all(c % s.size == 0 for i in (s.at, s.index) for c in (i.const, *(c for _, c in i.terms)))
+        _require(aligned and not s.index.values(), f"a copy from {s.source}[{s.index}] to {s.to}[{s.at}] is not aligned")
+
+    def multiply(self, s: Multiply) -> None:
+        _require(self.lanes is None and WARPS in self.kinds, "tiles are multiplied by whole blocks")
+        _require(s.acc.space == THREAD and s.acc.dtype is dt.float32 and s.acc in self.bufs, f"sums in {s.acc}")
+        step = 16 if s.rows.buf.dtype.is_half else 8
+        whole = not any(n % by for n, by in zip((*s.part, s.shape[2], *s.shape[:2]), (16, 16, step, *s.part), strict=True))
+        _require(whole and s.rows.buf.dtype is s.lanes.buf.dtype, f"a product of {s.shape} by {s.part}")
+        for m, size in ((s.rows, s.shape[0]), (s.lanes, s.shape[1])):
+            last = m.first + (size - 1) * m.across + (s.shape[2] - 1) * m.along
+            _require(1 in (m.across, m.along) and m.buf.space == SCRATCH, f"a tile in {m.buf}")
+            self.place(m.buf, m.first, ())
+            self.place(m.buf, last, ())
 
     # ------------------------------------------------------------ expressions
 

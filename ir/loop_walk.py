@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .graph import Node, rebuild, scalar_node
 from .index import Index, Mask, Var
-from .loop import Alloc, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
+from .loop import Alloc, Buf, Check, Copy, For, If, Matrix, Multiply, Prefetch, Reduce, Stmt, Store
 from .op import Op
 
 SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
@@ -75,7 +75,7 @@ def roots(s: Stmt) -> list[Node]:
             return [value, *index.values(), *index_values(mask)]
         case Check(index, _, _, position):
             return [index, *position.values()]
-        case If(cond):
+        case If(cond) | Copy(mask=cond):
             return index_values(cond)
         case For():
             return s.base.values()
@@ -87,13 +87,33 @@ def all_roots(body: Iterable[Stmt]) -> list[Node]:
 
 
 def reads(body: Iterable[Stmt]) -> set[Buf]:
-    """The buffers LOADed anywhere inside."""
-    return {n.arg[0] for n in postorder(all_roots(body)) if n.op is Op.LOAD}
+    """The buffers LOADed, copied or multiplied anywhere inside."""
+    body = list(body)
+    found = {n.arg[0] for n in postorder(all_roots(body)) if n.op is Op.LOAD}
+    return found.union(*(_read_whole(s) for s in statements(body)))
+
+
+def _read_whole(s: Stmt) -> set[Buf]:
+    """What a statement reads without LOADs."""
+    match s:
+        case Copy(source=source):
+            return {source}
+        case Multiply(acc, rows, lanes):
+            return {acc, rows.buf, lanes.buf}
+    return set()
 
 
 def writes(body: Iterable[Stmt]) -> set[Buf]:
-    """The buffers allocated, stored or reduced to anywhere inside."""
-    return {s.buf for s in statements(body) if isinstance(s, Alloc | Store | Reduce)}
+    """The buffers allocated, stored, copied or reduced to anywhere inside."""
+    return {b for s in statements(body) if (b := written(s))}
+
+
+def written(s: Stmt) -> Buf | None:
+    """The buffer that a statement itself changes."""
+    match s:
+        case Alloc(buf) | Store(buf) | Reduce(buf) | Copy(buf) | Multiply(buf):
+            return buf
+    return None
 
 
 class Substitution:
@@ -152,6 +172,14 @@ class Substitution:
                 return Prefetch(self.buffers.get(buf, buf), self.index(index), cache)
             case If(cond, body):
                 return If(self.mask(cond), self.body(body))
+            case Copy(to, at, source, index, _, mask):
+                to, source = self.buffers.get(to, to), self.buffers.get(source, source)
+                return replace(s, to=to, at=self.index(at), source=source, index=self.index(index), mask=self.mask(mask))
+            case Multiply(acc, rows, lanes):
+                return replace(s, acc=self.buffers.get(acc, acc), rows=self.matrix(rows), lanes=self.matrix(lanes))
             case For():
                 return replace(s, base=self.index(s.base), body=self.body(s.body))
         return s
+
+    def matrix(self, m: Matrix) -> Matrix:
+        return replace(m, buf=self.buffers.get(m.buf, m.buf), first=self.index(m.first))
