@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import graphs as g
@@ -18,10 +19,12 @@ from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir.graph import Node, node
 from weft.ir.interp import run as oracle
+from weft.ir.loop import Alloc, Buf, Copy, Loops
+from weft.ir.loop_walk import statements
 from weft.ir.op import Op
 
-SMALL = Tile(16, 16, 8, 2, 4)  # 32 threads
-TILES = [SMALL, Tile(32, 8, 4, 8, 1), Tile(16, 32, 8, 4, 4), Tile(8, 64, 16, 4, 4)]
+SMALL = Tile(16, 16, 8, (2, 4))  # 32 threads
+TILES = [SMALL, Tile(32, 8, 4, (8, 1)), Tile(16, 32, 8, (4, 4)), Tile(8, 64, 16, (4, 4))]
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
     def run(outputs: list[Node], tile: Tile = SMALL, env: Env | None = None, tolerance: float = 1e-5) -> Compiled:
         monkeypatch.setattr(contraction, "LITTLE", 0)
         monkeypatch.setattr(contraction, "SHORT", 0)
-        monkeypatch.setattr(block, "choose", lambda p: tile)
+        monkeypatch.setattr(block, "choose", lambda *_: tile)
         program = check(outputs, env or normal_inputs(outputs), tolerance)
         assert "tiled" in " ".join(texts(program))
         return program
@@ -75,7 +78,7 @@ def test_batches(tiled: Any) -> None:
 
 @pytest.mark.parametrize("parts", [2, 3])
 def test_blocks_that_share_sums(parts: int, tiled: Any) -> None:
-    program = tiled([g.relu(product("nn", 9, 10, 52, (2,)))], Tile(16, 16, 8, 2, 4, parts))
+    program = tiled([g.relu(product("nn", 9, 10, 52, (2,)))], Tile(16, 16, 8, (2, 4), parts))
     assert len(program.lowered.kernels[0].step.loops.phases) == 2
     assert f"k in {parts} parts" in texts(program)[0]
 
@@ -91,10 +94,7 @@ def test_tiles_keep_sixteen_bits_of_what_has_sixteen_bits(tiled: Any) -> None:
     assert {b.dtype for b in block_buffers(loops) if b.name.endswith("_tile")} == {dt.bfloat16}
 
 
-def block_buffers(loops: Any) -> list[Any]:
-    from weft.ir.loop import Alloc
-    from weft.ir.loop_walk import statements
-
+def block_buffers(loops: Loops) -> list[Buf]:
     return [s.buf for s in statements(loops.phases) if isinstance(s, Alloc)]
 
 
@@ -143,6 +143,50 @@ def test_infinite_values_stay_in_their_rows_and_lanes() -> None:
     program = lowered(outputs, env)
     assert texts(program)[0].startswith("tiled")
     np.testing.assert_allclose(interpret(program, outputs, env)[0], oracle(outputs, env)[0], rtol=1e-4, atol=1e-5)
+
+
+# ---------------------------------------------------------------- tensor cores
+
+HALVES = Tile(32, 16, 16, (16, 16), stages=3, tensor=True)
+TF32 = Tile(16, 32, 8, (16, 32), stages=4, tensor=True)
+
+
+@pytest.mark.parametrize(("tile", "dtype"), [(HALVES, dt.bfloat16), (HALVES, dt.float16), (TF32, dt.float32)], ids=str)
+@pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
+def test_tensor_cores(form: str, tile: Tile, dtype: Any, tiled: Any) -> None:
+    program = tiled([product(form, 40, 24, 72, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3)
+    assert copies(program) == 2
+
+
+@pytest.mark.parametrize("dtype", [dt.bfloat16, dt.float32], ids=str)
+def test_tensor_cores_on_odd_sizes(dtype: Any, tiled: Any) -> None:
+    tile = HALVES if dtype.is_half else TF32
+    program = tiled([product("nn", 19, 21, 23, dtype=dtype)], tile, tolerance=1e-2 if dtype.is_half else 1e-3)
+    assert copies(program) == 0
+
+
+def test_tensor_cores_and_a_prologue_of_one_factor(tiled: Any) -> None:
+    a, b = leaf(20, 48), leaf(48, 24)
+    program = tiled([g.matmul(g.relu(a), b)], TF32, tolerance=1e-3)
+    assert copies(program) == 1 and len(program.lowered.kernels) == 1
+
+
+def test_tensor_cores_with_sums_in_parts(tiled: Any) -> None:
+    tiled([g.relu(product("nt", 20, 24, 72))], replace(TF32, parts=3), tolerance=1e-3)
+
+
+def test_tensor_cores_on_windows(tiled: Any) -> None:
+    tiled(conv((2, 4, 7, 6), (6, 4, 3, 3), pad=1)[:1], TF32, tolerance=1e-3)
+
+
+def test_fewer_steps_than_stages(tiled: Any) -> None:
+    tiled([product("nt", 40, 24, 8)], TF32, tolerance=1e-3)
+
+
+def copies(program: Compiled) -> int:
+    """Factors that pass around registers."""
+    found = statements(program.lowered.kernels[0].step.loops.phases)
+    return len({s.to for s in found if isinstance(s, Copy)})
 
 
 # ---------------------------------------------------------------- windows

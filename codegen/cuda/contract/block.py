@@ -16,6 +16,8 @@ from __future__ import annotations
 from math import prod
 from typing import Protocol
 
+from ....ir import dtype as dt
+from ....ir.dtype import DType
 from ....ir.graph import Node
 from ....ir.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
@@ -24,11 +26,13 @@ from ...evaluate import load
 from ...lower import Lowered
 from ...schedule import extent
 from ..target import CudaTarget
-from .operand import VECTOR, Operand, Span, groups_at
+from .operand import Operand, Sizes, Span, groups_at, stored_factor
 from .simt import Simt
-from .tile import GROUP, Tile, choose
+from .tensor import TensorCores
+from .tile import GROUP, Tile, choose, simt_tiles, tensor_tiles
 
 ADDING = 128  # threads that add up parts, a result each
+VECTOR = 4  # neighbouring results that a thread stores at a time
 
 
 class Core(Protocol):
@@ -50,21 +54,31 @@ class Core(Protocol):
         """The row of the tile from that of a slice."""
 
 
-def lower_tiled(p: Problem, target: CudaTarget, tile: Tile | None = None) -> Lowered:
-    """Loops in tiles of the cost model, or these."""
-    tile = tile or choose(p)
-    return _Block(p, tile, target).lowered()
+def lower_tiled(p: Problem, target: CudaTarget) -> Lowered:
+    """Loops in tiles of the cost model."""
+    factors = [stored_factor(p, f)[0].dtype for f in (p.row_factor, p.lane_factor)]
+    itemsize = max(d.itemsize for d in factors)
+    tensor = _on_tensor_cores(p, factors, target)
+    tiles = tensor_tiles(itemsize) if tensor else simt_tiles(p.anchor.node.dtype.itemsize)
+    return _Block(p, choose(p, tiles, itemsize)).lowered()
+
+
+def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bool:
+    """16-bit floats, and float32 where the user has allowed it; sums are of float32."""
+    precise = factors[0].is_half or (factors[0] is dt.float32 and target.matmul == "tf32")
+    return target.has_async_copies and p.anchor.node.dtype is dt.float32 and factors[0] is factors[1] and precise
 
 
 class _Block:
     """One tile of results, or its share of k."""
 
-    def __init__(self, p: Problem, tile: Tile, target: CudaTarget) -> None:
+    def __init__(self, p: Problem, tile: Tile) -> None:
         self.p, self.tile = p, tile
-        rows = Operand(p, "row", p.row_factor, p.rows, p.lanes, tile.rows, tile.k)
-        lanes = Operand(p, "lane", p.lane_factor, p.lanes, p.rows, tile.lanes, tile.k)
+        rows, lanes = (Sizes(size, tile.k, tile.stages, tile.threads) for size in (tile.rows, tile.lanes))
+        row = Operand(p, "row", p.row_factor, (p.rows, p.lanes), rows, not tile.tensor)
+        lane = Operand(p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor)
         self.dtype = p.anchor.node.dtype
-        self.core: Core = Simt(tile, self.dtype, rows, lanes)
+        self.core: Core = TensorCores(tile, row, lane) if tile.tensor else Simt(tile, self.dtype, row, lane)
         self.batch = tuple(extent(g) for g in p.batch)
         self.down, self.across = -(-p.m // tile.rows), -(-p.n // tile.lanes)
         self.group = min(GROUP, self.down)
@@ -72,7 +86,6 @@ class _Block:
         self.steps = -(-self.all_steps // tile.parts)
         self.results = prod(self.batch) * p.m * p.n
         self.parts = Buf("parts", self.dtype, tile.parts * self.results, GLOBAL)
-        self.how = f"tiles {tile} of {tile.thread_rows}x{tile.thread_lanes} a thread"
 
     def lowered(self) -> Lowered:
         """One phase, or two where blocks share sums."""
@@ -83,7 +96,7 @@ class _Block:
             phases, threads = [*phases, self._add_parts()], [*threads, ADDING]
             buffers, work = (*buffers, self.parts), [*work, self.results * self.tile.parts]
         text = (
-            f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {self.how}, "
+            f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {self.tile}, "
             f"{phases[0].extent} blocks of {self.tile.threads} threads"
             f"{f', k in {self.tile.parts} parts' if shared else ''}"
         )
@@ -104,7 +117,11 @@ class _Block:
             self.steps,
             self.all_steps if cut else None,
         )
-        body: list[Stmt] = [*self.core.allocs(), *self.core.accumulate(span), *self._leave(span, row_major(batch, self.batch), part)]
+        body: list[Stmt] = [
+            *self.core.allocs(),
+            *self.core.accumulate(span),
+            *self._leave(span, row_major(batch, self.batch), part),
+        ]
         inside = mask_of([Range(tile_row, 0, self.down)])
         return For(g, g.extent, GRID, [If(inside, body)] if inside else body)
 
@@ -123,7 +140,7 @@ class _Block:
             line = If(mask_of([Range(first, 0, self.p.m)]), [line])
         write = For(row, row.extent, WARPS, [line])
         take = [If((Range(var(piece), s, s + 1),), [core.leave(s, sums, pitch)]) for s in range(core.slices)]
-        each = [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
+        each: list[Stmt] = [*take, write] if core.slices > 1 else [core.leave(0, sums, pitch), write]
         return [Alloc(sums), For(piece, core.slices, SERIAL, each)]
 
     def _stores(self, span: Span, batch: Index, part: Index, row: Index, lane: Index, total: Node) -> list[Stmt]:

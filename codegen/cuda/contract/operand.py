@@ -8,19 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import gcd
 
 from ....ir import dtype as dt
+from ....ir.dtype import DType
 from ....ir.graph import Node
 from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.kernel import resolve
-from ....ir.loop import LANES, SCRATCH, THREAD, Buf, For, Stmt, Store
+from ....ir.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
+from ....ir.loop_walk import Substitution
 from ....ir.op import Op
 from ...contract.problem import Groups, Problem, contiguous, groups_extent, spread_groups
 from ...evaluate import Evaluator, load
 from ...schedule import extent
 
-VECTOR = 4  # neighbours that a thread loads at a time: 16 bytes of float32
-PADDING = 4  # elements behind each line of a tile: a warp that stores across lines meets all banks
+PIECE = 16  # bytes of the widest access
 
 
 def groups_at(groups: Groups, position: Index) -> dict[Var, Index]:
@@ -58,58 +60,131 @@ class Span:
     steps: int
     all_steps: int | None
 
+    def more(self, step: Index, ahead: int) -> Mask:
+        """Whether there is a step so many behind another one."""
+        after = step + ahead
+        cut = [] if self.all_steps is None else [Range(self.first_step + after, 0, self.all_steps)]
+        return mask_of([Range(after, 0, self.steps), *cut])
 
-@dataclass
-class Operand:
-    """Tiles of `size` rows or lanes by `k` steps of one factor; `groups` are its axes, `others` those of the other factor."""
 
-    p: Problem
-    name: str
-    factor: Node
-    groups: Groups
-    others: Groups
+@dataclass(frozen=True)
+class Sizes:
+    """Of the tiles of a factor: rows or lanes, steps of k, tiles that are kept, threads that bring them."""
+
     size: int
     k: int
+    kept: int
+    threads: int
 
-    def __post_init__(self) -> None:
-        self.node, self.value = stored_factor(self.p, self.factor)
-        found, last_k, last = self.value(own_axes(self.p), ()), self.p.reduced[-1][-1], self.groups[-1][-1]
+
+class Operand:
+    """Tiles of one factor. `groups` are its axes, `others` those of the other factor.
+
+    A tile lies as memory does, or, `steps_apart`, with the rows of a step of k next to each other.
+    """
+
+    def __init__(
+        self, p: Problem, name: str, factor: Node, sides: tuple[Groups, Groups], sizes: Sizes, steps_apart: bool
+    ) -> None:
+        self.p, self.sizes = p, sizes
+        self.groups, self.others = sides
+        self.node, self.value = stored_factor(p, factor)
+        found, last_k, last = self.value(own_axes(p), ()), p.reduced[-1][-1], self.groups[-1][-1]
         self.along_k = contiguous(found, last_k) and not contiguous(found, last)
-        line = self.k if self.along_k else self.size
-        self.vector = VECTOR if contiguous(found, last_k if self.along_k else last) and line % VECTOR == 0 else 1
-        self.pitch = self.size + PADDING
-        self.staged = Buf(f"{self.name}_staged", self.node.dtype, self.size * self.k, THREAD)
-        self.tile = Buf(f"{self.name}_tile", self.node.dtype, self.pitch * self.k, SCRATCH)
+        self.line = sizes.k if self.along_k else sizes.size
+        self.elements = sizes.size * sizes.k
+        inner = p.reduced[-1] if self.along_k else self.groups[-1]
+        self.vector = common_power(PIECE // self.node.dtype.itemsize, self.line, extent(inner))
+        if not contiguous(found, inner[-1]):
+            self.vector = 1
+        self.unroll = min(self.vector, max(1, self.elements // sizes.threads))
+        lies_along_k = self.along_k and not steps_apart
+        pitch = (sizes.k if lies_along_k else sizes.size) + padding(self.node.dtype, lies_along_k, steps_apart)
+        self.across, self.along = (pitch, 1) if lies_along_k else (1, pitch)
+        self.slot = pitch * (sizes.size if lies_along_k else sizes.k)
+        self.staged = Buf(f"{name}_staged", self.node.dtype, self.elements, THREAD)
+        self.tile = Buf(f"{name}_tile", self.node.dtype, sizes.kept * self.slot, SCRATCH)
 
     @property
     def extent(self) -> int:
         return groups_extent(self.groups)
 
-    def at(self, first: Index, step: Index, batch: dict[Var, Index]) -> Callable[[Index, Index], Node]:
-        """The value `i` rows and `k` steps behind a place."""
-        nowhere = {v: Index() for g in self.others for v in g}
-
-        def value(i: Index, k: Index) -> Node:
-            by = batch | nowhere | groups_at(self.groups, first + i) | groups_at(self.p.reduced, step + k)
-            return self.value(by, mask_of([Range(first + i, 0, self.extent), Range(step + k, 0, self.p.k)]))
-
-        return value
-
     def _place(self, e: Index) -> tuple[Index, Index]:
         """(row, step) of an element of the tile, in the order of memory."""
         if self.along_k:
-            return e.divmod(self.k)
-        k, i = e.divmod(self.size)
+            return e.divmod(self.sizes.k)
+        k, i = e.divmod(self.sizes.size)
         return i, k
+
+    def _at(self, e: Index, first: Index, step: Index, batch: dict[Var, Index]) -> Node:
+        """The value of an element of the tile at a row and a step."""
+        i, k = self._place(e)
+        nowhere = {v: Index() for g in self.others for v in g}
+        by = batch | nowhere | groups_at(self.groups, first + i) | groups_at(self.p.reduced, step + k)
+        inside = [
+            _before(first + i, self.extent, 1 if self.along_k else self.vector),
+            _before(step + k, self.p.k, self.vector if self.along_k else 1),
+        ]
+        return self.value(by, mask_of(inside))
+
+    def _in_slot(self, e: Index, slot: Index) -> Index:
+        i, k = self._place(e)
+        return slot * self.slot + i * self.across + k * self.along
 
     def load(self, first: Index, step: Index, batch: dict[Var, Index]) -> Stmt:
         """A tile into registers."""
-        e = Var("e", self.size * self.k)
-        value = self.at(first, step, batch)(*self._place(var(e)))
-        return For(e, e.extent, LANES, [Store(self.staged, var(e), value)], self.vector)
+        e = Var("e", self.elements)
+        return For(e, e.extent, LANES, [Store(self.staged, var(e), self._at(var(e), first, step, batch))], self.unroll)
 
-    def store(self) -> Stmt:
-        """From there to shared memory, steps of k apart."""
-        e = Var("e", self.size * self.k)
-        i, k = self._place(var(e))
-        return For(e, e.extent, LANES, [Store(self.tile, k * self.pitch + i, load(self.staged, var(e)))], self.vector)
+    def store(self, slot: Index) -> Stmt:
+        """From there to shared memory."""
+        e = Var("e", self.elements)
+        return For(e, e.extent, LANES, [Store(self.tile, self._in_slot(var(e), slot), load(self.staged, var(e)))], self.unroll)
+
+    def copy(self, first: Index, step: Index, batch: dict[Var, Index], slot: Index) -> Stmt | None:
+        """A tile to shared memory without registers, if it is not computed and lies in pieces of 16 bytes."""
+        size = PIECE // self.node.dtype.itemsize
+        piece, j = Var("piece", self.elements // size), Var("j", size)
+        value = self._at(var(piece) * size + var(j), first, step, batch)
+        if self.vector != size or not _is_piece(value, j):
+            return None
+        first_of_it = Substitution({j: Index()})
+        buf, index, mask = first_of_it.node(value).arg
+        copy = Copy(self.tile, self._in_slot(var(piece) * size, slot), buf, index, size, mask)
+        return For(piece, piece.extent, LANES, [copy])
+
+    def matrix(self, slot: Index) -> Matrix:
+        return Matrix(self.tile, slot * self.slot, self.across, self.along)
+
+
+def padding(dtype: DType, along_k: bool, steps_apart: bool) -> int:
+    """Elements behind each line of a tile, so that threads that access several lines at once meet all banks.
+
+    Tensor cores take 8 lines of 16 bytes at once, or of float32 that lie across k, 4 lines of 8.
+    """
+    if steps_apart:
+        return 4
+    return 8 if dtype.is_half or not along_k else 4
+
+
+def _before(position: Index, total: int, vector: int) -> Range:
+    """position < total, by whole vectors where these divide the total."""
+    by = common_power(vector, total)
+    return Range(position // by, 0, total // by)
+
+
+def common_power(*sizes: int) -> int:
+    """The greatest power of two that divides all of these."""
+    divisor = gcd(*sizes)
+    return divisor & -divisor
+
+
+def _is_piece(value: Node, j: Var) -> bool:
+    """A load of neighbours along j that start at a multiple of their number, or of none of them."""
+    if value.op is not Op.LOAD:
+        return False
+    _, index, mask = value.arg
+    others = index - var(j)
+    at = [*(c for _, c in others.terms), others.const]
+    masked = any(j in r.index.vars() or r.index.values() for r in mask)
+    return not masked and not index.values() and j not in others.vars() and all(c % j.extent == 0 for c in at)

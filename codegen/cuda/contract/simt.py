@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ....ir.dtype import DType
 from ....ir.graph import Node, node
-from ....ir.index import Index, Range, Var, mask_of, var
+from ....ir.index import Index, Var, var
 from ....ir.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ....ir.op import Op
 from ...evaluate import load
@@ -25,11 +25,11 @@ class Simt:
 
     def __init__(self, tile: Tile, dtype: DType, rows: Operand, lanes: Operand) -> None:
         self.tile, self.dtype, self.rows, self.lanes = tile, dtype, rows, lanes
-        self.square = min(SQUARE, tile.thread_rows), min(SQUARE, tile.thread_lanes)
-        self.slices = tile.thread_rows // self.square[0]
-        self.lane_slices = tile.thread_lanes // self.square[1]
+        self.square = min(SQUARE, tile.part[0]), min(SQUARE, tile.part[1])
+        self.slices = tile.part[0] // self.square[0]
+        self.lane_slices = tile.part[1] // self.square[1]
         self.slice_rows = tile.rows // self.slices
-        self.across = tile.lanes // tile.thread_lanes
+        self.across = tile.lanes // tile.part[1]
         self.acc = Buf("acc", dtype, tile.threads * tile.sums, THREAD)
 
     def tile_row(self, piece: Index, row: Index) -> Index:
@@ -39,11 +39,11 @@ class Simt:
     def multiply(self) -> Stmt:
         """Adds the products of the tiles that are in shared memory."""
         tile, t, k = self.tile, Var("t", self.tile.threads), Var("k", self.tile.k)
-        a, b = Buf("a", self.dtype, tile.thread_rows, REG), Buf("b", self.dtype, tile.thread_lanes, REG)
+        a, b = Buf("a", self.dtype, tile.part[0], REG), Buf("b", self.dtype, tile.part[1], REG)
         down, across = var(t).divmod(self.across)
-        i, j = Var("i", tile.thread_rows), Var("j", tile.thread_lanes)
+        i, j = Var("i", tile.part[0]), Var("j", tile.part[1])
         term = node(Op.MUL, (load(a, var(i)), load(b, var(j))))
-        add = Reduce(self.acc, var(t) * tile.sums + var(i) * tile.thread_lanes + var(j), "add", term)
+        add = Reduce(self.acc, var(t) * tile.sums + var(i) * tile.part[1] + var(j), "add", term)
         steps: list[Stmt] = [
             self._fragment(self.rows, a, var(k), down, self.square[0], self.slices),
             self._fragment(self.lanes, b, var(k), across, self.square[1], self.lane_slices),
@@ -54,8 +54,8 @@ class Simt:
     def _fragment(self, operand: Operand, into: Buf, k: Index, at: Index, square: int, slices: int) -> Stmt:
         """A thread's part of one step of k."""
         s, i = Var("s", slices), Var("i", square)
-        place = var(s) * (operand.size // slices) + at * square + var(i)
-        value = widened(load(operand.tile, k * operand.pitch + place), self.dtype)
+        place = var(s) * (operand.sizes.size // slices) + at * square + var(i)
+        value = widened(load(operand.tile, k * operand.along + place), self.dtype)
         return For(s, slices, UNROLL, [For(i, square, UNROLL, [Store(into, var(s) * square + var(i), value)])])
 
     def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
@@ -65,7 +65,7 @@ class Simt:
         down, across = var(t).divmod(self.across)
         row = down * self.square[0] + var(i)
         lane = var(s) * (self.tile.lanes // self.lane_slices) + across * self.square[1] + var(j)
-        at = (var(i) + piece * self.square[0]) * self.tile.thread_lanes + var(s) * self.square[1] + var(j)
+        at = (var(i) + piece * self.square[0]) * self.tile.part[1] + var(s) * self.square[1] + var(j)
         store: Stmt = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + at))
         for v in (j, s, i):
             store = For(v, v.extent, UNROLL, [store])
@@ -79,19 +79,13 @@ class Simt:
     def accumulate(self, span: Span) -> list[Stmt]:
         """Adds all products of a block: the next tiles come from memory while these are multiplied."""
         step = Var("step", span.steps)
-        body = [self.rows.store(), self.lanes.store(), self._load_next(span, step), self.multiply()]
+        store = [self.rows.store(Index()), self.lanes.store(Index())]
+        body = [*store, If(span.more(var(step), 1), self._load(span, var(step) + 1)), self.multiply()]
         return [*self._load(span, Index()), For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)]
 
     def _load(self, span: Span, step: Index) -> list[Stmt]:
         k = (span.first_step + step) * self.tile.k
         return [self.rows.load(span.first_row, k, span.batch), self.lanes.load(span.first_lane, k, span.batch)]
-
-    def _load_next(self, span: Span, step: Var) -> Stmt:
-        after = var(step) + 1
-        more = [Range(after, 0, span.steps)]
-        if span.all_steps is not None:
-            more.append(Range(span.first_step + after, 0, span.all_steps))
-        return If(mask_of(more), self._load(span, after))
 
 
 def widened(value: Node, dtype: DType) -> Node:

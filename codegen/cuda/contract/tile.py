@@ -5,6 +5,7 @@ All figures are of one GPU, so that every other one adds in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -12,7 +13,8 @@ from ...contract.problem import Problem, groups_extent
 from ..target import WARP
 
 MULTIPROCESSORS = 132
-LANES = 128  # products a cycle of a multiprocessor
+PRODUCTS = 128  # a cycle of a multiprocessor
+TENSOR_PRODUCTS = {2: 600, 4: 300}  # the same on tensor cores, by bytes of a factor: mma.sync reaches 0.6 of what they can
 THREADS = 1024  # that work at a time on a multiprocessor with registers for sums
 LATENCY = 900  # cycles of a step of tiles: memory, two barriers, registers to shared memory and back
 BLOCK = 3000  # cycles to start a block, fill its first tile and write its results
@@ -28,48 +30,74 @@ GROUP = 8  # tiles of rows that neighbouring blocks take: they share lanes in th
 
 @dataclass(frozen=True)
 class Tile:
-    """Rows, lanes and steps of k of a block; rows and lanes of a thread; blocks that share a sum."""
+    """Rows, lanes and steps of k of a block; the rows and lanes of a thread or, on tensor cores, a warp.
+
+    `parts` is the number of blocks that share a sum, `stages` that of the tiles that are on their way or in use.
+    """
 
     rows: int
     lanes: int
     k: int
-    thread_rows: int
-    thread_lanes: int
+    part: tuple[int, int]
     parts: int = 1
+    stages: int = 1
+    tensor: bool = False
 
     @property
     def threads(self) -> int:
-        return self.rows * self.lanes // (self.thread_rows * self.thread_lanes)
+        return self.rows * self.lanes // self.sums
 
     @property
     def sums(self) -> int:
         """Of a thread."""
-        return self.thread_rows * self.thread_lanes
+        return self.part[0] * self.part[1] // (WARP if self.tensor else 1)
 
     def __str__(self) -> str:
-        return f"{self.rows}x{self.lanes}x{self.k}"
+        whose = "warp on tensor cores" if self.tensor else "thread"
+        return f"{self.rows}x{self.lanes}x{self.k} of {self.part[0]}x{self.part[1]} a {whose}"
 
 
 TILES = (
-    Tile(128, 128, 8, 8, 8),
-    Tile(128, 64, 8, 8, 4),
-    Tile(64, 128, 8, 4, 8),
-    Tile(64, 64, 16, 4, 4),
-    Tile(64, 32, 16, 4, 4),
-    Tile(32, 64, 16, 4, 4),
-    Tile(32, 32, 32, 4, 2),
-    Tile(8, 128, 32, 2, 4),
-    Tile(128, 8, 32, 4, 2),
-    Tile(8, 32, 64, 1, 2),
-    Tile(16, 16, 64, 2, 1),
+    Tile(128, 128, 8, (8, 8)),
+    Tile(128, 64, 8, (8, 4)),
+    Tile(64, 128, 8, (4, 8)),
+    Tile(64, 64, 16, (4, 4)),
+    Tile(64, 32, 16, (4, 4)),
+    Tile(32, 64, 16, (4, 4)),
+    Tile(32, 32, 32, (4, 2)),
+    Tile(8, 128, 32, (2, 4)),
+    Tile(128, 8, 32, (4, 2)),
+    Tile(8, 32, 64, (1, 2)),
+    Tile(16, 16, 64, (2, 1)),
 )
+TENSOR_SHAPES = (
+    (128, 128, (64, 32)),
+    (128, 64, (32, 32)),
+    (64, 128, (32, 32)),
+    (64, 64, (32, 32)),
+    (64, 32, (16, 32)),
+    (32, 64, (32, 16)),
+    (32, 32, (16, 16)),
+    (16, 128, (16, 32)),
+    (128, 16, (32, 16)),
+)
+TENSOR_LINE = 64  # bytes of k in a tile
+STAGES = 4
 
 
-def choose(p: Problem) -> Tile:
-    """The tile of the least estimated time."""
-    itemsize = p.anchor.node.dtype.itemsize
-    fitting = [t for t in TILES if t.sums * itemsize <= SUMS]
-    return min((c for t in fitting for c in _in_parts(p, t)), key=lambda t: cycles(p, t))
+def tensor_tiles(itemsize: int) -> list[Tile]:
+    """Tiles for tensor cores, of factors of so many bytes."""
+    return [Tile(m, n, TENSOR_LINE // itemsize, part, 1, STAGES, True) for m, n, part in TENSOR_SHAPES]
+
+
+def simt_tiles(itemsize: int) -> list[Tile]:
+    """Tiles for all other processors, of sums of so many bytes."""
+    return [t for t in TILES if t.sums * itemsize <= SUMS]
+
+
+def choose(p: Problem, tiles: Sequence[Tile], itemsize: int) -> Tile:
+    """The tile of the least estimated time; factors have so many bytes."""
+    return min((c for t in tiles for c in _in_parts(p, t)), key=lambda t: cycles(p, t, itemsize))
 
 
 def _in_parts(p: Problem, t: Tile) -> list[Tile]:
@@ -87,14 +115,20 @@ def blocks(p: Problem, t: Tile) -> int:
     return groups_extent(p.batch) * ceil(p.m / t.rows) * ceil(p.n / t.lanes) * t.parts
 
 
-def cycles(p: Problem, t: Tile) -> float:
+def cycles(p: Problem, t: Tile, itemsize: int) -> float:
     """Estimated cycles of the whole contraction: products, or what a block waits for, and what sums in parts cost."""
-    itemsize = p.anchor.node.dtype.itemsize
-    products = t.k * t.threads / WARP * (t.sums * WARP / LANES + LOADED * (t.thread_rows + t.thread_lanes))
-    step = max(products, t.k * (t.rows + t.lanes) * itemsize / CACHED)
+    step = max(_products(t, itemsize), t.k * (t.rows + t.lanes) * itemsize / CACHED)
     steps = ceil(ceil(p.k / t.k) / t.parts)
     each = ceil(blocks(p, t) / MULTIPROCESSORS)
     rounds = ceil(each / min(each, max(1, THREADS // t.threads)))
-    busy = max(each * step, rounds * LATENCY) * steps + rounds * BLOCK
-    results = groups_extent(p.batch) * p.m * p.n * itemsize
+    waiting = LATENCY / max(1, t.stages - 1)
+    busy = max(each * step, rounds * waiting) * steps + rounds * BLOCK
+    results = groups_extent(p.batch) * p.m * p.n * p.anchor.node.dtype.itemsize
     return busy + (LAUNCH + 2 * t.parts * results / BYTES if t.parts > 1 else 0)
+
+
+def _products(t: Tile, itemsize: int) -> float:
+    """Cycles of a multiprocessor for a step of a tile."""
+    if t.tensor:
+        return t.k * t.rows * t.lanes / TENSOR_PRODUCTS[itemsize]
+    return t.k * t.threads / WARP * (t.sums * WARP / PRODUCTS + LOADED * sum(t.part))
