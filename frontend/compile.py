@@ -80,7 +80,8 @@ def build(
     graph = list(outputs)
     simplified = simplify(widen(graph))
     prepared = prepare(merge_sums(simplified), strides)
-    prepared = distinct(recompute_spaces(prepared) if backend.policy.chains else prepared)
+    chains = backend.policy.chains
+    prepared = distinct(recompute_spaces(prepared, chains == "blocks") if chains else prepared)
     checks = find_checks(prepared)
     prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
     units = collect(prepared, kept=[n for n, _ in checks.late])

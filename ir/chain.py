@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -91,10 +91,13 @@ def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
 
 
 class ChainFinder:
-    """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to."""
+    """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to.
 
-    def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit]) -> None:
-        self.units, self.users, self.products = units, users, products
+    `chains` gives all that a CPU makes a kernel of; with only_blocks, those of which a kernel holds no more than a block.
+    """
+
+    def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit], only_blocks: bool = False) -> None:
+        self.units, self.users, self.products, self.only_blocks = units, users, products, only_blocks
         self.contractions = {a: p for p, a in products.items()}
         self.labels: dict[Unit, Labels] = {}
 
@@ -290,6 +293,10 @@ class ChainFinder:
 
     def _worth(self, chain: Chain) -> bool:
         """Do operands fit caches, are there enough blocks of rows, and does storing the space cost more than reading operands?"""
+        if self.only_blocks:
+            if not one_sided(chain):
+                return False
+            chain = turned(chain)
         rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
         widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
@@ -297,7 +304,7 @@ class ChainFinder:
         batch = prod(v.extent for v in chain.batch)
         tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
-        held = columns <= MOST_HELD or (in_blocks(chain) and not sums)
+        held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
         return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
 
@@ -380,6 +387,17 @@ def is_online(chain: Chain) -> bool:
 def in_blocks(chain: Chain) -> bool:
     """May the columns come in blocks?"""
     return is_online(chain) or not chain.reduces
+
+
+def one_sided(chain: Chain) -> bool:
+    """Do all results sum over the same side, which can be the columns?"""
+    over_rows = {chain.sums_rows(u) for u in chain.results}
+    return over_rows == {False} or (over_rows == {True} and not chain.reduces and len(chain.rows) == len(chain.columns) == 1)
+
+
+def turned(chain: Chain) -> Chain:
+    """A chain that is one-sided, with columns for what its results sum over."""
+    return replace(chain, rows=chain.columns, columns=chain.rows) if any(map(chain.sums_rows, chain.results)) else chain
 
 
 def factor_of(chain: Chain, anchor: Unit) -> Node:

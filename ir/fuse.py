@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
+from typing import Literal
 
 from .align import Form, Outer, Outers, extended, identity_axes, one_level, reads_own_place, shared_axes
 from .chain import ChainFinder, epilogue_axes
@@ -66,7 +67,7 @@ class Group:
 class Policy:
     """What the kernels of a target may hold besides maps, reductions and one contraction."""
 
-    chains: bool = True  # of contractions
+    chains: bool | Literal["blocks"] = True  # of contractions; "blocks": those whose columns, or rows, come in blocks
     pools: bool = True  # as the epilogue of a convolution
     columns: bool = True  # sums over the rows of a kernel of rows
 
@@ -86,7 +87,7 @@ class Fusion:
         for product, anchor in products.items():
             self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
         if policy.chains:
-            self._form_chains(ChainFinder(units, self.users, products))
+            self._form_chains(ChainFinder(units, self.users, products, policy.chains == "blocks"))
 
     def _new_group(self, members: list[Unit], outer: dict[Unit, Outer | None], anchor: Unit | None) -> Group:
         self.serial += 1

@@ -38,8 +38,8 @@ class Plan:
         return 1 + max(self.part.values())
 
 
-def recompute_spaces(roots: Sequence[Node]) -> list[Node]:
-    """The same values; a space that cannot be one kernel is computed in several.
+def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[Node]:
+    """The same values; a space that cannot be one kernel is computed in several. `only_blocks`: see ChainFinder.
 
     First in one part for each side of what lies between its results; where that is too much for one kernel, also by
     whether a result sums over the columns or the rows, with sums along the rows taken of results.
@@ -47,17 +47,17 @@ def recompute_spaces(roots: Sequence[Node]) -> list[Node]:
     roots = list(roots)
     if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
         return roots
-    found, failed = _attempt(roots, by_side=False)
+    found, failed = _attempt(roots, False, only_blocks)
     if failed:
-        other, still_failed = _attempt(row_sums_of_results(roots, _spaces(_finder(roots))), by_side=True)
+        other, still_failed = _attempt(row_sums_of_results(roots, _spaces(_finder(roots, only_blocks))), True, only_blocks)
         found = other if still_failed < failed else found
     return found
 
 
-def _finder(roots: Sequence[Node]) -> ChainFinder:
+def _finder(roots: Sequence[Node], only_blocks: bool) -> ChainFinder:
     units = collect(roots)
     users = users_of(units)
-    return ChainFinder(units, users, products_of(units, users))
+    return ChainFinder(units, users, products_of(units, users), only_blocks)
 
 
 def _spaces(finder: ChainFinder) -> list[Chain]:
@@ -65,16 +65,16 @@ def _spaces(finder: ChainFinder) -> list[Chain]:
     return [c for c in finder.spaces if c.reduces]
 
 
-def _attempt(roots: list[Node], by_side: bool) -> tuple[list[Node], int]:
+def _attempt(roots: list[Node], by_side: bool, only_blocks: bool) -> tuple[list[Node], int]:
     """(the graph with spaces in parts where they then become chains, the number of spaces where they do not)."""
-    finder, order = _finder(roots), toposort(roots)
+    finder, order = _finder(roots, only_blocks), toposort(roots)
     whole = {u for c in finder.chains() for u in c.results}
     plans = [_plan(order, c, finder, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
     wanted = len(plans)
     while plans:
         done = _rebuilt(order, plans)
         new = [done[r] for r in roots]
-        chained = {u.node for c in _finder(new).chains() for u in c.results}
+        chained = {u.node for c in _finder(new, only_blocks).chains() for u in c.results}
         left = [p for p in plans if all(done[n] in chained for n in p.results)]
         if len(left) == len(plans):
             return new, wanted - len(plans)
