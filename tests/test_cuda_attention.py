@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import weft as wf
+from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
+from test_cuda_lowering import NoCode
 from weft import options
+from weft.codegen.cuda.lowering import CudaLowering
+from weft.codegen.cuda.target import CudaTarget
+from weft.frontend import compile as compiler
+from weft.frontend.compile import Compiled
 from weft.frontend.host import HostBackend
+from weft.frontend.tensor import wrap
+from weft.ir import contraction
+from weft.ir import dtype as dt
+from weft.ir.dtype import DType
 from weft.ir.fuse import Policy
+from weft.ir.graph import Node
+from weft.ir.interp import run as oracle
+from weft.ir.program import Value
 from weft.nn import functional as F
 
+pytestmark = pytest.mark.usefixtures("small")
 random = np.random.default_rng(0)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contractions of any size are some."""
+    monkeypatch.setattr(contraction, "MIN_CONTRACTION", 1)
 
 
 def normal(*shape: int) -> wf.Tensor:
@@ -63,3 +85,128 @@ def test_blocks_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
         wf.realize(*got)  # together, which is another program
     for a, b in zip(got, want, strict=True):
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-5, atol=1e-5)
+
+
+# ---------------------------------------------------------------- what the loops compute
+
+TARGET = CudaTarget("sm_80", multiprocessors=1)
+
+
+def leaves(*shapes: tuple[int, ...], dtype: DType = dt.float32) -> list[wf.Tensor]:
+    return [wrap(leaf(*shape, dtype=dtype), dtype.is_float) for shape in shapes]
+
+
+def lowered(outputs: list[Node], env: Env, target: CudaTarget = TARGET) -> Compiled:
+    """A program of Loops for CUDA, without code."""
+    ins = inputs_of(outputs)
+    backend = SimpleNamespace(
+        policy=Policy(chains="blocks", pools=False),
+        lowering=CudaLowering(target),
+        last_cache=1 << 22,
+        making=NoCode,
+        link=lambda *_: None,
+    )
+    before, compiler.backend_of = compiler.backend_of, lambda _: backend
+    try:
+        return compiler.build(outputs, ins, [Value(n.dtype, n.shape, layout(env[n])) for n in ins], {})
+    finally:
+        compiler.backend_of = before
+
+
+def check(*tensors: wf.Tensor, env: Env | None = None, target: CudaTarget = TARGET, tolerance: float = 5e-6) -> Compiled:
+    """Loops == oracle, NaN where it has NaN; gives the program."""
+    outputs = [t.node for t in tensors]
+    env = env or normal_inputs(outputs)
+    program = lowered(outputs, env, target)
+    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
+        np.testing.assert_allclose(got.astype("f8"), np.asarray(want).astype("f8"), rtol=tolerance, atol=tolerance)
+    return program
+
+
+def chained(program: Compiled) -> Compiled:
+    """The program, which is one chain."""
+    assert [k.kernel.kind for k in program.lowered.kernels if k.kernel] == ["chain"]
+    return program
+
+
+SHAPES = [  # batch, queries, keys, head, value
+    ((2,), 16, 16, 4, 4),
+    ((), 17, 70, 5, 3),
+    ((), 40, 33, 3, 20),
+    ((1, 2), 3, 20, 33, 70),
+    ((), 20, 9, 2, 2),
+]
+
+
+@pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_any_shape(batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, causal: bool) -> None:
+    q, k, v = leaves((*batch, rows, head), (*batch, columns, head), (*batch, columns, width))
+    chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=causal)))
+
+
+@pytest.mark.parametrize("target", [CudaTarget("sm_75", 1, 5 << 10), CudaTarget("sm_80", 1, 20 << 10), CudaTarget("sm_90a", 132)])
+def test_any_size_of_blocks(target: CudaTarget) -> None:
+    q, k, v = leaves((40, 4), (70, 4), (70, 4))
+    chained(check(F.scaled_dot_product_attention(q, k, v), target=target))
+
+
+def test_float64_stays_float64() -> None:
+    q, k, v = leaves((20, 6), (30, 6), (30, 6), dtype=dt.float64)
+    chained(check(F.scaled_dot_product_attention(q, k, v), tolerance=1e-14))
+
+
+@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
+def test_half_inputs_are_summed_in_float32(dtype: DType) -> None:
+    q, k, v = leaves((20, 6), (30, 6), (30, 6), dtype=dtype)
+    chained(check(F.scaled_dot_product_attention(q, k, v), tolerance=1e-2))
+
+
+def test_masks_and_biases_stay_inside() -> None:
+    q, k, v, bias = leaves((2, 18, 4), (2, 20, 4), (2, 20, 4), (18, 20))
+    (mask,) = leaves((2, 1, 20), dtype=dt.bool_)
+    chained(check(F.scaled_dot_product_attention(q, k, v, mask)))
+    chained(check(F.scaled_dot_product_attention(q, k, v, bias)))
+
+
+def test_a_row_without_keys_is_nan() -> None:
+    q, k, v = leaves((18, 4), (70, 4), (70, 4))
+    (mask,) = leaves((18, 70), dtype=dt.bool_)
+    out = F.scaled_dot_product_attention(q, k, v, mask)
+    env = normal_inputs([out.node])
+    env[mask.node][3], env[mask.node][5, :64] = False, False
+    program = chained(check(out, env=env))
+    (got,) = interpret(program, [out.node], env)
+    assert np.isnan(got[3]).all() and np.isfinite(np.delete(got, 3, axis=0)).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_values_that_are_not_finite_spread_as_in_the_oracle(which: int, value: float) -> None:
+    tensors = leaves((18, 4), (70, 4), (70, 4))
+    out = F.scaled_dot_product_attention(*tensors)
+    env = normal_inputs([out.node])
+    env[tensors[which].node][7, 3] = value
+    program = lowered([out.node], env)
+    (got,), (want,) = interpret(program, [out.node], env), oracle([out.node], env)
+    np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(want)))
+
+
+def test_maps_of_a_result_follow_it() -> None:
+    q, k, v, more = leaves((2, 18, 4), (2, 20, 4), (2, 20, 7), (2, 18, 7))
+    chained(check((F.scaled_dot_product_attention(q, k, v) + more) * 2.0))
+
+
+def test_heads_that_share_keys_and_lie_apart_in_memory() -> None:
+    (x,) = leaves((2, 18, 3 * 2 * 3))
+    t = x.reshape(2, 18, 3, 2, 3).permute(2, 0, 3, 1, 4)
+    chained(check(F.scaled_dot_product_attention(t[0], t[1, :, :1], t[2, :, :1]).permute(0, 2, 1, 3).flatten(2)))
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_gradients_are_a_kernel_for_each_side(causal: bool) -> None:
+    tensors = leaves((18, 3), (35, 3), (35, 3))
+    out = F.scaled_dot_product_attention(*tensors, is_causal=causal)
+    (weight,) = leaves(out.shape)
+    program = check(out, *wf.grad((out * out * weight).sum(), tensors), tolerance=2e-5)
+    assert [k.kernel.kind for k in program.lowered.kernels if k.kernel] == ["chain", "rows", "chain", "chain"]

@@ -13,14 +13,14 @@ With several blocks of columns a softmax is rescaled from one to the next: m' = 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Var, unravel, var
 from ...ir.kernel import Kernel, Unit
 from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
-from ...ir.loop_walk import Substitution, postorder
+from ...ir.loop_walk import Substitution
 from ...ir.op import Op
 from ..contract.problem import contiguous, is_plain
 from ..evaluate import load
@@ -29,7 +29,7 @@ from ..lower import Chunks, Lowered, Tuning
 from ..schedule import extent
 from ..target import Target
 from .problem import ChainProblem, Held, Position, Result, StageOf, StagePlan
-from .task import ROW_VECTORS, Sizes, Task
+from .task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
 from .tiles import At, Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
@@ -70,6 +70,10 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Ta
 
 class _Chain(Task):
     """One block of rows of one batch element, or all of them where results sum over the rows."""
+
+    def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
+        super().__init__(p, s)
+        self.plan, self.target = plan, target
 
     def describe(self) -> str:
         s, p = self.s, self.p
@@ -130,9 +134,6 @@ class _Chain(Task):
             out += self._stage(stage, first, columns)
         return out + [t for r in self.p.results for t in self._add_result(r, first, columns)]
 
-    def _strip(self, number: int) -> Buf:
-        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
-
     # ------------------------------------------------------------ scores
 
     def _pack_query(self, number: int) -> list[Stmt]:
@@ -188,7 +189,8 @@ class _Chain(Task):
         """One pass down the columns of a block: reductions, then values that are kept or weigh."""
         accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.s.rows, REG) for u in stage.reductions}
         column, lane = Var("column", columns), Var("l", self.s.rows)
-        values = self._stage_values(stage, accs, first, var(column), lane)
+        place = var(column) * self.s.rows + var(lane)
+        values = self._stage_values(stage, accs, self._at(var(lane), first + var(column)), var(lane), place)
 
         def chunk(start: Index, count: int) -> list[Stmt]:
             j = Var("column", count)
@@ -198,46 +200,6 @@ class _Chain(Task):
         out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
         out += self._chunks(first, columns, chunk) if values else []
         return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
-
-    def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, column: Index, lane: Var) -> list[Stmt]:
-        """What a stage does at one column."""
-        place = column * self.s.rows + var(lane)
-        at, held = self._at(var(lane), first + column), self._held(var(lane), place)
-        body: list[Stmt] = [Reduce(b, var(lane), u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
-        kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
-        weights = {r: self.p.weight(r, at, held) for r in stage.weights}
-        places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
-        self.strips |= {u: places[v] for u, v in kept.items()}
-        self.weights |= {r: places[v] for r, v in weights.items()}
-        return body + [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
-
-    def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
-        """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
-        out: dict[Node, Buf] = {}
-        left = dict.fromkeys(values)
-        for v in list(left):
-            is_there = next((b for b in self.scratch.values() if v is load(b, place)), None)
-            if is_there is not None:
-                out[v] = is_there
-                del left[v]
-        while left:
-            v, b = self._overwrites(list(left), [b for b in free if b not in out.values()])
-            out[v] = b
-            del left[v]
-        return out
-
-    def _overwrites(self, values: list[Node], free: list[Buf]) -> tuple[Node, Buf]:
-        """A value and a strip that no other value of the stage is made of; a new strip if there is none."""
-        read = {v: {n.arg[0] for n in postorder([v]) if n.op is Op.LOAD} for v in values}
-        for v in values:
-            for b in free:
-                if b.dtype is v.dtype and not any(b in read[w] for w in values if w is not v):
-                    return v, b
-        return values[0], self._new_strip()
-
-    def _new_strip(self) -> Buf:
-        taken = {b.name for b in self.scratch.values()}
-        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
 
     def _reduced(self, u: Unit, acc: Buf) -> list[Stmt]:
         """A reduction over a block of columns becomes known."""
@@ -255,11 +217,7 @@ class _Chain(Task):
         return [For(lane, lane.extent, LANES, self._new_maximum(var(lane), before, now, stat), ROW_VECTORS)]
 
     def _new_maximum(self, lane: Index, before: Node, now: Node, stat: Buf) -> list[Stmt]:
-        """m' = max(m, block); exp(m - m') rescales. While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0."""
-        found = node(Op.MAX, (before, now))
-        lowest = const(float("-inf"), stat.dtype)
-        safe = node(Op.WHERE, (node(Op.EQ, (found, lowest)), const(0, stat.dtype), found))
-        ratio = node(Op.EXP, (node(Op.SUB, (before, safe)),))
+        found, safe, ratio = new_maximum(before, now)
         stores = [(self._scratch("rescale", self.s.rows), ratio), (self._scratch("safe", self.s.rows), safe), (stat, found)]
         return [Store(b, lane, v) for b, v in stores]
 
@@ -272,14 +230,13 @@ class _Chain(Task):
         return out + [t for r in self.p.results for t in self._clear(self._sums(r))]
 
     def _end(self) -> list[Stmt]:
-        """The sum of a row that saw -inf alone is NaN, as that of exp(-inf - -inf)."""
+        """Sums of whole rows."""
         lane, out = Var("l", self.s.rows), list[Stmt]()
         for u, stat in self.stats.items():
             self.rows_known[u] = stat
             if u.node is not self.p.maximum:
                 (m,) = (b for v, b in self.stats.items() if v.node is self.p.maximum)
-                empty = node(Op.EQ, (load(m, var(lane)), const(float("-inf"), m.dtype)))
-                value = node(Op.WHERE, (empty, const(float("nan"), stat.dtype), load(stat, var(lane))))
+                value = whole_sum(load(m, var(lane)), load(stat, var(lane)))
                 out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), value)], ROW_VECTORS))
         return out
 

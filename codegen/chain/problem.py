@@ -14,7 +14,7 @@ from ...ir import dtype as dt
 from ...ir.align import factor_vars
 from ...ir.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
 from ...ir.graph import Node, const
-from ...ir.index import Index, Var, unravel, var
+from ...ir.index import Index, Mask, Var, unravel, var
 from ...ir.kernel import Kernel, Unit, cost, join
 from ...ir.loop_walk import indices, postorder
 from ...ir.op import Op
@@ -24,7 +24,7 @@ from ..evaluate import Evaluator, Place
 from ..framing import lane_width, place_values
 from ..schedule import extent
 from ..stages import EXPENSIVE
-from ..target import Target
+from ..target import Lanes
 from .mask import SpaceMask, mask_of
 
 Held = dict[Node, Node]  # values that are known where an expression is evaluated
@@ -63,7 +63,7 @@ class Result:
 class ChainProblem:
     """Axes by role, and values at a position of the space."""
 
-    def __init__(self, kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target) -> None:
+    def __init__(self, kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Lanes) -> None:
         assert kernel.chain is not None
         self.kernel, self.chain = kernel, kernel.chain
         self.inputs, self.outputs, self.buffers = place_values(kernel, strides)
@@ -157,17 +157,17 @@ class ChainProblem:
 
     # ------------------------------------------------------------ values
 
-    def term(self, s: Score, factor: Node, at: Position, k: Index | Sequence[Index]) -> Node:
-        """A factor of a score at one step of its sum."""
+    def term(self, s: Score, factor: Node, at: Position, k: Index | Sequence[Index], guard: Mask = ()) -> Node:
+        """A factor of a score at one step of its sum; here as below, 0 where a guard does not hold."""
         groups = s.terms if isinstance(k, Index) else [[v] for g in s.terms for v in g]
         by = self._any(s.unit) | self._own(s.unit, at, groups, self._split(groups, k))
-        return self.value(factor, [e.substitute(by) for e in s.unit.coordinates()], {})
+        return self.value(factor, [e.substitute(by) for e in s.unit.coordinates()], {}, guard)
 
-    def weighted(self, r: Result, at: Position, lane: Index | Sequence[Index]) -> Node:
+    def weighted(self, r: Result, at: Position, lane: Index | Sequence[Index], guard: Mask = ()) -> Node:
         """The factor of a result that is not in the space."""
         groups = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
         by = self._any(r.unit) | self._own(r.unit, at, groups, self._split(groups, lane))
-        return self.value(r.value, [e.substitute(by) for e in r.unit.coordinates()], {})
+        return self.value(r.value, [e.substitute(by) for e in r.unit.coordinates()], {}, guard)
 
     def _any(self, u: Unit) -> Position:
         return {v: Index() for sub in u.axes for v in sub}
@@ -205,10 +205,12 @@ class ChainProblem:
         ev = Evaluator(self.inputs, local)
         return ev.value(r.weight, index)
 
-    def value(self, n: Node, index: Sequence[Index], held: Held) -> Node:
-        return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index)
+    def value(self, n: Node, index: Sequence[Index], held: Held, guard: Mask = ()) -> Node:
+        return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index, guard)
 
-    def stored(self, n: Node, at: Position, lane: Index | Sequence[Index], held: Held) -> tuple[Place, list[Index], Node]:
+    def stored(
+        self, n: Node, at: Position, lane: Index | Sequence[Index], held: Held, guard: Mask = ()
+    ) -> tuple[Place, list[Index], Node]:
         """(place, index, value) of an output: of the rows, or of the map of a result."""
         unit = next(u for u in self.kernel.units if u.node is n)
         owner = self.chain.owner.get(unit, unit)
@@ -220,7 +222,7 @@ class ChainProblem:
         else:
             by = self._own(unit, at, [], [])
         index = [join(sub).substitute(by) for sub in unit.kept()]
-        return self.outputs[n], index, self.value(n, index, held)
+        return self.outputs[n], index, self.value(n, index, held, guard)
 
     def outputs_of(self, r: Result) -> list[Node]:
         units = {u.node: u for u in self.kernel.units}

@@ -6,13 +6,13 @@ chunks of columns, unless an operand is not finite: 0 times it would be NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from ...ir import dtype as dt
 from ...ir.dtype import DType
-from ...ir.graph import const, node
+from ...ir.graph import Node, const, node
 from ...ir.index import Index, Mask, Value, Var, unravel, var
 from ...ir.kernel import Unit
 from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
@@ -20,9 +20,8 @@ from ...ir.loop_walk import indices, postorder
 from ...ir.op import Op
 from ..evaluate import load
 from ..schedule import extent
-from ..target import Target
 from .mask import FAR, may_hold
-from .problem import ChainProblem, Held, Position, Result, Score, StagePlan
+from .problem import ChainProblem, Held, Position, Result, Score, StageOf
 from .tiles import At
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
@@ -43,8 +42,8 @@ class Sizes:
 class Task:
     """One block of rows of one batch element."""
 
-    def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
-        self.p, self.plan, self.s, self.target = p, plan, s, target
+    def __init__(self, p: ChainProblem, s: Sizes) -> None:
+        self.p, self.s = p, s
         self.others = (*(extent(g) for g in p.others), s.row_blocks)
         self.shape = (*(extent(g) for g in p.batch), *(() if p.sums_rows else self.others))
         self.count = prod(self.shape)
@@ -95,6 +94,50 @@ class Task:
         outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)
         base, total = self._cut() if outside else (Index(), None)
         return For(lane, self.s.rows, LANES, body, ROW_VECTORS, base=base, total=total)
+
+    # ------------------------------------------------------------ stages
+
+    def _strip(self, number: int) -> Buf:
+        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
+
+    def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], at: Position, lane: Index, place: Index) -> list[Stmt]:
+        """What a stage does at one place of the space; `lane` is that of the sums."""
+        held = self._held(lane, place)
+        body: list[Stmt] = [Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
+        kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
+        weights = {r: self.p.weight(r, at, held) for r in stage.weights}
+        places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
+        self.strips |= {u: places[v] for u, v in kept.items()}
+        self.weights |= {r: places[v] for r, v in weights.items()}
+        return body + [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
+
+    def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
+        """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
+        out: dict[Node, Buf] = {}
+        left = dict.fromkeys(values)
+        for v in list(left):
+            is_there = next((b for b in self.scratch.values() if v is load(b, place)), None)
+            if is_there is not None:
+                out[v] = is_there
+                del left[v]
+        while left:
+            v, b = self._overwrites(list(left), [b for b in free if b not in out.values()])
+            out[v] = b
+            del left[v]
+        return out
+
+    def _overwrites(self, values: list[Node], free: list[Buf]) -> tuple[Node, Buf]:
+        """A value and a strip that no other value of the stage is made of; a new strip if there is none."""
+        read = {v: {n.arg[0] for n in postorder([v]) if n.op is Op.LOAD} for v in values}
+        for v in values:
+            for b in free:
+                if b.dtype is v.dtype and not any(b in read[w] for w in values if w is not v):
+                    return v, b
+        return values[0], self._new_strip()
+
+    def _new_strip(self) -> Buf:
+        taken = {b.name for b in self.scratch.values()}
+        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
 
     # ------------------------------------------------------------ masks
 
@@ -198,3 +241,20 @@ def depends(index: Index, v: Var) -> bool:
     """Does an index change with a variable, be it through a gathered value?"""
     nodes = postorder(index.values())
     return any(v in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
+
+
+def new_maximum(before: Node, now: Node) -> tuple[Node, Node, Node]:
+    """(m' = max(m, block), what stands for it in exponents, exp(m - m') that rescales).
+
+    While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0.
+    """
+    found = node(Op.MAX, (before, now))
+    lowest = const(float("-inf"), found.dtype)
+    safe = node(Op.WHERE, (node(Op.EQ, (found, lowest)), const(0, found.dtype), found))
+    return found, safe, node(Op.EXP, (node(Op.SUB, (before, safe)),))
+
+
+def whole_sum(maximum: Node, total: Node) -> Node:
+    """The sum of a row. That of a row that saw -inf alone is NaN, as that of exp(-inf - -inf)."""
+    empty = node(Op.EQ, (maximum, const(float("-inf"), maximum.dtype)))
+    return node(Op.WHERE, (empty, const(float("nan"), total.dtype), total))

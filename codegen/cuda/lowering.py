@@ -15,6 +15,7 @@ from ..lower_special import lower_checks, lower_scan, lower_scatter
 from ..lowering import Strides
 from ..math.expand import expand_loops
 from ..target import named
+from .attention.attention import lower_chain
 from .choice import lower_maps
 from .contraction import lower_contraction
 from .summed import lower_summed
@@ -32,6 +33,8 @@ class CudaLowering:
         match kernel.kind:
             case "contraction":
                 return lower_contraction(kernel, strides, self.target)
+            case "chain":
+                return lower_chain(kernel, strides, self.target)
             case "scan":
                 return _in_blocks(lower_scan(kernel, strides, Tuning()))
             case "scatter":

@@ -1,0 +1,27 @@
+"""Chain -> Loops for a GPU: scores and weights of a block of columns stay in shared memory. In: a chain Kernel. Out: Loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ....ir.chain import turned
+from ....ir.graph import Node
+from ....ir.kernel import Kernel
+from ...chain.problem import ChainProblem, StagePlan
+from ...lower import Lowered
+from ..grid import Blocks
+from ..target import CudaTarget
+from .block import RowBlock
+from .panels import THREADS, Panels
+from .sizes import choose
+
+
+def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
+    """Loops of a chain of contractions whose columns come in blocks; where results sum over the rows, rows are its columns."""
+    assert kernel.chain is not None
+    p = ChainProblem(replace(kernel, chain=turned(kernel.chain)), strides, target)
+    plan, panels = StagePlan(p), Panels(p)
+    strips = max(len(p.scores), sum(len(stage.kept) for stage in plan.stages))
+    task = RowBlock(p, plan, panels, choose(p, panels, strips, target))
+    blocks = Blocks(task.count, 1)
+    return blocks.lowered(kernel, p.buffers, task.body(blocks.first), THREADS, task.operations, task.describe())
