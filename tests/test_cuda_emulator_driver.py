@@ -122,6 +122,15 @@ def test_a_text_is_compiled_once(driver, monkeypatch):
     assert list(built.report) == ["double_p0"]
 
 
+def test_texts_with_equal_symbols_are_compiled_together(driver):
+    triple = DOUBLE.replace("a + a", "a + a + a")
+    driver.build_many([DOUBLE, triple])
+    x, y = floats(driver, [1, 2]), driver.allocate(8)
+    for text, wanted in ((triple, [3, 6]), (DOUBLE, [2, 4])):
+        launch(driver, text, x, y, 2, 0)
+        assert values(driver, y, 2) == wanted
+
+
 def test_what_the_compiler_refuses_is_an_error(driver):
     with pytest.raises(build.BuildError, match=r"wrong_p0.cu:\d+:.*nothing.* not declared"):
         driver.build(WRONG)

@@ -37,11 +37,24 @@ def symbols(text: str) -> list[str]:
 
 
 def library(texts: Sequence[str], races: bool = False) -> Path:
-    """The library of all kernels of these texts (their symbols differ); with `races`, instrumented by ThreadSanitizer."""
-    parts = [f'#line 1 "{(symbols(text) or ["text"])[0]}.cu"\n{text}' for text in texts]
-    entries = [f"WEFT_EMULATED({name})" for text in texts for name in symbols(text)]
+    """The library of all kernels of these texts; with `races`, instrumented by ThreadSanitizer.
+
+    Symbol s of text number i is `entry(s, i)`: different texts may have equal symbols.
+    """
     flags = [*KERNELS, *(["-fsanitize=thread", "-g1"] if races else [])]
-    return _built("\n".join([*parts, *entries, ""]), flags)
+    return _built("".join(_renamed(text, number) for number, text in enumerate(texts)), flags)
+
+
+def entry(symbol: str, number: int) -> str:
+    """The name by which a library knows a kernel of its text of this number."""
+    return f"{symbol}_{number}"
+
+
+def _renamed(text: str, number: int) -> str:
+    names = symbols(text)
+    before = [f"#define {name} {entry(name, number)}" for name in names]
+    after = [f"WEFT_EMULATED({name})\n#undef {name}" for name in names]
+    return "\n".join([*before, f'#line 1 "{(names or ["text"])[0]}.cu"', text, *after, ""])
 
 
 @cache

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from weft.runtime.cuda.driver import Built, OutOfMemory, Usage
@@ -40,7 +41,8 @@ class Module:
 
     def __init__(self, driver: EmulatorDriver, text: str) -> None:
         self.driver, self.names = driver, build.symbols(text)
-        self.library = ctypes.CDLL(str(driver.library(text)))
+        path, self.number = driver.library(text)
+        self.library = ctypes.CDLL(str(path))
 
     def function(self, name: str, shared: int) -> Function:
         """Raises KeyError for a name that the text has not, ValueError for more shared memory than the device has."""
@@ -48,8 +50,9 @@ class Module:
             raise KeyError(name)
         if shared > self.driver.shared_limit:
             raise ValueError(f"{name} needs {shared} bytes of shared memory; a block has {self.driver.shared_limit}")
-        arity = ctypes.c_int.in_dll(self.library, f"{name}_arity").value
-        return Function(name, self.library[f"{name}_run"], arity, shared)
+        entry = build.entry(name, self.number)
+        arity = ctypes.c_int.in_dll(self.library, f"{entry}_arity").value
+        return Function(name, self.library[f"{entry}_run"], arity, shared)
 
     def usage(self, name: str) -> Usage | None:
         return None
@@ -76,7 +79,7 @@ class EmulatorDriver:
         self.sizes: dict[int, int] = {}  # of live allocations, by address
         self._machine = build.machine(races.active())
         self._reports = races.Reports() if races.active() else None
-        self._libraries: dict[str, Any] = {}
+        self._libraries: dict[str, tuple[Path, int]] = {}
         self._recording: list[Callable[[], None]] | None = None
         self._lock = threading.RLock()
 
@@ -86,14 +89,15 @@ class EmulatorDriver:
         return self.build_many([text])[0]
 
     def build_many(self, texts: Sequence[str]) -> list[Built]:
-        """Compiles in one go the texts that are new; no two may define the same symbol."""
+        """Compiles in one go the texts that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self._libraries]
         if new:
             path = build.library(new, races.active())
-            self._libraries.update(dict.fromkeys(new, path))
+            self._libraries.update({text: (path, number) for number, text in enumerate(new)})
         return [Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts]
 
-    def library(self, text: str) -> Any:
+    def library(self, text: str) -> tuple[Path, int]:
+        """Where a text's code is, and its number there."""
         self.build_many([text])
         return self._libraries[text]
 

@@ -93,6 +93,7 @@ template <class... A> inline void run(void (*kernel)(A...), const long long* wor
 
 template <class... A> constexpr int arity(void (*)(A...)) { return sizeof...(A); }
 
-#define WEFT_EMULATED(symbol)                                                                  \
-    extern "C" void symbol##_run(const long long* words) { run(symbol, words); }               \
+#define WEFT_EMULATED_AS(symbol)                                                        \
+    extern "C" void symbol##_run(const long long* words) { run(symbol, words); }        \
     extern "C" const int symbol##_arity = arity(symbol);
+#define WEFT_EMULATED(symbol) WEFT_EMULATED_AS(symbol)
