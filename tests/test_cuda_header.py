@@ -77,4 +77,5 @@ def test_kernels_by_hand_compile_without_spills(arch):
 @compiled
 @pytest.mark.parametrize("arch", ARCHES)
 def test_every_helper_of_values_compiles(arch):
-    assert len(compile_text("\n".join(test_cuda_values.TEXTS), arch).report) == len(test_cuda_values.TEXTS)
+    texts = [t for t in test_cuda_values.TEXTS if arch != "sm_75" or "weft_tf32" not in t]
+    assert len(compile_text("\n".join(texts), arch).report) == len(texts)

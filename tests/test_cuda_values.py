@@ -14,11 +14,16 @@ from cuda_emulator.launching import run
 from cuda_emulator.samples import C_TYPES, elementwise
 from weft.ir import bfloat16
 from weft.ir import dtype as dt
-from weft.ir.loop_interp import cast
+from weft.ir.loop_interp import OPS, cast
+from weft.ir.op import Op
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float32", "float64")
+HALVES = ("float16", "bfloat16")
+SAME_WIDTH = [("float32", "uint32"), ("int32", "float32"), ("float64", "int64"), ("float16", "int16"), ("uint16", "bfloat16"),
+              ("bool", "uint8"), ("uint8", "bool")]  # fmt: skip
+COMBINED = "weft_combine<weft_product>(weft_combine<weft_sum>(a, b), weft_combine<weft_largest>(a, b))"
 BINARY = {
     f"{op}_{d}": elementwise(f"{op}_{d}", f"weft_{op}(a, b)", d, d, d)
     for op, dtypes in {
@@ -37,8 +42,16 @@ EXACT = {
 }  # fmt: skip
 
 
-TABLES: list[dict[Any, str]] = [BINARY, NEGATIONS, CASTS, LDEXP, EXACT]
-TEXTS = [text for table in TABLES for text in table.values()]
+FMA = {d: elementwise(f"fma_{d}", "weft_fma(a, b, c)", d, d, d, d) for d in FLOATS}
+PACK = {h: elementwise(f"pack_{h}", f"weft_pack<{C_TYPES[h]}>(a, b)", "uint32", "float32", "float32") for h in HALVES}
+BITCASTS = {(a, b): elementwise(f"bitcast_{a}_{b}", f"weft_bitcast<{C_TYPES[b]}>(a)", b, a) for a, b in SAME_WIDTH}
+OTHERS = {
+    "tf32": elementwise("tf32", "weft_tf32(a)", "uint32", "float32"),
+    "clamped": elementwise("clamped", "weft_clamped(a, 7)", "int64", "int64"),
+    "combine": elementwise("combine", COMBINED, "bool", "bool", "bool"),
+}
+TABLES: list[dict[Any, str]] = [BINARY, NEGATIONS, CASTS, LDEXP, EXACT, FMA, PACK, BITCASTS]
+TEXTS = [text for table in [*TABLES, OTHERS] for text in table.values()]
 
 
 @cache
@@ -104,7 +117,7 @@ def assert_same(found: np.ndarray, wanted: np.ndarray) -> None:
     np.testing.assert_array_equal(np.signbit(found[usual]), np.signbit(wanted[usual]))
 
 
-@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+@pytest.mark.parametrize("name", HALVES)
 @pytest.mark.parametrize("to", FLOATS)
 def test_every_16_bit_float_becomes_a_wider_one(name, to):
     bits = np.arange(65536).astype(np.uint16)
@@ -246,3 +259,44 @@ def test_functions_that_are_rounded_once(op, reference, name):
     a = numbers(name)
     with np.errstate(all="ignore"):
         assert_same(apply(EXACT[op, name], name, a), reference(a))
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_fused_products_round_once(name):
+    a, b = (v[:1500] for v in operands(name))
+    with np.errstate(all="ignore"):
+        c = np.where(np.arange(a.size) % 3 > 0, -(a * b), np.resize(numbers(name), a.size)).astype(name)
+        c[~np.isfinite(c)] = 1
+        wanted = np.array([OPS[Op.FMA](*v) for v in zip(a, b, c, strict=True)], name)
+    assert_same(apply(FMA[name], name, a, b, c), wanted)
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_two_halves_in_a_word(name):
+    a, b = np.array([1.5, -2.25, 1e5, 0.0], np.float32), np.array([-0.0, 3.0, 1e-3, 7.0], np.float32)
+    halves = [apply(CASTS["float32", name], np.uint16, v).astype(np.uint32) for v in (a, b)]
+    np.testing.assert_array_equal(apply(PACK[name], np.uint32, a, b), halves[0] | halves[1] << 16)
+
+
+@pytest.mark.parametrize("pair", SAME_WIDTH, ids="-".join)
+def test_a_bitcast_keeps_the_bits(pair):
+    source, to = pair
+    x = numbers(source)
+    wanted = x != 0 if to == "bool" else x.view(carrier(to))
+    found = apply(BITCASTS[pair], carrier(to), x)
+    np.testing.assert_array_equal(found.view(f"u{found.itemsize}"), wanted.view(f"u{found.itemsize}"))
+
+
+def test_tf32_rounds_ties_away_and_keeps_not_a_number():
+    x = np.array([1.0, 1 + 2**-11, 1 + 3 * 2**-11, -1 - 2**-11, 1 + 2**-12, np.inf, -np.inf, np.nan], np.float32)
+    wanted = np.array([1.0, 1 + 2**-10, 1 + 2**-9, -1 - 2**-10, 1.0, np.inf, -np.inf, np.nan], np.float32)
+    assert_same(apply(OTHERS["tf32"], np.uint32, x).view(np.float32), wanted)
+
+
+def test_an_index_out_of_range_is_0():
+    np.testing.assert_array_equal(apply(OTHERS["clamped"], np.int64, np.array([-1, 0, 6, 7, 2**62])), [0, 0, 6, 0, 0])
+
+
+def test_reductions_of_bools_are_or_and_and():
+    a, b = np.array([[False, False], [False, True], [True, False], [True, True]]).T
+    np.testing.assert_array_equal(apply(OTHERS["combine"], np.bool_, a, b), a | b)

@@ -502,7 +502,7 @@ WEFT_LDMATRIX_X2(weft_ldmatrix_x2_trans, ".trans")
 #ifdef WEFT_EMULATOR
 WEFT_FN unsigned weft_tf32(float x) {
     unsigned bits = weft_bitcast<unsigned>(x);
-    return x - x != 0 ? bits & 0xffffe000u : (bits + 0x1000u) & 0xffffe000u;
+    return (x != x ? bits | 0x400000u : bits + 0x1000u) & 0xffffe000u;
 }
 WEFT_FN void weft_mma_bf16(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2], int line = __builtin_LINE()) {
     emulator::multiply(line, d, a, b, 2, [](unsigned word, int half) {

@@ -173,8 +173,8 @@ C_TYPES = {
 
 
 def elementwise(name: str, expression: str, result: str, *operands: str) -> str:
-    """y[i] = expression of a (and b) at i < n, for names of dtypes."""
-    letters = "ab"[: len(operands)]
+    """y[i] = expression of a, b and c at i < n, for names of dtypes."""
+    letters = "abc"[: len(operands)]
     pointers = "".join(f"const {C_TYPES[d]}* p{x}, " for x, d in zip(letters, operands, strict=True))
     values = "".join(f" {C_TYPES[d]} {x} = p{x}[i];" for x, d in zip(letters, operands, strict=True))
     return f"""
