@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import weft
+from cuda_emulator import build as emulator_build
 from cuda_fake_driver import build
 
 pytestmark = pytest.mark.slow
@@ -447,6 +448,92 @@ def test_a_kernel_that_cannot_be_captured_leaves_the_device_usable(python: Run) 
             unit.driver.launch(kernel("double_p0"), 0, 32, b"", 0)
         assert unit.driver.capture(work) is None
         assert values(to_device(range(8))) == list(range(8))
+    """)
+
+
+# ---------------------------------------------------------------- Tensors
+
+
+EMULATED = """
+import numpy as np
+import weft as wf
+from cuda_emulator import build
+from weft.codegen.cuda.built import Built
+from weft.runtime.cuda.pycuda_driver import PycudaDriver
+
+def image(texts):
+    return str(build.library(texts)).encode() + bytes(1)
+
+PycudaDriver.build = lambda self, text: Built(image([text]), {})
+PycudaDriver.build_many = lambda self, texts: [Built(image(texts), {}) for _ in texts]
+PycudaDriver.keeps_images = False
+"""
+
+
+@pytest.fixture
+def tensors(python: Run) -> Run:
+    """Runs code in a process where device="cuda" is PyCUDA on the emulated device."""
+    if emulator_build.compiler() is None:
+        pytest.skip("no g++ for the CUDA emulator")
+    machine = emulator_build.machine()._name
+    here = str(Path(__file__).parent)
+    before = f"import sys; sys.path.insert(0, {here!r})\n{EMULATED}"
+    return lambda code, **settings: python(code, before=before, STANDIN_MACHINE=machine, **settings)
+
+
+def test_values_are_computed_on_the_device(tensors: Run) -> None:
+    assert not tensors("""
+        x = np.random.default_rng(0).normal(size=(37, 50)).astype(np.float32)
+        t = wf.tensor(x, device="cuda")
+        assert t.device == "cuda:0"
+        got = ((t * 2).exp().sum(1) / t.shape[1]).cpu().numpy()
+        assert np.allclose(got, np.exp(2 * x).sum(1) / 50, rtol=1e-5)
+        assert np.allclose((t @ t.T).cpu().numpy(), x @ x.T, atol=1e-4)
+    """)
+
+
+TRAINING = """
+    def trained(device, jitted):
+        wf.manual_seed(0)
+        model = wf.nn.Sequential(wf.nn.Embedding(11, 8), wf.nn.Flatten(), wf.nn.Linear(32, 16), wf.nn.ReLU(), wf.nn.Linear(16, 5))
+        model.to(device)
+        optimizer = wf.nn.optim.Adam(model.parameters(), lr=0.01)
+        def step(x, y):
+            loss = wf.nn.functional.cross_entropy(model(x), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            return loss
+        run = wf.jit(step) if jitted else step
+        generator = np.random.default_rng(1)
+        losses = []
+        for _ in range(6):
+            x = generator.integers(0, 11, (6, 4))
+            x, y = wf.tensor(x, device=device), wf.tensor(x.sum(1) % 5, device=device)
+            losses.append(run(x, y).item())
+        return losses
+"""
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_model_learns_on_the_device_as_on_the_cpu(tensors: Run, jitted: bool) -> None:
+    assert not tensors(f"""{TRAINING}
+    on_cpu, on_gpu = trained("cpu", {jitted}), trained("cuda", {jitted})
+    assert len(set(on_cpu)) == 6 and np.allclose(on_cpu, on_gpu, rtol=1e-4), (on_cpu, on_gpu)
+    """)
+
+
+def test_an_index_out_of_range_is_an_index_error(tensors: Run) -> None:
+    assert not tensors("""
+        table = wf.tensor(np.eye(4), device="cuda")
+        index = wf.tensor([0, 7], device="cuda")
+        try:
+            table[index].realize()
+        except IndexError as error:
+            assert "index 7 is out of range for axis 0 of extent 4" in str(error)
+        else:
+            raise AssertionError
+        assert table.sum().item() == 4
     """)
 
 

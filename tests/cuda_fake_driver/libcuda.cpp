@@ -1,5 +1,6 @@
 // A libcuda.so.1 without a GPU, for PyCUDA as it is. Device memory is host memory, an image is the path of a library of host functions,
-// and work is put off as long as CUDA may put it off: until somebody waits. So memory that is reused too early shows.
+// or of kernels for the emulator of tests/cuda_emulator, which STANDIN_MACHINE names. Work is put off as long as CUDA may put it off:
+// until somebody waits. So memory that is reused too early shows.
 //
 // Every prototype is that of cuda.h, or this does not compile. What is missing here is made by build.py and is "not supported".
 #include <cuda.h>
@@ -21,6 +22,8 @@
 
 typedef std::function<CUresult()> Work;
 typedef int (*Kernel)(unsigned grid, unsigned block, unsigned shared, const long long* words, size_t count);
+typedef void (*Emulated)(const long long* words);
+typedef const char* (*Emulator)(Emulated, const long long*, int count, unsigned grid, int block, size_t shared, int, uint64_t, int);
 
 struct Stream {
     std::deque<Work> queue;
@@ -34,7 +37,10 @@ struct Event {
 struct Function {
     std::string name;
     Kernel kernel;
+    Emulated emulated;
     int shared = 48 << 10;
+
+    CUresult operator()(unsigned grid, unsigned block, unsigned shared, const std::vector<long long>& words);
 };
 struct Module {
     void* library;
@@ -283,8 +289,22 @@ ENTRY CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent en
 
 // ---------------------------------------------------------------- kernels
 
+static void* machine() {
+    static void* found = getenv("STANDIN_MACHINE") ? dlopen(getenv("STANDIN_MACHINE"), RTLD_NOW | RTLD_GLOBAL) : nullptr;
+    return found;
+}
+
+CUresult Function::operator()(unsigned grid, unsigned block, unsigned shared, const std::vector<long long>& words) {
+    if (!emulated) return (CUresult)kernel(grid, block, shared, words.data(), words.size());
+    static Emulator run = (Emulator)dlsym(machine(), "emulator_launch");
+    const char* why = run(emulated, words.data(), words.size(), grid, block, shared, 0, 0, 1);
+    if (why) fprintf(stderr, "%s: %s\n", name.c_str(), why);
+    return why ? CUDA_ERROR_ILLEGAL_ADDRESS : CUDA_SUCCESS;
+}
+
 ENTRY CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned, CUjit_option*, void**) {
     READY;
+    machine();  // kernels for it find its symbols
     void* library = dlopen((const char*)image, RTLD_NOW | RTLD_LOCAL);
     if (!library) return CUDA_ERROR_INVALID_IMAGE;
     live["modules"]++;
@@ -297,7 +317,8 @@ ENTRY CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const 
     Module* module = (Module*)handle;
     Kernel kernel = (Kernel)dlsym(module->library, name);
     if (!kernel) return CUDA_ERROR_NOT_FOUND;
-    *function = (CUfunction)&module->functions.try_emplace(name, Function{name, kernel}).first->second;
+    Emulated emulated = (Emulated)dlsym(module->library, (std::string(name) + "_run").c_str());
+    *function = (CUfunction)&module->functions.try_emplace(name, Function{name, kernel, emulated}).first->second;
     return CUDA_SUCCESS;
 }
 ENTRY CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value) {
@@ -322,7 +343,7 @@ ENTRY CUresult cuLaunchKernel(
     size_t size = *(size_t*)extra[3];
     std::vector<long long> words((long long*)extra[1], (long long*)extra[1] + size / 8);
     say("launch " + function->name + " " + std::to_string(grid) + " " + std::to_string(block) + " " + std::to_string(shared));
-    return put(stream, [=] { return (CUresult)function->kernel(grid, block, shared, words.data(), words.size()); });
+    return put(stream, [=] { return (*function)(grid, block, shared, words); });
 }
 
 // ---------------------------------------------------------------- graphs
