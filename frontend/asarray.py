@@ -7,15 +7,18 @@ from typing import Any
 import numpy as np
 
 from .. import errors
+from . import dlpack
 from .arguments import as_bool
 from .broadcast import as_dtype
 from .creation import from_numpy, tensor
 from .devices import check_device
+from .dlpack import from_dlpack
 from .tensor import Tensor
 
 
 def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A Tensor of a number, nested sequences of numbers or Tensors, a Tensor, an array, a buffer or a DLPack object.
+    """A Tensor of a number, nested sequences of numbers or Tensors, a Tensor, an array, a buffer, or what has DLPack's or
+    CUDA's array interface.
 
     Python numbers become bool, int64 or float32 unless dtype is given. copy: True for a value of its own; False to share
     obj's memory, ShapeError where that is not possible; None shares a Tensor only.
@@ -24,10 +27,19 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     copy = None if copy is None else as_bool("asarray", "copy", copy)
     if isinstance(obj, Tensor):
         return _moved(_of_tensor(obj, dtype, copy), place, copy)
+    if (found := _of_gpu(obj, copy is not False)) is not None:
+        return _moved(_of_tensor(found, dtype, copy), place, copy)
     source = _foreign(obj)
     if copy is False:
         return _moved(_shared(source, dtype), place, copy)
     return tensor(source, dtype, place)
+
+
+def _of_gpu(obj: Any, copy: bool) -> Tensor | None:
+    """What another library's array has in the memory of a GPU, None for one that has nothing there."""
+    if hasattr(obj, "__dlpack_device__"):
+        return from_dlpack(obj, copy=copy) if int(obj.__dlpack_device__()[0]) == dlpack.CUDA else None
+    return dlpack.from_cuda(obj, copy) if hasattr(obj, "__cuda_array_interface__") else None
 
 
 def _moved(x: Tensor, device: str | None, copy: bool | None) -> Tensor:

@@ -174,8 +174,17 @@ class Value:
         return self.to(device)  # type: ignore[attr-defined,no-any-return]
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(kDLCPU, 0)."""
-        return 1, 0
+        """(kDLCPU, 0), or (kDLCUDA, the number of the GPU)."""
+        from . import dlpack
+
+        return dlpack.device_pair(self.device)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """Where the value is in the memory of a GPU, for CuPy, Numba and others. Raises AttributeError for one of the CPU."""
+        from . import dlpack
+
+        return dlpack.cuda_interface(self)
 
     def __dlpack__(
         self,
@@ -189,11 +198,12 @@ class Value:
         """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
 
         A consumer of version 1 is told that the memory is read-only; an older one cannot be, and must not write either.
-        Raises BufferError for a stream, or for another device.
+        dl_device: where the value is, or the CPU, to which it is copied. Raises BufferError for another device, or for a
+        stream of the CPU.
         """
         from . import dlpack
 
-        return dlpack.to_capsule(self, stream, max_version, dl_device, copy)
+        return dlpack.to_capsule(self, stream, max_version, dl_device, copy)  # type: ignore[arg-type]
 
     # ------------------------------------------------------------ values
 

@@ -16,6 +16,7 @@ from typing import Any
 from .code import portable
 
 CPU = (1, 0)  # (kDLCPU, the only one)
+CUDA = 2  # the type of memory of a GPU, whose number stands beside it
 HOST_MEMORY = (1, 3)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
 READ_ONLY, IS_COPIED = 1, 2
 VERSION = (1, 0)
@@ -160,7 +161,7 @@ def _functions() -> _Functions:
 
 @dataclass
 class Array:
-    """Memory on the CPU: strides in elements, `flags` as in the header. `owner` is kept alive."""
+    """Memory of a device (type, number): strides in elements, `flags` as in the header. `owner` is kept alive."""
 
     address: int
     code: int
@@ -169,6 +170,7 @@ class Array:
     strides: tuple[int, ...]
     flags: int
     owner: Any
+    device: tuple[int, int] = CPU
 
 
 def export(array: Array, versioned: bool) -> Any:
@@ -178,7 +180,7 @@ def export(array: Array, versioned: bool) -> Any:
     managed = LAYOUTS[versioned]()
     holder = (array, managed)  # the context: what the capsule keeps alive
     t = managed.tensor
-    t.data, (t.device_type, t.device_id), t.ndim = array.address, CPU, len(array.shape)
+    t.data, (t.device_type, t.device_id), t.ndim = array.address, array.device, len(array.shape)
     t.code, t.bits, t.lanes = array.code, array.bits, 1
     t.shape, t.strides = extents(*array.shape), extents(*array.strides)
     if versioned:
@@ -210,8 +212,8 @@ def consume(capsule: Any) -> Array:
     if versioned and managed.major != VERSION[0]:
         raise ValueError(f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x is known")
     t = managed.tensor
-    if t.device_type not in HOST_MEMORY:
-        raise ValueError(f"it is on a device of DLPack type {t.device_type}, not in the CPU's memory")
+    if t.device_type not in (*HOST_MEMORY, CUDA):
+        raise ValueError(f"it is on a device of DLPack type {t.device_type}, neither the CPU nor a GPU of CUDA")
     if t.lanes != 1:
         raise ValueError(f"its elements have {t.lanes} lanes")
     shape = tuple(t.shape[: t.ndim])
@@ -219,7 +221,8 @@ def consume(capsule: Any) -> Array:
     address = (t.data or 0) + t.byte_offset
     code, bits, flags = t.code, t.bits, managed.flags if versioned else 0
     _functions().use[versioned](capsule)
-    return Array(address, code, bits, shape, strides, flags, _Consumed(managed))
+    device = (CUDA, t.device_id) if t.device_type == CUDA else CPU
+    return Array(address, code, bits, shape, strides, flags, _Consumed(managed), device)
 
 
 def _pointer(capsule: Any) -> tuple[int, bool]:

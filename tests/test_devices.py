@@ -292,3 +292,85 @@ def test_events_measure_the_time_between(gpu: FarDriver) -> None:
 def test_the_cpu_is_no_gpu(gpu: FarDriver) -> None:
     with pytest.raises(E.DeviceError, match="'cpu' is no GPU"):
         wf.cuda.synchronize("cpu")
+
+
+# ---------------------------------------------------------------- other libraries
+
+
+class OnGpu:
+    """An array of another library over the memory of a Tensor on a GPU; `streams`: which it was asked to be ready for."""
+
+    def __init__(self, t: wf.Tensor) -> None:
+        self.t, self.streams = t, []
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self.t.__dlpack_device__()
+
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> Any:
+        self.streams.append(stream)
+        return self.t.__dlpack__(stream=stream, max_version=max_version)
+
+
+class Described:
+    def __init__(self, t: wf.Tensor, **changes: Any) -> None:
+        self.__cuda_array_interface__ = t.__cuda_array_interface__ | changes
+        self.owner = t
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "bool", "float16"])
+def test_dlpack_shares_memory_of_the_gpu_both_ways(gpu: FarDriver, dtype: str) -> None:
+    x = wf.tensor(X, dtype, device="cuda")[:, ::2]
+    assert x.__dlpack_device__() == (2, 0)
+    array = OnGpu(x)
+    y = wf.from_dlpack(array)
+    assert y.device == "cuda:0" and y.tolist() == x.tolist() and array.streams == [1]
+    assert y._stored().address == x._stored().address and y._stored().buffer.foreign
+    assert (y == x).all() and wf.from_dlpack(array, copy=True)._stored().address != x._stored().address
+    assert wf.from_dlpack(array, device="cpu").device == "cpu"
+
+
+def test_what_is_exported_has_been_computed(gpu: FarDriver) -> None:
+    x = wf.tensor(X).cuda().realize()
+    for stream, waits in ((1, 1), (-1, 0), (None, 1)):
+        before = gpu.count["synchronize"]
+        x.__dlpack__(stream=stream)
+        assert gpu.count["synchronize"] == before + waits
+
+
+def test_dlpack_copies_to_the_cpu_where_asked(gpu: FarDriver) -> None:
+    x = wf.tensor(X).cuda()
+
+    class ToCpu:
+        def __dlpack__(self, max_version: Any = None) -> Any:
+            return x.__dlpack__(dl_device=(1, 0), max_version=max_version)
+
+    assert np.array_equal(wf.from_dlpack(ToCpu()).numpy(), X)
+    with pytest.raises(E.BufferError, match=r"on cuda:0 \(2, 0\)"):
+        x.__dlpack__(dl_device=(1, 0), copy=False)
+
+
+def test_memory_that_others_see_is_not_overwritten(gpu: FarDriver) -> None:
+    p = wf.tensor(X).cuda().requires_grad_()
+    seen = wf.from_dlpack(OnGpu(p.detach()))
+    p.assign(p.detach() + 1)
+    wf.realize(p)
+    assert seen.tolist() == X.tolist() and p.tolist() == (X + 1).tolist()
+
+
+def test_the_cuda_array_interface_goes_both_ways(gpu: FarDriver) -> None:
+    x = wf.tensor(X).cuda().T
+    found = x.__cuda_array_interface__
+    assert found["shape"] == (3, 2) and found["strides"] == (4, 12) and found["typestr"] == "<f4" and found["version"] == 3
+    shared = wf.asarray(Described(x), copy=False)
+    assert shared.tolist() == X.T.tolist() and shared._stored().address == found["data"][0]
+    assert wf.asarray(Described(x))._stored().address != found["data"][0]
+    assert wf.asarray(OnGpu(x), dtype="float64").tolist() == X.T.tolist()
+    dense = Described(wf.tensor(X).cuda(), strides=None)
+    assert wf.asarray(dense).tolist() == X.tolist() and wf.asarray(dense, device="cpu").device == "cpu"
+    with pytest.raises(E.BufferError, match="negative"):
+        wf.asarray(Described(x, strides=(-4, 12)))
+
+
+def test_only_what_is_on_a_gpu_has_the_interface(gpu: FarDriver) -> None:
+    assert not hasattr(wf.tensor(X), "__cuda_array_interface__") and wf.tensor(X).__dlpack_device__() == (1, 0)
+    assert not hasattr(wf.tensor(X, "bfloat16", device="cuda"), "__cuda_array_interface__")
