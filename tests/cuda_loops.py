@@ -25,13 +25,17 @@ def emitted(loops):
     return emit(loops, TARGET)
 
 
-def launched(driver, loops, arrays, params=(), in_place=()):
-    """Copies of the arrays after all phases ran, and the status. `in_place`: pairs of arguments with one memory."""
+def launched(driver, loops, arrays, params=(), in_place=(), shift=0):
+    """Copies of the arrays after all phases ran, and the status.
+
+    `in_place`: pairs of arguments with one memory. `shift`: elements before the first one, so that vectors are not aligned.
+    """
     module = driver.load(driver.build(emitted(loops)).image)
     arrays = [*arrays, np.array([-1, 0])]
-    held = [up(driver, a) for a in arrays]
-    at = dict(enumerate(held)) | {o: held[i] for o, i in in_place}
-    words = [at[i] for i in range(len(arrays) - 1)] + [*params, held[-1]]
+    held = [up(driver, np.concatenate([a[:1].repeat(shift), a])) for a in arrays]
+    at = {i: address + shift * arrays[i].itemsize for i, address in enumerate(held)}
+    at |= {o: at[i] for o, i in in_place}
+    words = [at[i] for i in range(len(arrays) - 1)] + [*params, at[len(arrays) - 1]]
     try:
         for i, phase in enumerate(loops.phases):
             shared = shared_bytes(loops, i)
@@ -45,10 +49,10 @@ def launched(driver, loops, arrays, params=(), in_place=()):
     return found[:-1], list(found[-1])
 
 
-def check(driver, loops, arrays, params=(), rtol=0.0):
+def check(driver, loops, arrays, params=(), rtol=0.0, shift=0):
     """The emulated device turns the arrays into what the interpreter does, and reports the same failure of a Check."""
     wanted, failures = interpreted(loops, arrays, params)
-    found, status = launched(driver, loops, arrays, params)
+    found, status = launched(driver, loops, arrays, params, shift=shift)
     for got, want in zip(found, wanted, strict=True):
         _assert_same(got, want, rtol)
     if failures:

@@ -42,13 +42,14 @@ SCALED = """\
 #include "weft.cuh"
 
 extern "C" __global__ void __launch_bounds__(64) scaled_p0(const float* x, const float* b, float* y, weft_status* status) {
+    const bool aligned = weft_aligned(x, y);
     const unsigned g = blockIdx.x;
     {
         weft_vec<float, 4> x_0[2];
         #pragma unroll
         for (unsigned step = 0; step < 2; step++) {
             const unsigned c4 = threadIdx.x + 64 * step;
-            x_0[step] = weft_load<4>(x + (512 * g + 4 * c4));
+            x_0[step] = weft_load<4>(x + (512 * g + 4 * c4), aligned);
         }
         #pragma unroll
         for (unsigned step = 0; step < 2; step++) {
@@ -61,7 +62,7 @@ extern "C" __global__ void __launch_bounds__(64) scaled_p0(const float* x, const
                 const float add_0 = mul_0 + 0.5f;
                 y_0[e] = add_0;
             }
-            weft_store(y + (512 * g + 4 * c4), y_0);
+            weft_store(y + (512 * g + 4 * c4), y_0, aligned);
         }
     }
 }
@@ -139,3 +140,8 @@ def test_an_accumulator_inside_lanes_is_one_a_lane(device):
     body = [Alloc(acc, 0.0), serial(k, Reduce(acc, Index(), "add", x)), Store(Y, var(g) * 1004 + var(c), load(acc))]
     loops = prepared(kernel([X, Y], lanes(c, *body, unroll=4), chunk=g, name="columns"))
     check(device, loops, [floats(3 * 5020), floats(3 * 1004)])
+
+
+def test_views_that_begin_anywhere_are_read_and_written_by_element(device):
+    loops = blocks_of_elements("anywhere")
+    check(device, loops, [floats(2060), floats(64), floats(2060)], (3, 2060), shift=1)

@@ -18,11 +18,12 @@ from ...ir.loop_walk import Substitution, index_values, statements, writes
 from ...ir.op import Op
 from .expr import EmitError, combined
 from .function import Function
-from .lanes import lanes_loop, trips, write_body
-from .layout import accesses, lay_out, threads_of, varies
+from .lanes import lanes_loop, loaded_again, trips, write_body
+from .layout import accesses, lay_out, own_loads, threads_of, varies
 from .order import find_order
 from .target import WARP, CudaTarget
 from .values import OPERATIONS, TYPES, identity, literal
+from .writer import INDENT
 
 HEADER = '#include "weft.cuh"\n\n'
 
@@ -59,6 +60,8 @@ def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
             fn.writer.line(f"const unsigned {name} = blockIdx.x;")
         with fn.when(_in_total(fn, phase)):
             body(fn, phase.body)
+    if fn.by_vectors:
+        head += f"\n{INDENT}const bool aligned = weft_aligned({', '.join(map(fn.name, fn.by_vectors))});"
     return "\n".join([head, *fn.writer.lines, "}", ""])
 
 
@@ -88,8 +91,11 @@ def body(fn: Function, statements: list[Stmt]) -> None:
     if fn.lanes is not None:
         write_body(fn, statements, lambda run: _each(fn, run))
         return
-    for run in _runs_of_first_thread(fn, statements):
+    together = list(_runs_of_first_thread(fn, statements))
+    again = loaded_again(together)
+    for run in together:
         before(fn, run[0])
+        fn.evaluate_all(dict.fromkeys(n for s in run for n in own_loads(s) if n in again))
         if _is_of_first_thread(fn, run[0]):
             with fn.block(f"if ({fn.thread} == 0)"):
                 _each(fn, run)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask, Var
-from ...ir.loop import REG, Buf, Extent, Param
+from ...ir.loop import GLOBAL, REG, Buf, Extent, Param
 from ...ir.loop_walk import SLOW, indices, operands, usual_operands
 from ...ir.op import Op
 from .expr import expression
@@ -69,7 +69,7 @@ class Function:
         self.lanes: Lanes | None = None
         self.in_warps = False
         self.outside: set[Buf] = set()  # private buffers from outside of the WARPS loop
-        self.allocated: set[Buf] = set()
+        self.by_vectors: dict[Buf, None] = {}  # arguments that are loaded or stored 16 bytes at a time
 
     # ------------------------------------------------------------ threads
 
@@ -87,7 +87,7 @@ class Function:
 
     def name(self, thing: Buf | Param) -> str:
         if thing not in self.names:
-            self.names[thing] = self.writer.name(thing.name)
+            self.names[thing] = self.writer.name(f"{thing.name}_" if thing.name == "i" else thing.name)  # i counts registers
         return self.names[thing]
 
     @contextmanager
@@ -222,6 +222,13 @@ class Function:
     def address(self, buf: Buf, index: Index) -> str:
         place = self.indices.place(index)
         return self.name(buf) if place == "0" else f"{self.name(buf)} + {place if place.isidentifier() else f'({place})'}"
+
+    def aligned(self, buf: Buf) -> str:
+        """A last argument for vector accesses: arguments may be views that begin anywhere, shared memory is aligned."""
+        if buf.space != GLOBAL:
+            return ""
+        self.by_vectors[buf] = None
+        return ", aligned"
 
     def condition(self, mask: Mask) -> str:
         return self.indices.mask(mask)

@@ -247,11 +247,25 @@ class _Dealt:
 
 def write_body(fn: Function, body: list[Stmt], other: Body) -> None:
     """Runs of plain statements over all elements of a piece; other statements one by one."""
-    for run in runs(fn, body):
+    together = list(runs(fn, body))
+    again = loaded_again(together)
+    for run in together:
         if isinstance(run[0], Store | Reduce | Check):
-            write_run(fn, run, other)
+            write_run(fn, run, other, again)
         else:
             other(run)
+
+
+def loaded_again(together: list[list[Stmt]]) -> set[Node]:
+    """LOADs of arguments that several runs need. An output may overwrite them in between: they must not be loaded twice."""
+    seen: set[Node] = set()
+    again: set[Node] = set()
+    for run in together:
+        if not isinstance(run[0], For | If):
+            loads = {n for s in run for n in own_loads(s) if n.arg[0].space == GLOBAL and not operands(n)}
+            again |= loads & seen
+            seen |= loads
+    return again
 
 
 def runs(fn: Function, body: list[Stmt]) -> Iterator[list[Stmt]]:
@@ -299,7 +313,7 @@ def vector_load(fn: Function, n: Node, v: Vector, part: int) -> str:
     if v.w == 1:
         element = fn.element(v.buf, v.index)
         return f"{condition} ? {element} : {TYPES[v.buf.dtype]}{{}}" if condition else element
-    found = f"weft_load<{v.w}>({fn.address(v.buf, v.index + part * v.w)})"
+    found = f"weft_load<{v.w}>({fn.address(v.buf, v.index + part * v.w)}{fn.aligned(v.buf)})"
     return f"{condition} ? {found} : {v.type}{{}}" if condition else found
 
 
@@ -315,7 +329,7 @@ def element_of(fn: Function, name: str, v: Vector, slot: str = "") -> str:
     return f"{name}[{at}][{e} % {v.w}]"
 
 
-def write_run(fn: Function, run: list[Stmt], other: Body) -> None:
+def write_run(fn: Function, run: list[Stmt], other: Body, again: set[Node]) -> None:
     lanes = fn.lanes
     assert lanes is not None
     if lanes.e is None:
@@ -324,6 +338,8 @@ def write_run(fn: Function, run: list[Stmt], other: Body) -> None:
     for n, found in vectors(run, lanes.e, lanes.piece).items():
         if n not in fn.known and found.buf not in fn.layout.registers:
             _load_piece(fn, n, found)
+    for n in dict.fromkeys(n for s in run for n in own_loads(s) if n in again and n not in fn.known and lanes.varies(n)):
+        _load_elements(fn, n, lanes)
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.CONST and not lanes.varies(n):
             fn.evaluate(n)
@@ -331,8 +347,7 @@ def write_run(fn: Function, run: list[Stmt], other: Body) -> None:
     names = {at: fn.writer.fresh(v.buf.name) for at, v in outputs.items()}
     for at, out in outputs.items():
         fn.writer.line(f"{out.type} {names[at]}{f'[{out.parts}]' if out.parts > 1 else ''};")
-    fn.indices.names[lanes.e] = "e"
-    with fn.block(f"for (unsigned e = 0; e < {lanes.unroll}; e++)", "#pragma unroll"):
+    with _elements(fn, lanes):
         for s in run:
             if isinstance(s, Store) and id(s) in outputs:
                 fn.writer.line(f"{element_of(fn, names[id(s)], outputs[id(s)])} = {fn.evaluate(s.value)};")
@@ -353,6 +368,23 @@ def _load_piece(fn: Function, n: Node, v: Vector) -> None:
     fn.known[n] = element_of(fn, name, v)
 
 
+def _load_elements(fn: Function, n: Node, lanes: Lanes) -> None:
+    """One by one, but kept for later runs."""
+    name = fn.writer.fresh(n.arg[0].name)
+    fn.writer.line(f"{TYPES[n.dtype]} {name}[{lanes.unroll}];")
+    with _elements(fn, lanes):
+        fn.writer.line(f"{name}[e] = {fn.evaluate(n)};")
+    fn.known[n] = f"{name}[e]"
+
+
+@contextmanager
+def _elements(fn: Function, lanes: Lanes) -> Iterator[None]:
+    assert lanes.e is not None
+    fn.indices.names[lanes.e] = "e"
+    with fn.block(f"for (unsigned e = 0; e < {lanes.unroll}; e++)", "#pragma unroll"):
+        yield
+
+
 def _stored_vector(fn: Function, s: Store, e: Var) -> Vector | None:
     if fn.is_private(s.buf) or s.buf.space == "thread" or s.index.values() or any(r.index.values() for r in s.mask):
         return None
@@ -365,5 +397,5 @@ def _store_piece(fn: Function, s: Store, v: Vector, name: str) -> None:
     with fn.when(fn.condition(s.mask)):
         for part in range(v.parts):
             value = name if v.parts == 1 else f"{name}[{part}]"
-            fn.writer.line(f"{store}({fn.address(v.buf, v.index + part * v.w)}, {value});")
+            fn.writer.line(f"{store}({fn.address(v.buf, v.index + part * v.w)}, {value}{fn.aligned(v.buf)});")
     fn.changed([s.buf])

@@ -62,7 +62,10 @@ def _float(value: float, dtype: DType) -> str:
         return f"weft_bitcast<{TYPES[dtype]}>({_bits(int.from_bytes(struct.pack(packed, value), 'little'))}{size})"
     value = dt.rounded(value, dtype)
     short = repr(value)
-    return f"{short if len(short) < 12 and Decimal(short) == Decimal(value) else value.hex()}{suffix}"
+    if len(short) < 12 and Decimal(short) == Decimal(value):
+        return f"{short}{suffix}"
+    digits, exponent = value.hex().split("p")
+    return f"{digits.rstrip('0').rstrip('.')}p{exponent}{suffix}"
 
 
 def _integer(value: int, dtype: DType) -> str:

@@ -12,6 +12,8 @@
 //   weft_load_streaming<N>(p)        the same, for what is read once (ld.cs)
 //   weft_store(p, v)                 a weft_vec to p[0..N)
 //   weft_store_streaming(p, v)       the same, for what is not soon read again (st.cs)
+//   weft_load<N>(p, aligned), weft_store(p, v, aligned), weft_store_streaming(p, v, aligned)    element by element unless aligned
+//   weft_aligned(p, q, ..)           whether all these pointers are multiples of 16 bytes
 //   weft_shared<T>(offset)           T* to this byte of the dynamic shared memory, which is aligned to 128 bytes
 // Threads
 //   weft_lane() weft_warp()          of this thread in its warp, of its warp in the block
@@ -161,6 +163,29 @@ template <class T, int N> WEFT_FN void weft_store_streaming(T* p, weft_vec<T, N>
 extern __shared__ __align__(128) unsigned char weft_dynamic[];
 template <class T> WEFT_FN T* weft_shared(int offset) { return reinterpret_cast<T*>(weft_dynamic + offset); }
 #endif
+
+template <class... P> WEFT_FN bool weft_aligned(const P*... p) {
+    return ((reinterpret_cast<unsigned long long>(p) | ...) & 15) == 0;
+}
+
+template <int N, class T> WEFT_FN weft_vec<T, N> weft_load(const T* p, bool aligned) {
+    if (aligned) return weft_load<N>(p);
+    weft_vec<T, N> v;
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] = p[i];
+    return v;
+}
+
+template <class T, int N> WEFT_FN void weft_store(T* p, weft_vec<T, N> v, bool aligned) {
+    if (aligned) return weft_store(p, v);
+#pragma unroll
+    for (int i = 0; i < N; i++) p[i] = v[i];
+}
+
+template <class T, int N> WEFT_FN void weft_store_streaming(T* p, weft_vec<T, N> v, bool aligned) {
+    if (aligned) return weft_store_streaming(p, v);
+    weft_store(p, v, false);
+}
 
 // ---------------------------------------------------------------- integers
 

@@ -13,7 +13,7 @@ RESERVED = """
 default delete do double else enum explicit export extern false float for friend goto if inline int long mutable
 namespace new noexcept not not_eq nullptr operator or or_eq private protected public register return short signed sizeof
 static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while xor
-xor_eq threadIdx blockIdx blockDim gridDim warpSize status
+xor_eq threadIdx blockIdx blockDim gridDim warpSize status aligned e
 """
 
 
