@@ -166,9 +166,13 @@ class Task:
         return out + ([self._if_live(first, Index(const=start), rest, body)] if rest else [])
 
     def _if_live(self, first: Index, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]) -> Stmt:
-        flag = Index({Value(load(self._flag(), Index()), 2): FAR // 2})
-        live = self._live(first + start, count)
-        return If(tuple(replace(r, index=r.index + flag if r.lo == 0 else r.index - flag) for r in live), body(start, count))
+        return self._where_live(first + start, count, load(self._flag(), Index()), body(start, count))
+
+    def _where_live(self, first: Index, columns: int, flag: Node, body: list[Stmt]) -> Stmt:
+        """The body, unless the mask rules out all these columns and the flag is 0."""
+        far = Index({Value(flag, 2): FAR // 2})
+        live = self._live(first, columns)
+        return If(tuple(replace(r, index=r.index + far if r.lo == 0 else r.index - far) for r in live), body)
 
     def _flag(self) -> Buf:
         """1 if an operand is not finite: 0 times it is NaN, so that nothing is left out."""

@@ -9,6 +9,7 @@ from ....ir.graph import Node
 from ....ir.kernel import Kernel
 from ...chain.problem import ChainProblem, StagePlan
 from ...lower import Lowered
+from ...phases import in_turn
 from ..grid import Blocks
 from ..target import CudaTarget
 from .block import RowBlock
@@ -24,4 +25,7 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cu
     strips = max(len(p.scores), sum(len(stage.kept) for stage in plan.stages))
     task = RowBlock(p, plan, panels, choose(p, panels, strips, target))
     blocks = Blocks(task.count, 1)
-    return blocks.lowered(kernel, p.buffers, task.body(blocks.first), THREADS, task.operations, task.describe())
+    body = task.body(blocks.first)
+    buffers = (*p.buffers, *(c.flags.buf for c in task.checks))
+    checks = [c.lowered(kernel, buffers) for c in task.checks]
+    return in_turn([*checks, blocks.lowered(kernel, buffers, body, THREADS, task.operations, task.describe())])

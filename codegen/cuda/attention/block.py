@@ -24,6 +24,7 @@ from ...chain.problem import ChainProblem, Held, Position, Result, Score, StageO
 from ...chain.task import Sizes, Task, new_maximum, whole_sum
 from ...evaluate import load
 from ...framing import identity
+from .flags import Check
 from .panels import SIDE, THREADS, Panel, Panels
 from .sizes import of_thread, strip_stride
 
@@ -39,17 +40,19 @@ class RowBlock(Task):
         self.sums = {r: Buf(f"sums{i}", p.dtype, THREADS * self._per(r), THREAD) for i, r in enumerate(p.results)}
         self.scale = Buf("scale", p.dtype, 1, REG)  # exp(m - m') of the row of a warp
         self.thread = Var("t", THREADS)
+        self.checks: list[Check] = []  # phases that run first
         self.across, self.along = var(self.thread) // SIDE, var(self.thread) % SIDE  # of the square: rows, columns
 
     def describe(self) -> str:
         s, p = self.s, self.p
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{self.count // s.row_blocks} x {p.rows()} x {p.length()}"
-        how = f"columns in {self._parts} blocks of {s.columns}" + ", rescaled" * p.online
+        how = f"columns in {self.parts} blocks of {s.columns}" + ", rescaled" * p.online
+        how += ", blocks that the mask rules out skipped" * bool(self.checks)
         return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
 
     @property
-    def _parts(self) -> int:
+    def parts(self) -> int:
         return -(-self.p.length() // self.s.columns)
 
     @property
@@ -78,11 +81,22 @@ class RowBlock(Task):
     def body(self, position: Index) -> list[Stmt]:
         *self.batch, block = unravel(position, self.shape)
         self.first = block * self.s.rows
-        part = Var("part", self._parts)
+        part = Var("part", self.parts)
         work = self._start()
-        work.append(For(part, self._parts, SERIAL, self._columns(var(part) * self.s.columns)))
-        work += self._end()
+        columns = self._unless_ruled_out(position, var(part), self._columns(var(part) * self.s.columns))
+        work += [For(part, self.parts, SERIAL, columns), *self._end()]
         return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
+
+    def _unless_ruled_out(self, position: Index, part: Index, body: list[Stmt]) -> list[Stmt]:
+        """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
+        if self._live(Index(), self.s.columns) and all(map(self._is_checkable, self.p.results)):
+            checks = [Check(self.p, self.s, of_rows) for of_rows in (False, True)]
+            self.checks = [c for c in checks if c.operands()]
+        if not self.checks:
+            return body
+        flags = [c.flags.now(position, self.s.row_blocks, part) for c in self.checks]
+        flag = flags[0] if len(flags) == 1 else node(Op.MAX, flags)
+        return [self._where_live(part * self.s.columns, self.s.columns, flag, body)]
 
     def _start(self) -> list[Stmt]:
         """Queries; rows that have seen nothing."""

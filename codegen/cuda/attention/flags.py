@@ -1,0 +1,88 @@
+"""Which operands are not finite: phases that run first, where a mask may rule out blocks of columns. In: a chain. Out: Flags.
+
+    flag[batch, block of columns] = is 0 times any value of the block not 0?
+
+What is multiplied by weights that the mask makes 0 must be finite for a block to be left out: 0 times it would be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from ....ir import dtype as dt
+from ....ir.graph import Node, const, node
+from ....ir.index import Index, Var, unravel, var
+from ....ir.kernel import Kernel
+from ....ir.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.op import Op
+from ...chain.problem import ChainProblem, Result
+from ...chain.task import Sizes, Task
+from ...evaluate import load
+from ...lower import Lowered
+from ..grid import Blocks
+from .panels import THREADS
+
+Operand = tuple[int, Callable[[Index, Index], Node]]  # elements of a line, the value of one
+
+
+@dataclass(frozen=True)
+class Flags:
+    """A flag for each block of lines of each batch element; lines are columns, or rows."""
+
+    buf: Buf
+    blocks: int
+    of_rows: bool
+
+    def now(self, position: Index, row_blocks: int, part: Index) -> Node:
+        """What a block of rows is told of a block of columns."""
+        return load(self.buf, position if self.of_rows else position // row_blocks * self.blocks + part)
+
+
+class Check(Task):
+    """The operands of a block of lines."""
+
+    def __init__(self, p: ChainProblem, s: Sizes, of_rows: bool) -> None:
+        super().__init__(p, s)
+        self.of_rows = of_rows
+        self.size = s.rows if of_rows else s.columns
+        self.lines = p.rows() if of_rows else p.length()
+        self.blocks = -(-self.lines // self.size)
+        self.all = (*self.shape[:-1], self.blocks)
+        self.flags = Flags(Buf("row_flags" if of_rows else "flags", dt.int64, prod(self.all), GLOBAL), self.blocks, of_rows)
+
+    def operands(self) -> list[Operand]:
+        p = self.p
+        found: list[Operand] = [] if self.of_rows else [(r.width, self._value_of(r)) for r in p.results]
+        if p.chain.reduces:
+            return found
+        follows = {r: self._follows(r)[not self.of_rows] for r in p.results}
+        return found + [(1, self._weight_of(r)) for r in p.results if follows[r]]
+
+    def _weight_of(self, r: Result) -> Callable[[Index, Index], Node]:
+        def weight(line: Index, _: Index) -> Node:
+            return self.p.ruled_out(r, self._at(line, Index()) if self.of_rows else self._at(Index(), line))
+
+        return weight
+
+    def lowered(self, kernel: Kernel, buffers: tuple[Buf, ...]) -> Lowered:
+        """The phase that fills the flags."""
+        blocks = Blocks(prod(self.all), 1)
+        *self.batch, block = unravel(blocks.first, self.all)
+        first = block * self.size
+        acc = Buf("zeros", self.p.dtype, 1, REG)
+        body: list[Stmt] = [Alloc(acc, 0), *(self._sum(acc, operand, first) for operand in self.operands())]
+        total = load(acc, Index())
+        flag = node(Op.WHERE, (node(Op.EQ, (total, total)), const(0, dt.int64), const(1, dt.int64)))
+        body.append(Store(self.flags.buf, blocks.first, flag))
+        text = f"flags of {self.blocks} blocks of {self.size} {'rows' if self.of_rows else 'columns'}"
+        return blocks.lowered(kernel, buffers, body, THREADS, prod(self.all) * self.size, text)
+
+    def _sum(self, acc: Buf, operand: Operand, first: Index) -> Stmt:
+        """Adds 0 times every element of a block of lines."""
+        width, value = operand
+        x = Var("x", self.size * width)
+        term = node(Op.MUL, (value(first + var(x) // width, var(x) % width), const(0, acc.dtype)))
+        base, total = (first * width, self.lines * width) if self.lines % self.size else (Index(), None)
+        return For(x, x.extent, LANES, [Reduce(acc, Index(), "add", term)], base=base, total=total)
