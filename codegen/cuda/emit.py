@@ -13,9 +13,30 @@ from dataclasses import replace
 
 from ...ir.graph import provenance
 from ...ir.index import Index
-from ...ir.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Loops, Prefetch, Reduce, Stmt, Store
+from ...ir.loop import (
+    LANES,
+    REG,
+    SERIAL,
+    UNROLL,
+    WARPS,
+    Alloc,
+    Buf,
+    Check,
+    Commit,
+    Copy,
+    For,
+    If,
+    Loops,
+    Multiply,
+    Prefetch,
+    Reduce,
+    Stmt,
+    Store,
+    Wait,
+)
 from ...ir.loop_walk import Substitution, index_values, statements, writes
 from ...ir.op import Op
+from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
 from .function import Function
 from .lanes import lanes_loop, loaded_again, trips, write_body
@@ -284,7 +305,7 @@ def _lanes(fn: Function, s: For) -> None:
 
 LOOPS: dict[str, Callable[[Function, For], None]] = {SERIAL: _serial, UNROLL: _serial, WARPS: _warps, LANES: _lanes}
 
-# Statement type -> the function that writes it; those that are only of CUDA add theirs, and to order.TOUCHES what they access.
+# Statement type -> the function that writes it.
 STATEMENTS: dict[type, Callable[..., None]] = {
     Alloc: _alloc,
     Store: _store,
@@ -293,4 +314,8 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     Prefetch: _prefetch,
     If: _if,
     For: _for,
+    Copy: write_copy,
+    Commit: write_commit,
+    Wait: write_wait,
+    Multiply: write_multiply,
 }

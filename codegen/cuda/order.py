@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, LANES, REG, THREAD, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, LANES, REG, THREAD, WARPS, Alloc, Buf, Check, For, If, Multiply, Reduce, Stmt, Store, Wait
 from ...ir.loop_walk import reads, statements
 from .expr import EmitError
 from .layout import Layout, accesses, own_loads, varies
@@ -71,10 +71,6 @@ def find_order(phase: For, layout: Layout, threads: int) -> Order:
     return order
 
 
-# Reads and writes of statements that are not of the loop language itself: (statement) -> reads, writes.
-TOUCHES: dict[type, Callable[..., tuple[list[tuple[Buf, Index]], list[tuple[Buf, Index]]]]] = {}
-
-
 class _Flow:
     """Runs through statements in the order in which a team of threads does."""
 
@@ -120,8 +116,10 @@ class _Flow:
         loads = [(n.arg[0], n.arg[1]) for n in own_loads(s)]
         written: list[tuple[Buf, Index]] = []
         who: object = None
-        if type(s) in TOUCHES:
-            loads, written = TOUCHES[type(s)](s)
+        if isinstance(s, Wait):
+            state.synchronised()  # it has a barrier, and nobody touches what is copied before it
+        elif isinstance(s, Multiply):
+            loads = [(s.rows.buf, s.rows.first), (s.lanes.buf, s.lanes.first)]
         elif isinstance(s, Store | Reduce) and self.is_shared(s.buf):
             who, written = FIRST, [(s.buf, s.index)]
             loads += written if isinstance(s, Reduce) else []

@@ -50,6 +50,8 @@
 //                                    b[i] is row l % 4 + 4 i, column l / 4
 //   weft_tf32(x)                     a float rounded to TF32, as unsigned
 //   weft_pack<H>(low, high)          two floats as two H (weft_f16 or weft_bf16) in an unsigned
+//   weft_multiply<R, L, K, W, ..>(sums, a, b)   sums += a b of tiles in shared memory, R x L for each warp, W of these side by side,
+//                                    over K steps; row i (lane j) at step k is a[i * a_across + k * a_along], floats as TF32
 #pragma once
 
 #ifdef WEFT_EMULATOR
@@ -558,4 +560,76 @@ WEFT_MMA(weft_mma_bf16, "m16n8k16.row.col.f32.bf16.bf16.f32")
 WEFT_MMA(weft_mma_f16, "m16n8k16.row.col.f32.f16.f16.f32")
 WEFT_MMA(weft_mma_tf32, "m16n8k8.row.col.f32.tf32.tf32.f32")
 #undef WEFT_MMA
+#endif
+
+// ---------------------------------------------------------------- products of tiles
+
+#ifdef WEFT_HAS_MMA
+// 16 rows at 32 bytes of steps: a of weft_mma
+template <int across, int along, class T> WEFT_FN void weft_rows(unsigned (&r)[4], const T* p) {
+    const int l = weft_lane();
+    if constexpr (along == 1) {
+        weft_ldmatrix_x4(r, p + l % 16 * across + l / 16 * (16 / int(sizeof(T))));
+    } else if constexpr (weft_is_half<T>) {
+        weft_ldmatrix_x4_trans(r, p + (l % 8 + l / 16 * 8) * along + l / 8 % 2 * 8);
+    } else {
+#pragma unroll
+        for (int q = 0; q < 4; q++) r[q] = weft_bitcast<unsigned>(p[(l % 4 + q / 2 * 4) * along + l / 4 + q % 2 * 8]);
+    }
+}
+
+// 2 x 8 lanes at 32 bytes of steps: b of weft_mma for the first 8, then for the others
+template <int across, int along, class T> WEFT_FN void weft_lanes(unsigned (&r)[4], const T* p) {
+    const int l = weft_lane();
+    if constexpr (along == 1) {
+        weft_ldmatrix_x4(r, p + (l % 8 + l / 16 * 8) * across + l / 8 % 2 * (16 / int(sizeof(T))));
+    } else if constexpr (weft_is_half<T>) {
+        weft_ldmatrix_x4_trans(r, p + l % 16 * along + l / 16 * 8);
+    } else {
+#pragma unroll
+        for (int q = 0; q < 4; q++) r[q] = weft_bitcast<unsigned>(p[(l % 4 + q % 2 * 4) * along + l / 4 + q / 2 * 8]);
+    }
+}
+
+template <class T> WEFT_FN void weft_mma(float (&d)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+    if constexpr (weft_same<T, weft_bf16>) {
+        weft_mma_bf16(d, a, b);
+    } else if constexpr (weft_same<T, weft_f16>) {
+        weft_mma_f16(d, a, b);
+    } else {
+        weft_mma_tf32(d, a, b);
+    }
+}
+
+template <int count> WEFT_FN void weft_round(unsigned (&r)[count][4]) {
+#pragma unroll
+    for (int i = 0; i < 4 * count; i++) r[i / 4][i % 4] = weft_tf32(weft_bitcast<float>(r[i / 4][i % 4]));
+}
+
+template <int rows, int lanes, int steps, int warps, int a_across, int a_along, int b_across, int b_along, class T>
+WEFT_FN void weft_multiply(float (&sums)[rows * lanes / 32], const T* a, const T* b) {
+    constexpr int squares = lanes / 8;
+    a += weft_warp() / warps * rows * a_across;
+    b += weft_warp() % warps * lanes * b_across;
+#pragma unroll
+    for (int k = 0; k < steps; k += 32 / int(sizeof(T))) {
+        unsigned row[rows / 16][4], lane[lanes / 16][4];
+#pragma unroll
+        for (int i = 0; i < rows / 16; i++) weft_rows<a_across, a_along>(row[i], a + 16 * i * a_across + k * a_along);
+#pragma unroll
+        for (int j = 0; j < lanes / 16; j++) weft_lanes<b_across, b_along>(lane[j], b + 16 * j * b_across + k * b_along);
+        if constexpr (!weft_is_half<T>) {
+            weft_round(row);
+            weft_round(lane);
+        }
+#pragma unroll
+        for (int i = 0; i < rows / 16; i++) {
+#pragma unroll
+            for (int j = 0; j < squares; j++) {
+                float(&sum)[4] = reinterpret_cast<float(&)[4]>(sums[4 * (i * squares + j)]);
+                weft_mma<T>(sum, row[i], reinterpret_cast<const unsigned(&)[2]>(lane[j / 2][j % 2 * 2]));
+            }
+        }
+    }
+}
 #endif

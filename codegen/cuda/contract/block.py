@@ -41,11 +41,8 @@ class Core(Protocol):
     slices: int  # of the rows of a tile, in which the sums are left
     slice_rows: int
 
-    def allocs(self) -> list[Stmt]:
-        """The memory of a block."""
-
     def accumulate(self, span: Span) -> list[Stmt]:
-        """All products of a block, added to sums of 0."""
+        """The sums of all products of a block, and the memory that they need."""
 
     def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
         """A slice of the sums, to shared memory."""
@@ -118,7 +115,6 @@ class _Block:
             self.all_steps if cut else None,
         )
         body: list[Stmt] = [
-            *self.core.allocs(),
             *self.core.accumulate(span),
             *self._leave(span, row_major(batch, self.batch), part),
         ]

@@ -117,14 +117,15 @@ class Operand:
         return i, k
 
     def _at(self, e: Index, first: Index, step: Index, batch: dict[Var, Index]) -> Node:
-        """The value of an element of the tile at a row and a step."""
+        """The value of an element of the tile at a row and a step: a block that has the tile has some of its rows and steps."""
         i, k = self._place(e)
         nowhere = {v: Index() for g in self.others for v in g}
         by = batch | nowhere | groups_at(self.groups, first + i) | groups_at(self.p.reduced, step + k)
-        inside = [
-            _before(first + i, self.extent, 1 if self.along_k else self.vector),
-            _before(step + k, self.p.k, self.vector if self.along_k else 1),
-        ]
+        inside = list[Range]()
+        if self.extent % self.sizes.size:
+            inside.append(_before(first + i, self.extent, 1 if self.along_k else self.vector))
+        if self.p.k % self.sizes.k:
+            inside.append(_before(step + k, self.p.k, self.vector if self.along_k else 1))
         return self.value(by, mask_of(inside))
 
     def _in_slot(self, e: Index, slot: Index) -> Index:

@@ -71,17 +71,14 @@ class Simt:
             store = For(v, v.extent, UNROLL, [store])
         return For(t, t.extent, LANES, [store])
 
-    def allocs(self) -> list[Stmt]:
-        """The memory of a block."""
-        bufs = [self.rows.staged, self.lanes.staged, self.rows.tile, self.lanes.tile]
-        return [*map(Alloc, bufs), Alloc(self.acc, 0)]
-
     def accumulate(self, span: Span) -> list[Stmt]:
-        """Adds all products of a block: the next tiles come from memory while these are multiplied."""
+        """All products of a block: the next tiles come from memory while these are multiplied."""
+        bufs = [self.rows.staged, self.lanes.staged, self.rows.tile, self.lanes.tile]
         step = Var("step", span.steps)
         store = [self.rows.store(Index()), self.lanes.store(Index())]
         body = [*store, If(span.more(var(step), 1), self._load(span, var(step) + 1)), self.multiply()]
-        return [*self._load(span, Index()), For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)]
+        loop = For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)
+        return [*map(Alloc, bufs), Alloc(self.acc, 0), *self._load(span, Index()), loop]
 
     def _load(self, span: Span, step: Index) -> list[Stmt]:
         k = (span.first_step + step) * self.tile.k

@@ -13,6 +13,7 @@ from ....ir import dtype as dt
 from ....ir.fragments import SQUARE
 from ....ir.index import Index, Var, var
 from ....ir.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit, For, If, Multiply, Stmt, Store, Wait
+from ....ir.loop_walk import writes
 from ...evaluate import load
 from ..target import WARP
 from .operand import Operand, Span
@@ -37,13 +38,8 @@ class TensorCores:
         warp, inside = row.divmod(SQUARE[0])
         return warp * self.tile.part[0] + piece * SQUARE[0] + inside
 
-    def allocs(self) -> list[Stmt]:
-        """The memory of a block."""
-        bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, o.tile)]
-        return [*map(Alloc, bufs), Alloc(self.acc, 0)]
-
     def accumulate(self, span: Span) -> list[Stmt]:
-        """Adds all products of a block; tiles are on their way for as many steps as there is room for."""
+        """All products of a block; tiles are on their way for as many steps as there is room for."""
         ahead = self.tile.stages - 1
         begin, step = Var("begin", ahead), Var("step", span.steps)
         fetch, arrive = self._fetch(span, var(begin))
@@ -60,7 +56,9 @@ class TensorCores:
             *([If(more, arrive)] if arrive else []),
         ]
         loop = For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)
-        return [For(begin, ahead, SERIAL, fill), loop]
+        loops: list[Stmt] = [For(begin, ahead, SERIAL, fill), loop]
+        bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, o.tile) if b in writes(loops)]
+        return [*map(Alloc, bufs), Alloc(self.acc, 0), *loops]
 
     def _fetch(self, span: Span, step: Index) -> tuple[list[Stmt], list[Stmt]]:
         """Both tiles of a step: copies, loads into registers, and what stores those."""

@@ -1,0 +1,186 @@
+"""Products and convolutions on the emulated device, in every order of threads; default kernels on three architectures."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import graphs as g
+import numpy as np
+import pytest
+import test_cuda_lowering as cuda
+from cuda_emulator import build
+from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
+from cuda_loops import launched
+from harness import Array, Env, inputs_of, leaf, normal_inputs
+from test_cuda_contract import product, texts, transposed
+from test_windows import conv
+from weft.codegen.cuda import contraction, nvcc, nvrtc
+from weft.codegen.cuda.build import compile_text
+from weft.codegen.cuda.contract import block
+from weft.codegen.cuda.contract.tile import TILES, Tile, tensor_tiles
+from weft.codegen.cuda.emit import emit
+from weft.codegen.cuda.target import CudaTarget
+from weft.frontend.compile import Compiled
+from weft.ir import dtype as dt
+from weft.ir.graph import Node, node
+from weft.ir.interp import run as oracle
+from weft.ir.op import Op
+
+needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
+F, B, H = dt.float32, dt.bfloat16, dt.float16
+
+
+def on_device(device: EmulatorDriver, program: Compiled, outputs: Sequence[Node], env: Env) -> list[Array]:
+    """The results of a program, kernel by kernel."""
+    results = [np.full(n.shape, 7, n.dtype.numpy) for n in outputs]
+    arena = np.zeros(program.program.arena_bytes, np.uint8)
+    spaces = {"input": [env[n].reshape(-1) for n in inputs_of(outputs)], "output": [r.reshape(-1) for r in results]}
+    for call in program.program.calls:
+        buffers = [
+            arena[r.number :][: b.size * b.dtype.itemsize].view(b.dtype.numpy)
+            if r.space == "arena"
+            else spaces[r.space][r.number]
+            for r, b in zip(call.refs, call.loops.buffers, strict=True)
+        ]
+        found, _ = launched(device, call.loops, buffers, call.params)
+        for buf, after in zip(buffers, found, strict=True):
+            buf[...] = after
+    return results
+
+
+def check(outputs: list[Node], tolerance: float) -> Compiled:
+    """The same bits in every order of threads, near the oracle's values."""
+    env = normal_inputs(outputs)
+    program = cuda.lowered(outputs, env)
+    runs = [on_device(EmulatorDriver(order=order, seed=5), program, outputs, env) for order in (FORWARD, REVERSE, RANDOM)]
+    for got, want in zip(runs[0], oracle(outputs, env), strict=True):
+        error = np.linalg.norm(got.astype("d").ravel() - np.asarray(want).astype("d").ravel())
+        assert error <= tolerance * np.linalg.norm(np.asarray(want).astype("d").ravel()), error
+    for other in runs[1:]:
+        assert [a.tobytes() for a in other] == [a.tobytes() for a in runs[0]]
+    return program
+
+
+@pytest.fixture
+def tiles(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Makes every contraction tiled, in tiles of one kind, by a target."""
+
+    def use(tile: Tile | None = None, matmul: str = "float32") -> None:
+        monkeypatch.setattr(contraction, "LITTLE", 0)
+        monkeypatch.setattr(contraction, "SHORT", 0)
+        monkeypatch.setattr(cuda, "TARGET", CudaTarget("sm_80", matmul=matmul))
+        if tile:
+            monkeypatch.setattr(block, "choose", lambda *_: tile)
+
+    return use
+
+
+# ---------------------------------------------------------------- every tile
+
+
+@needs_compiler
+@pytest.mark.parametrize(("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str)
+def test_tiles(tile: Tile, form: str, tiles: Any) -> None:
+    tiles(tile)
+    m, n, k = tile.rows + 3, tile.lanes + 4, 2 * tile.k + 3
+    check([product(form, m, n, k)], np.sqrt(k) * 1e-7)
+
+
+TENSOR = list(zip(tensor_tiles(2), ["nn", "nt", "tn", "tt"] * 3, [B, H] * 5, strict=False))
+TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, strict=False))
+
+
+@needs_compiler
+@pytest.mark.parametrize(("tile", "form", "dtype"), TENSOR, ids=str)
+def test_tensor_tiles(tile: Tile, form: str, dtype: Any, tiles: Any) -> None:
+    tiles(tile, "tf32")
+    m, n, k = tile.rows + 8, tile.lanes + 8, 5 * tile.k + 8
+    a, b = (leaf(*s, dtype=dtype) for s in (((m, k) if form[0] == "n" else (k, m)), ((k, n) if form[1] == "n" else (n, k))))
+    a, b = (transposed(x) if f == "t" else x for x, f in zip((a, b), form, strict=True))
+    check([in_float32(g.matmul, a, b)], 1e-6 if dtype.is_half else 1e-3)
+
+
+def in_float32(f: Callable[..., Node], *operands: Node) -> Node:
+    """A product whose result keeps the 32 bits of its sums."""
+    return f(*(x if x.dtype is F else node(Op.CAST, (x,), F) for x in operands))
+
+
+# ---------------------------------------------------------------- around them
+
+
+def bias_gelu_residual() -> list[Node]:
+    y = g.add(g.gelu(g.add_row(product("nt", 70, 48, 40), leaf(48))), leaf(70, 48))
+    return [y, g.relu(y)]
+
+
+def relu_and_mask() -> list[Node]:
+    a, keep = leaf(40, 72), leaf(40, 72, dtype=dt.bool_)
+    return [g.matmul(g.where(keep, g.relu(a), g.like(0.0, a)), leaf(72, 64))]
+
+
+def strided() -> list[Node]:
+    return conv((2, 8, 11, 11), (16, 8, 3, 3), stride=2, pad=1)
+
+
+def grouped() -> list[Node]:
+    return conv((2, 8, 9, 9), (8, 4, 3, 3), groups=2, dilation=2, pad=1)
+
+
+def attention_scores() -> list[Node]:
+    return [g.softmax(g.scale(product("nt", 40, 40, 16, (6,)), 0.25))]
+
+
+def wide_sums() -> list[Node]:
+    return [g.relu(product("tn", 24, 24, 4000))]
+
+
+AROUND = [bias_gelu_residual, relu_and_mask, strided, grouped, attention_scores, wide_sums]
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", AROUND, ids=lambda c: c.__name__)
+def test_what_stands_around_a_product(case: Callable[[], list[Node]], tiles: Any) -> None:
+    tiles()
+    check(case(), 1e-5)
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", [bias_gelu_residual, relu_and_mask, strided], ids=lambda c: c.__name__)
+def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[Node]], tiles: Any) -> None:
+    tiles(matmul="tf32")
+    assert "on tensor cores" in " ".join(texts(check(case(), 1e-3)))
+
+
+@needs_compiler
+@pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.int64], ids=str)
+def test_other_dtypes(dtype: Any, tiles: Any) -> None:
+    tiles()
+    check([product("nt", 40, 40, 40, dtype=dtype)], 1e-14)
+
+
+# ---------------------------------------------------------------- machine code
+
+
+KINDS = [(t, F) for t in TILES], [(t, d) for d in (B, F) for t in tensor_tiles(d.itemsize)]
+LEAST_BLOCKS = 2  # of 256 threads on a multiprocessor, which has 65536 registers
+
+
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
+def test_registers_suffice_for_every_tile(arch: str, tiles: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    if nvrtc.find() is None and nvcc.find() is None:
+        pytest.skip("no CUDA compiler")
+    target, text = CudaTarget(arch, matmul="tf32"), ""
+    kinds = KINDS[0] + KINDS[1] * target.has_async_copies
+    for i, ((tile, dtype), form) in enumerate(zip(kinds, ["nn", "nt", "tn", "tt"] * 8, strict=False)):
+        tiles(tile)
+        monkeypatch.setattr(cuda, "TARGET", target)
+        y = g.relu(product(form, 2 * tile.rows, 2 * tile.lanes, 16 * tile.k, dtype=dtype))
+        (kernel,) = cuda.lowered([y]).lowered.kernels
+        text += emit(dataclasses.replace(kernel.step.loops, name=f"tile{i}"), target)
+    report = compile_text(text, arch).report
+    assert len(report) == len(kinds)
+    for usage in report.values():
+        assert usage.spill_stores == usage.spill_loads == usage.local == 0
+        assert usage.registers <= 65536 // 256 // LEAST_BLOCKS
