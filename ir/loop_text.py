@@ -365,9 +365,12 @@ class _Verifier:
     # ------------------------------------------------------------ expressions
 
     def varies(self, index: Index) -> bool:
-        """Whether an index names the lane variable or gathers through a value that does."""
+        """Whether an index names the lane variable or gathers through a value that does, or that each lane holds for itself."""
+        if self.lanes is None:
+            return False
         nodes = postorder(index.values())
-        return self.lanes is not None and any(self.lanes in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
+        held = any(n.op is Op.LOAD and n.arg[0] in self.lanewise for n in nodes)
+        return held or any(self.lanes in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
 
     def place(self, buf: Buf, index: Index, mask: Mask) -> None:
         _require(buf in self.bufs, f"{buf} is not an argument and not allocated here")

@@ -222,6 +222,14 @@ def test_verifier_accepts_a_lane_wise_accumulator():
     )
 
 
+def test_verifier_knows_that_what_a_lane_holds_differs_between_lanes():
+    place, idx = Buf("place", i64, 1, REG), argument("idx", i64)
+    at = Index({Value(load(place), 8): 1})
+    verify(kernel([idx, x, y], lanes(i, Alloc(place), Store(place, Index(), load(idx, i)), Store(y, at, load(x, i)))))
+    with pytest.raises(LoopError, match="every lane stores"):
+        verify(kernel([idx, x, y], Alloc(place), Store(place, Index(), load(idx)), lanes(i, Store(y, at, load(x, i)))))
+
+
 # ---------------------------------------------------------------- interpreter and walks
 
 
