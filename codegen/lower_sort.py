@@ -17,7 +17,7 @@ from math import prod
 
 from ..ir import dtype as dt
 from ..ir.graph import Node, cast, const, node
-from ..ir.index import Index, Var, unravel, var
+from ..ir.index import Index, Mask, Var, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ..ir.op import Op
@@ -47,10 +47,10 @@ def sort_key(x: Node, descending: bool) -> Node:
     elif x.dtype.is_float:
         key = _float_key(x)
     elif x.dtype.kind == "i":
-        key = _binary(Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1))
+        key = with_constant(Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1))
     else:
         key = x
-    return _binary(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
+    return with_constant(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
 
 
 def _float_key(x: Node) -> Node:
@@ -59,19 +59,20 @@ def _float_key(x: Node) -> Node:
     bits, unsigned, signed = x.dtype.bits, _UNSIGNED[x.dtype.bits], _SIGNED[x.dtype.bits]
     sign, infinity = 1 << (bits - 1), ((1 << (bits - x.dtype.digits)) - 1) << (x.dtype.digits - 1)
     raw = node(Op.BITCAST, (x,), unsigned)
-    filled = node(Op.BITCAST, (_binary(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
-    key = node(Op.XOR, (raw, _binary(Op.OR, filled, sign)))
-    size = _binary(Op.AND, raw, sign - 1)
-    key = node(Op.WHERE, (_binary(Op.EQ, size, 0), const(sign, unsigned), key))
-    return node(Op.WHERE, (_binary(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
+    filled = node(Op.BITCAST, (with_constant(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
+    key = node(Op.XOR, (raw, with_constant(Op.OR, filled, sign)))
+    size = with_constant(Op.AND, raw, sign - 1)
+    key = node(Op.WHERE, (with_constant(Op.EQ, size, 0), const(sign, unsigned), key))
+    return node(Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
 
 
-def _binary(op: Op, x: Node, value: float) -> Node:
+def with_constant(op: Op, x: Node, value: float) -> Node:
+    """The op of x and a number of its dtype."""
     return node(op, (x, const(value, x.dtype)))
 
 
 @dataclass
-class _Sorting:
+class Sorting:
     """What all schedules share: the lines of x, where an element is, where its place in the order goes."""
 
     kernel: Kernel
@@ -106,18 +107,24 @@ class _Sorting:
         index.insert(self.axis, i if self.n > 1 else Index())
         return index
 
-    def key(self, line: Index, i: Index) -> Node:
-        return sort_key(self.evaluator.value(self.x, self.at(line, i)), self.kernel.units[0].node.arg[1])
+    def key(self, line: Index, i: Index, guard: Mask = ()) -> Node:
+        """The key of element i; of 0 where the guard does not hold."""
+        return sort_key(self.evaluator.value(self.x, self.at(line, i), guard), self.kernel.units[0].node.arg[1])
 
     def finish(self, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
         params, values = (chunk.params, chunk.values) if chunk else ((), ())
         return Lowered(Loops(self.kernel.name, (*self.buffers, *scratch), params, phases), values, work, f"sort: {text}")
 
 
+def sorting(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Sorting:
+    """The lines of an ARGSORT, in the places of the kernel's arguments."""
+    inputs, outputs, buffers = place_values(kernel, strides)
+    return Sorting(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
+
+
 def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of an ARGSORT; the schedule depends on the shape alone."""
-    inputs, outputs, buffers = place_values(kernel, strides)
-    s = _Sorting(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
+    s = sorting(kernel, strides)
     if s.n <= RANK_LIMIT:
         return _ranks(s, target, tuning)
     blocks = min(MAX_BLOCKS, -(-s.n // BLOCK)) if s.lines < FEW_LINES else 1
@@ -129,7 +136,7 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Tar
 # ---------------------------------------------------------------- short lines
 
 
-def _ranks(s: _Sorting, target: Target, tuning: Tuning) -> Lowered:
+def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
     """A lane a line: its elements' ranks are counts of the elements before them."""
     work = s.n * (s.n + 8) // 4
     lanes = target.lanes(8)
@@ -144,7 +151,7 @@ def _ranks(s: _Sorting, target: Target, tuning: Tuning) -> Lowered:
     return s.finish([phase], chunk, [], [s.lines * work], text)
 
 
-def _rank_line(s: _Sorting, line: Index) -> list[Stmt]:
+def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
     kind = UNROLL if s.n <= UNROLL_LIMIT else SERIAL
     i, j = Var("i", s.n), Var("j", s.n)
     first = s.key(line, var(i))
@@ -163,11 +170,11 @@ def _rank_line(s: _Sorting, line: Index) -> list[Stmt]:
             For(j, s.n, kind, list(pair), base=Index(const=s.n) - var(i), total=s.n),  # j < i
             Store(ranks, var(i), load(later, Index())),
         ]),
-        For(i, s.n, kind, [Store(s.out.buf, s.out.at(s.at(line, _place(load(ranks, var(i)), s.n))), counter(var(i)))]),
+        For(i, s.n, kind, [Store(s.out.buf, s.out.at(s.at(line, place_at(load(ranks, var(i)), s.n))), counter(var(i)))]),
     ]  # fmt: skip
 
 
-def _place(n: Node, extent: int) -> Index:
+def place_at(n: Node, extent: int) -> Index:
     """A computed number as an index; it is below the extent by construction."""
     return as_index(cast(n, dt.int64), extent)
 
@@ -178,7 +185,7 @@ def _place(n: Node, extent: int) -> Index:
 class _Records:
     """The memory that passes move records through, and their passes."""
 
-    def __init__(self, s: _Sorting) -> None:
+    def __init__(self, s: Sorting) -> None:
         self.s = s
         probe = s.key(Index(), Index())
         self.passes = probe.dtype.bits // DIGIT_BITS
@@ -202,14 +209,14 @@ class _Records:
         stored = self._load(p, line, i)
         if self.packed:
             word = node(Op.BITCAST, (stored,), dt.uint64)
-            return word, node(Op.BITCAST, (_binary(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
+            return word, node(Op.BITCAST, (with_constant(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
         return load(self.keys[p % 2], line * self.s.n + i), stored
 
     def _word(self, key: Node, place: Node) -> Node:
         key = cast(key, dt.uint64)
         if not self.packed:
             return key
-        high = _binary(Op.SHL, key, PACKED_BITS)
+        high = with_constant(Op.SHL, key, PACKED_BITS)
         return node(Op.OR, (high, cast(place, dt.uint64)))
 
     def _load(self, p: int, line: Index, i: Index) -> Node:
@@ -224,14 +231,14 @@ class _Records:
 
     def digit(self, p: int, word: Node) -> Index:
         """Digit p of a word's key."""
-        shifted = _binary(Op.SHR, word, p * DIGIT_BITS + (PACKED_BITS if self.packed else 0))
-        return _place(_binary(Op.AND, shifted, BUCKETS - 1), BUCKETS)
+        shifted = with_constant(Op.SHR, word, p * DIGIT_BITS + (PACKED_BITS if self.packed else 0))
+        return place_at(with_constant(Op.AND, shifted, BUCKETS - 1), BUCKETS)
 
     def move(self, p: int, line: Index, i: Index, ends: Callable[[Index], tuple[Buf, Index]]) -> list[Stmt]:
         """Pass p of one record: to the end of its digit's bucket, which grows."""
         word, place = self.source(p, line, i)
         end, at = ends(self.digit(p, word))
-        to = _place(load(end, at), self.s.n)
+        to = place_at(load(end, at), self.s.n)
         buf, position = self._memory(p, line, to)
         last = p == self.passes - 1
         stored = node(Op.BITCAST, (word,), dt.int64) if self.packed and not last else place
@@ -254,7 +261,7 @@ def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
     return [Alloc(total, 0), Alloc(count), *body]
 
 
-def _radix(s: _Sorting, tuning: Tuning) -> Lowered:
+def _radix(s: Sorting, tuning: Tuning) -> Lowered:
     """A chunk sorts whole lines; the digits of all passes are counted in one walk."""
     r = _Records(s)
     chunk = Chunks(s.lines, float(s.n * r.passes * RECORD_WORK), tuning.min_chunks)
@@ -275,7 +282,7 @@ def _radix(s: _Sorting, tuning: Tuning) -> Lowered:
     return s.finish([chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
 
 
-def _blocks(s: _Sorting, blocks: int) -> Lowered:
+def _blocks(s: Sorting, blocks: int) -> Lowered:
     """Three phases a pass: blocks count their digits; a line's counts become starts; blocks move their records."""
     r = _Records(s)
     size = -(-s.n // blocks)
@@ -291,7 +298,7 @@ def _blocks(s: _Sorting, blocks: int) -> Lowered:
     return s.finish(phases, None, [*r.scratch, counts], work, text)
 
 
-def _block(s: _Sorting, blocks: int, size: int) -> tuple[Var, Index, Index]:
+def _block(s: Sorting, blocks: int, size: int) -> tuple[Var, Index, Index]:
     """(grid variable, line, first element) of a block."""
     grid = Var("g", s.lines * blocks)
     line, block = unravel(var(grid), (s.lines, blocks)) if s.lines > 1 else (Index(), var(grid))
@@ -308,7 +315,7 @@ def _count_block(r: _Records, p: int, counts: Buf, blocks: int, size: int) -> Fo
     return For(grid, grid.extent, GRID, [clear, For(i, size, SERIAL, [count], base=first, total=r.s.n)])
 
 
-def _sum_blocks(s: _Sorting, counts: Buf, blocks: int) -> For:
+def _sum_blocks(s: Sorting, counts: Buf, blocks: int) -> For:
     grid, d, b = Var("g", s.lines), Var("d", BUCKETS), Var("b", blocks)
     line = var(grid) if s.lines > 1 else Index()
     at = (line * blocks + var(b)) * BUCKETS + var(d)

@@ -10,14 +10,14 @@ from ...ir.graph import Node
 from ...ir.kernel import Kernel
 from ...ir.loop import Loops
 from ..lower import Lowered, Tuning
-from ..lower_sort import lower_sort
-from ..lower_special import lower_checks, lower_scan, lower_scatter
+from ..lower_special import lower_checks, lower_scatter
 from ..lowering import Strides
 from ..math.expand import expand_loops
-from ..target import named
 from .attention.attention import lower_chain
 from .choice import lower_maps
 from .contraction import lower_contraction
+from .scan import lower_scan
+from .sort import lower_sort
 from .summed import lower_summed
 from .target import CudaTarget
 
@@ -36,11 +36,11 @@ class CudaLowering:
             case "chain":
                 return lower_chain(kernel, strides, self.target)
             case "scan":
-                return _in_blocks(lower_scan(kernel, strides, Tuning()))
+                return lower_scan(kernel, strides)
             case "scatter":
                 return _in_blocks(lower_scatter(kernel, strides, Tuning()))
             case "sort":
-                return _in_blocks(lower_sort(kernel, strides, named("sse2"), Tuning()))
+                return lower_sort(kernel, strides)
         lower = lower_summed if kernel.columns else lower_maps
         return lower(kernel, strides, self.target)
 
