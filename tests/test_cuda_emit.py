@@ -18,12 +18,14 @@ from loopkit import (
     Loops,
     Op,
     Param,
+    Range,
     Reduce,
     Store,
     Var,
     argument,
     const,
     f32,
+    i64,
     kernel,
     lanes,
     load,
@@ -140,6 +142,13 @@ def test_an_accumulator_inside_lanes_is_one_a_lane(device):
     body = [Alloc(acc, 0.0), serial(k, Reduce(acc, Index(), "add", x)), Store(Y, var(g) * 1004 + var(c), load(acc))]
     loops = prepared(kernel([X, Y], lanes(c, *body, unroll=4), chunk=g, name="columns"))
     check(device, loops, [floats(3 * 5020), floats(3 * 1004)])
+
+
+def test_what_a_mask_leaves_out_is_0_of_any_type(device):
+    """The name of the type is two words."""
+    c, (x, y) = Var("c", 300), (argument(name, i64) for name in "xy")
+    loops = prepared(kernel([x, y], lanes(c, Store(y, var(c), load(x, c, Range(var(c), 5, 290)))), name="masked"))
+    check(device, loops, [np.arange(300), np.arange(300)])
 
 
 def test_views_that_begin_anywhere_are_read_and_written_by_element(device):

@@ -18,7 +18,7 @@ from ...ir.loop_walk import Substitution, operands, postorder, roots, statements
 from ...ir.op import Op
 from .function import Function, Lanes
 from .layout import accesses, own_loads, vector_of
-from .values import TYPES
+from .values import TYPES, zero
 
 IN_FLIGHT = 4  # pieces of a thread that are loaded at once
 REGISTERS = 32  # at most for these
@@ -312,7 +312,7 @@ def vector_load(fn: Function, n: Node, v: Vector, part: int) -> str:
     condition = fn.condition(n.arg[2])
     if v.w == 1:
         element = fn.element(v.buf, v.index)
-        return f"{condition} ? {element} : {TYPES[v.buf.dtype]}{{}}" if condition else element
+        return f"{condition} ? {element} : {zero(v.buf.dtype)}" if condition else element
     found = f"weft_load<{v.w}>({fn.address(v.buf, v.index + part * v.w)}{fn.aligned(v.buf)})"
     return f"{condition} ? {found} : {v.type}{{}}" if condition else found
 
