@@ -89,5 +89,5 @@ class CudaBackend:
 
 
 def _image(program: Program, keys: Sequence[str]) -> CudaImage:
-    host = {i: value.nbytes for i, value in enumerate(program.inputs) if value.is_host}
+    host = {i: value.span for i, value in enumerate(program.inputs) if value.is_host}
     return image_of(program, keys, shared_bytes, host)

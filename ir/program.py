@@ -48,6 +48,12 @@ class Value:
         distinct = prod(d for d, s in zip(self.shape, self.strides, strict=True) if s)
         return distinct * self.dtype.itemsize if prod(self.shape) else 0
 
+    @property
+    def span(self) -> int:
+        """Bytes from its first element to the end of its last."""
+        last = sum((d - 1) * s for d, s in zip(self.shape, self.strides, strict=True))
+        return (last + 1) * self.dtype.itemsize if prod(self.shape) else 0
+
 
 @dataclass(frozen=True)
 class CheckSite:

@@ -84,6 +84,7 @@ def realized(tensors: Mapping[str, Tensor]) -> dict[str, Storage]:
 def write(path: Path, parts: Mapping[str, Storage], text: str) -> None:
     """Replaces the file. Raises CheckpointFileError, and leaves the old one, if it cannot be written to the end."""
     package = safetensors()
+    parts = {name: storage.on_host(s) for name, s in parts.items()}
     specs = {
         name: package.TensorSpec(dtype=s.dtype.name, shape=s.shape, data_ptr=s.address, data_len=s.dtype.itemsize * prod(s.shape))
         for name, s in parts.items()

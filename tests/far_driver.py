@@ -81,15 +81,26 @@ class FarDriver:
 
 
 @contextmanager
-def far_devices(count: int = 1, **settings: Any) -> Iterator[list[FarDriver]]:
-    """Devices cuda:0 to cuda:count-1, on which programs are interpreted."""
-    drivers = [FarDriver(**settings) for _ in range(count)]
+def installed(*drivers: Any) -> Iterator[None]:
+    """These are cuda:0, cuda:1, .. in place of what was before."""
+    before = [devices._units.get(number) for number in range(len(drivers))]
+    used = {*graph.used}
     for number, driver in enumerate(drivers):
         devices.install(driver, number)
     try:
-        with options.override(interpret=True):
-            yield drivers
+        yield
     finally:
-        for number in range(count):
+        for number, unit in enumerate(before):
             devices.uninstall(number)
+            if unit is not None:
+                devices._units[number] = unit
         graph.used.clear()
+        graph.used.update(used)
+
+
+@contextmanager
+def far_devices(count: int = 1, **settings: Any) -> Iterator[list[FarDriver]]:
+    """Devices cuda:0 to cuda:count-1, on which programs are interpreted."""
+    drivers = [FarDriver(**settings) for _ in range(count)]
+    with installed(*drivers), options.override(interpret=True):
+        yield drivers
