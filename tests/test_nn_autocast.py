@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from far_driver import far_devices
 from weft import errors, nn
 
 F = nn.functional
@@ -180,6 +181,22 @@ def test_backward_needs_no_autocast_and_does_not_mind_it() -> None:
         return w.grad.numpy()
 
     np.testing.assert_array_equal(gradient(True), gradient(False))
+
+
+def test_it_is_the_same_on_a_gpu() -> None:
+    def run(device: str) -> tuple[str, np.ndarray[Any, Any]]:
+        w, x = nn.Parameter(draw(4, 3).to(device)), draw(5, 3).to(device)
+        with nn.autocast("cuda"):
+            out = F.linear(x, w)
+            loss = F.cross_entropy(out, wf.tensor([0, 1, 2, 3, 0], device=device))
+        loss.backward()
+        return f"{out.device} {out.dtype.name} {loss.dtype.name} {w.grad.dtype.name}", w.grad.cpu().numpy()
+
+    _, here = run("cpu")
+    with far_devices():
+        described, there = run("cuda")
+    assert described == "cuda:0 bfloat16 float32 float32"
+    np.testing.assert_allclose(here, there, rtol=0, atol=EPS[wf.bfloat16])
 
 
 # ------------------------------------------------------------ where it is on

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from far_driver import far_devices
 from weft import errors, nn
 
 F = nn.functional
@@ -269,6 +270,28 @@ def test_a_failed_trace_leaves_the_scaler_as_it_was() -> None:
         failing(GOOD)
     step(GOOD)
     assert optimizer.steps == [1]
+
+
+# ------------------------------------------------------------ elsewhere
+
+
+@LAZY_AND_JIT
+def test_the_scale_goes_to_the_device_of_the_loss(how: Any) -> None:
+    def run(device: str) -> tuple[list[float], list[int], list[Array]]:
+        p = nn.Parameter(wf.tensor([1.0, -2.0, 3.0], device=device))
+        optimizer, scaler = OPTIMIZERS["Adam"]([p]), nn.GradScaler(init_scale=8.0, growth_interval=2)
+        step, scales = how(training(optimizer, scaler)), []
+        for gradient in [GOOD, GOOD, BAD["nan"], GOOD]:
+            step(gradient.to(device))
+            scales.append(scaler.get_scale())
+        return scales, optimizer.steps, [p.cpu().numpy(), optimizer.state[0]["exp_avg"].cpu().numpy()]
+
+    here = run("cpu")
+    with far_devices():
+        there = run("cuda")
+    assert here[:2] == there[:2] == ([8.0, 16.0, 8.0, 8.0], [3])
+    for a, b in zip(here[2], there[2], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
 # ------------------------------------------------------------ state

@@ -11,11 +11,12 @@ from weakref import WeakKeyDictionary
 from ... import errors
 from ...frontend import ops, state
 from ...frontend.arguments import as_bool, as_choice, as_int, as_positive, shown
+from ...frontend.devices import only_cpu
 from ...frontend.grad import no_grad
 from ...frontend.tensor import Tensor
 from ...frontend.trace import afterwards, guard, outside, refuse
 from ...ir import dtype as dt
-from ..optim import Optimizer
+from ..optim.optimizer import Optimizer, follow
 
 __all__ = ["GradScaler"]
 
@@ -72,7 +73,10 @@ class GradScaler:
             return type(outputs)(self.scale(x) for x in outputs)
         if not isinstance(outputs, Tensor) or not outputs.dtype.is_float:
             raise errors.DTypeError(f"GradScaler.scale: a loss is a float Tensor, not {shown(outputs)}")
-        return outputs * self._scale if self._enabled else outputs
+        if not self._enabled:
+            return outputs
+        self._follow(outputs)
+        return outputs * self._scale
 
     @no_grad()
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -91,11 +95,14 @@ class GradScaler:
                 raise errors.DTypeError(
                     f"GradScaler: the gradient of {state.described(p)} is {g.dtype.name}: weights are float32"
                 )
+        flag = self._flag(optimizer)
+        for _, g in held[:1]:
+            self._follow(g, flag)
         inverse = 1.0 / self._scale
         for p, g in held:
             p.grad = g * inverse.to(dtype=g.dtype)
         wrong = [g.isfinite().all().logical_not() for _, g in held]
-        self._flag(optimizer).assign(reduce(or_, wrong) if wrong else False)
+        flag.assign(reduce(or_, wrong) if wrong else False)
         self._enter(optimizer, UNSCALED)
 
     def step(self, optimizer: Optimizer) -> None:
@@ -121,7 +128,7 @@ class GradScaler:
             return
         guard(self._settings.copy)
         guard(lambda: [*self._stages.items()])
-        flags = [self._found[optimizer] for optimizer in self._now()]
+        flags = [self._found[optimizer].to(self._scale.device) for optimizer in self._now()]
         growth, backoff, interval = self._settings.values()
         if new_scale is not None:
             self._scale.assign(new_scale if isinstance(new_scale, Tensor) else _positive("new_scale", new_scale))
@@ -161,6 +168,12 @@ class GradScaler:
         self._settings |= _settings(*settings)
         self._scale.assign(scale)
         self._growth_tracker.assign(tracker)
+
+    def _follow(self, x: Tensor, *others: Tensor) -> None:
+        """Moves the scale, and others, to where losses and gradients are."""
+        if not only_cpu():
+            for t in (self._scale, self._growth_tracker, *others):
+                follow(t, x)
 
     # ------------------------------------------------------------ what has been called since the last update
 
