@@ -69,7 +69,9 @@ def machine(device: str) -> dict[str, str]:
     found = {"device": device, "python": sys.version.split()[0], **packages}
     if device == "cuda":
         driver = import_module("weft.runtime.cuda.devices").driver(0)
+        compiler = import_module("weft.codegen.cuda.build").compiler()
         found |= {"device": driver.name, "arch": driver.arch, "multiprocessors": str(driver.multiprocessors)}
+        found[compiler.name] = compiler.version
     return found
 
 
@@ -255,9 +257,13 @@ def run(args: argparse.Namespace, deadline: float) -> bool:
     """Whether Weft has a time in every row that was begun."""
     from gpu_cases import CASES
     from gpu_training import trainings
+    from weft.errors import DeviceError
 
+    try:
+        found, copy = machine(args.device), copy_speed(args.device, args.small)
+    except DeviceError as error:
+        raise SystemExit(f"there is nothing to measure on: {error}") from None
     bench = Bench(args.device, args.peers, args.rounds, deadline)
-    found, copy = machine(args.device), copy_speed(args.device, args.small)
     names = [system.name for system in bench.systems]
     print(", ".join(f"{name} {value}" for name, value in found.items()), f"copy {copy / 1e9:.0f} GB/s", sep="\n")
     for name, why in bench.absent.items():

@@ -77,7 +77,7 @@ class Weft(System):
         return t
 
     def get(self, x: Any) -> Array:
-        return np.asarray(x.float().numpy(), dtype=np.float64)
+        return np.asarray(x.float().cpu().numpy(), dtype=np.float64)
 
     def compiled(self, f: Callable[..., Any]) -> Callable[..., Any]:
         return wf.jit(f)  # type: ignore[no-any-return]
@@ -89,11 +89,12 @@ class Weft(System):
     def seconds(self, run: Run, count: int) -> float:
         if self.device == "cpu":
             return clocked(run, count, lambda _: None)  # what a jitted function returns is computed
-        driver = import_module("weft.runtime.cuda.devices").driver(0)
-        start = driver.record()
+        start, end = wf.cuda.Event(), wf.cuda.Event()
+        start.record()
         for _ in range(count):
             run()
-        return 1e-3 * float(driver.elapsed(start, driver.record()))
+        end.record()
+        return 1e-3 * start.elapsed_time(end)
 
 
 class Torch(System):

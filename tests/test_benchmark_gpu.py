@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from cudakit import device, needs_compiler
 
 FOLDER = Path(__file__).resolve().parent.parent / "benchmarks"
 SCRIPT = FOLDER / "gpu.py"
@@ -48,6 +50,27 @@ def test_a_wrong_result_is_not_timed(scripts: None, monkeypatch: pytest.MonkeyPa
     bench = gpu.Bench("cpu", [], 1, float("inf"))
     row = bench.measure(gpu_cases.memory_cases(True)[0])
     assert row["seconds"] == {} and row["failed"]["weft"].startswith("ArithmeticError: off by ")
+
+
+def test_without_a_gpu_the_script_says_what_is_missing() -> None:
+    hidden = {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    run = subprocess.run([sys.executable, SCRIPT, "--small"], check=False, capture_output=True, text=True, timeout=60, env=hidden)
+    assert run.returncode == 1 and run.stderr.startswith("there is nothing to measure on: ")
+
+
+@needs_compiler
+def test_on_a_device_times_are_between_its_events(scripts: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    import gpu
+    import gpu_cases
+    import gpu_training
+
+    device().launches = 0
+    monkeypatch.setattr(gpu, "SLICE", 1e-9)
+    bench = gpu.Bench("cuda", [], 1, float("inf"))
+    cases = [gpu_cases.memory_cases(True)[1], gpu_cases.product_cases(True)[0], gpu_training.trainings(True)[0]]
+    rows = [bench.measure(case) for case in cases]
+    assert [row["failed"] for row in rows] == [{}] * 3 and all(row["seconds"]["weft"] > 0 for row in rows)
+    assert device().launches > 100 and gpu.copy_speed("cuda", True) > 0
 
 
 def test_a_peer_that_is_not_there_is_said(scripts: None) -> None:
