@@ -62,6 +62,7 @@ class EmulatorDriver:
     """A device with settings to be changed at will: the order of threads, when copies arrive, how much memory there is."""
 
     name = "emulator"
+    keeps_images = False  # on disk they would be taken for those of a GPU
 
     def __init__(
         self,
