@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from ...ir.graph import provenance
 from ...ir.index import Index
@@ -34,13 +33,13 @@ from ...ir.loop import (
     Store,
     Wait,
 )
-from ...ir.loop_walk import Substitution, index_values, statements, writes
+from ...ir.loop_walk import index_values, statements, writes
 from ...ir.op import Op
 from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
 from .function import Function
 from .lanes import lanes_loop, loaded_again, trips, write_body
-from .layout import accesses, lay_out, own_loads, threads_of, varies
+from .layout import accesses, lay_out, own_loads, simplified, threads_of, varies
 from .order import find_order
 from .target import WARP, CudaTarget
 from .values import OPERATIONS, TYPES, identity, literal
@@ -61,17 +60,14 @@ def emit(loops: Loops, target: CudaTarget) -> str:
 
 def shared_bytes(loops: Loops, phase: int) -> int:
     """Dynamic shared memory that a block of this phase needs."""
-    return lay_out(loops.phases[phase], threads_of(loops, phase)).shared
+    return lay_out(simplified(loops.phases[phase]), threads_of(loops, phase)).shared
 
 
 # ---------------------------------------------------------------- a phase
 
 
 def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
-    phase, threads = loops.phases[number], threads_of(loops, number)
-    if phase.extent == 1:
-        by = Substitution({phase.var: Index()})
-        phase = replace(phase, base=by.index(phase.base), body=by.body(phase.body))
+    phase, threads = simplified(loops.phases[number]), threads_of(loops, number)
     layout = lay_out(phase, threads)
     fn = Function(target, layout, find_order(phase, layout, threads), threads, phase_name(loops, number))
     fn.passing = frozenset(loops.passing)

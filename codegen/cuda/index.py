@@ -68,12 +68,13 @@ class Indices:
         raise AssertionError(t)
 
     def divided(self, index: Index, by: int) -> tuple[str, int, bool]:
-        """The dividend, made not negative by adding a multiple of `by`, in parentheses; that multiple; is it a long long."""
+        """The dividend, made not negative by adding a multiple of `by`; that multiple; is it a long long."""
         blocks = max(0, -(index.bounds[0] // by))
         index = index + blocks * by
         wide = index.bounds[1] >= LIMIT
         text = self.sum(index, wide)
-        return (text if text.isidentifier() else f"({text})"), blocks, wide
+        is_one = len(index.terms) == 1 and index.terms[0][1] == 1 and not index.const
+        return (text if is_one else f"({text})"), blocks, wide
 
     def quotient(self, index: Index, by: int, wide: bool) -> str:
         text, blocks, is_long = self.divided(index, by)

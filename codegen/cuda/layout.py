@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask, Var
-from ...ir.loop import LANES, REG, SCRATCH, THREAD, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
-from ...ir.loop_walk import all_roots, index_values, indices, postorder, roots, statements
+from ...ir.loop import LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...ir.loop_walk import Substitution, all_roots, index_values, indices, postorder, reads, roots, statements, writes
 from ...ir.op import Op
 from .expr import EmitError
 from .target import WARP
@@ -30,7 +30,14 @@ class Layout:
     registers: dict[Buf, int] = field(default_factory=dict)  # elements of one thread
     offsets: dict[Buf, int] = field(default_factory=dict)  # bytes in shared memory
     strides: dict[Buf, int] = field(default_factory=dict)  # bytes from warp to warp, 0 where all share it
+    extents: dict[Buf, tuple[int, int]] = field(default_factory=dict)  # the bytes of all warps
     shared: int = 0
+
+    def overlap(self, a: Buf, b: Buf) -> bool:
+        """Whether two buffers take turns in one place."""
+        if a not in self.extents or b not in self.extents:
+            return False
+        return self.extents[a][0] < self.extents[b][1] and self.extents[b][0] < self.extents[a][1]
 
 
 @dataclass
@@ -52,6 +59,25 @@ def threads_of(loops: Loops, phase: int) -> int:
     return loops.threads[phase]
 
 
+def simplified(phase: For) -> For:
+    """Without loops of one turn, the grid's included."""
+    once = Substitution({phase.var: Index()}) if phase.extent == 1 else Substitution({})
+    return replace(phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body)))
+
+
+def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
+    out: list[Stmt] = []
+    for s in body:
+        match s:
+            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL):
+                out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
+            case For() | If():
+                out.append(replace(s, body=_without_single_turns(s.body)))
+            case _:
+                out.append(s)
+    return out
+
+
 def lay_out(phase: For, threads: int) -> Layout:
     found = list(_lane_loops(phase.body, threads))
     out = Layout()
@@ -65,9 +91,10 @@ def lay_out(phase: For, threads: int) -> Layout:
         for buf, index, _ in one.accesses:
             if buf in out.registers:
                 out.registers[buf] = max(out.registers[buf], _share(one, out, index))
-    for buf, in_warps in allocs:
-        if buf.space == SCRATCH and buf not in out.registers:
-            _place(out, buf, threads // WARP if in_warps else 1)
+    scratch = [(b, in_warps) for b, in_warps in allocs if b.space == SCRATCH and b not in out.registers]
+    last = _last_uses(phase.body)
+    for buf, in_warps in scratch:
+        _place(out, buf, threads // WARP if in_warps else 1, last)
     return out
 
 
@@ -169,10 +196,32 @@ def _share(one: _Loop, out: Layout, index: Index) -> int:
     return -(-s.extent // (u * one.team)) * u * per
 
 
-def _place(out: Layout, buf: Buf, copies: int) -> None:
+def _last_uses(body: list[Stmt]) -> dict[Buf, tuple[int, int]]:
+    """Where in the phase's body a buffer is allocated and last touched, if it is allocated there and not further inside."""
+    first = {s.buf: at for at, s in enumerate(body) if isinstance(s, Alloc)}
+    last = {b: at for at, s in enumerate(body) for b in reads([s]) | writes([s])}
+    return {b: (at, last[b]) for b, at in first.items()}
+
+
+def _place(out: Layout, buf: Buf, copies: int, lives: dict[Buf, tuple[int, int]]) -> None:
+    """The lowest place that no buffer in use at the same time has."""
     size = -(-buf.size * buf.dtype.itemsize // VECTOR) * VECTOR
-    out.offsets[buf], out.strides[buf] = out.shared, size if copies > 1 else 0
-    out.shared += size * copies
+    at = 0
+    for other in sorted((b for b in out.offsets if _meet(b, buf, lives)), key=lambda b: out.offsets[b]):
+        start, end = out.extents[other]
+        if at + size * copies <= start:
+            break
+        at = max(at, end)
+    out.offsets[buf], out.strides[buf] = at, size if copies > 1 else 0
+    out.extents[buf] = at, at + size * copies
+    out.shared = max(out.shared, at + size * copies)
+
+
+def _meet(a: Buf, b: Buf, lives: dict[Buf, tuple[int, int]]) -> bool:
+    """Whether two buffers are in use at the same time."""
+    if a not in lives or b not in lives:
+        return True
+    return lives[a][0] <= lives[b][1] and lives[b][0] <= lives[a][1]
 
 
 def own_loads(s: Stmt) -> list[Node]:

@@ -96,13 +96,18 @@ class _Flow:
 
     def access(self, s: Stmt, state: State, read: Iterable[Touch], written: Iterable[Touch]) -> None:
         read, written = set(read), set(written)
-        if any(_conflict(a, b) for a in state.written for b in read | written) or any(
-            _conflict(a, b) for a in state.read for b in written
-        ):
+        after = [(a, b) for a in state.written for b in read | written]
+        if any(self.conflict(a, b) for a, b in after + [(a, b) for a in state.read for b in written]):
             self.order.barrier.add(id(s))
             state.synchronised()
         state.read |= read
         state.written |= written
+
+    def conflict(self, a: Touch, b: Touch) -> bool:
+        """Whether two threads may touch one element."""
+        if a.buf is b.buf or (_may_be_one(a.buf, b.buf) and a.index == b.index):
+            return a.who is None or a.who != b.who
+        return self.layout.overlap(a.buf, b.buf)
 
     def is_shared(self, buf: Buf) -> bool:
         return buf.space not in (REG, THREAD) and buf not in self.layout.registers
@@ -141,13 +146,21 @@ class _Flow:
         self.sums_after(s, state)
 
     def owner(self, s: For, index: Index, mapping: object) -> object:
-        """What determines the thread, if the element determines the lane."""
+        """What determines the thread, if the element determines the lane: its factor is above all that the rest adds, or
+        every variable is one digit of the index.
+        """
         by = index.coef(s.var)
-        fixed = Index({t: c for t, c in index.terms if isinstance(t, Var) and t in self.fixed}, index.const)
+        fixed = Index({t: c for t, c in index.terms if self.is_fixed(Index({t: 1}))}, index.const)
         inner = index - fixed - Index({s.var: by})
-        if by < 1 or varies(inner, s.var) or inner.values() or inner.bounds[0] < 0 or inner.bounds[1] >= by:
+        if by < 1 or varies(inner, s.var) or inner.values():
             return None
-        return mapping, by, fixed
+        if inner.bounds[0] >= 0 and inner.bounds[1] < by:
+            return mapping, by, fixed
+        return (mapping, index) if _are_digits(index - fixed) else None
+
+    def is_fixed(self, index: Index) -> bool:
+        """Whether it is the same wherever threads may meet without a barrier."""
+        return index.vars() <= self.fixed and not index.values()
 
     def warps(self, s: For, state: State) -> None:
         self.sums_before(s, state)
@@ -249,9 +262,18 @@ def _allocated(body: list[Stmt]) -> set[Buf]:
     return {s.buf for s in statements(body) if isinstance(s, Alloc)}
 
 
-def _conflict(a: Touch, b: Touch) -> bool:
-    """Whether two threads may touch one element."""
-    same = a.buf is b.buf or (
-        a.buf.space == b.buf.space == GLOBAL and a.buf.dtype.itemsize == b.buf.dtype.itemsize and a.index == b.index
-    )
-    return same and (a.who is None or a.who != b.who)
+def _are_digits(index: Index) -> bool:
+    """Whether each value of the index belongs to one value of every variable."""
+    if not index.is_affine or any(c < 0 for _, c in index.terms):
+        return False
+    below = 0
+    for t, c in sorted(index.terms, key=lambda tc: tc[1]):
+        if c <= below:
+            return False
+        below += c * t.bounds[1]
+    return True
+
+
+def _may_be_one(a: Buf, b: Buf) -> bool:
+    """Whether one argument may lie in the memory of another, element for element."""
+    return a.space == b.space == GLOBAL and a.dtype.itemsize == b.dtype.itemsize
