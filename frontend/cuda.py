@@ -22,7 +22,7 @@ from ..runtime.cuda.executable import CudaExecutable
 from ..runtime.cuda.image import CudaImage, image_of, pack
 from .backend import verified
 
-POLICY = Policy(chains=False, pools=False)
+POLICY = Policy(chains="blocks", pools=False)
 LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
 
 
