@@ -10,9 +10,8 @@ Places = list[tuple[Buf, Index]]
 
 
 def write_copy(fn: Function, s: Copy) -> None:
-    condition = fn.condition(s.mask)
-    operands = [fn.address(s.to, s.at), fn.address(s.source, s.index), *([condition] if condition else [])]
-    fn.writer.line(f"weft_cp_async<{s.size * s.to.dtype.itemsize}>({', '.join(operands)});")
+    operands = [fn.address(s.to, s.at), fn.address(s.source, s.index), fn.condition(s.mask) or "true"]
+    fn.writer.line(f"weft_copy_async<{s.size}>({', '.join(operands)}{fn.aligned(s.source)});")
 
 
 def write_commit(fn: Function, s: Commit) -> None:

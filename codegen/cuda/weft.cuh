@@ -38,6 +38,7 @@
 //   weft_clamped(value, extent)      value if 0 <= value < extent, else 0
 // Asynchronous copies (below sm_80 they are plain copies)
 //   weft_cp_async<B>(to, from, valid = true)             B = 4, 8 or 16 bytes to shared memory, or zeros where not valid
+//   weft_copy_async<N>(to, from, valid, aligned)         N elements in the same way; where not aligned, one after the other at once
 //   weft_cp_async_commit()           ends a group of copies of this thread
 //   weft_cp_async_wait<N>()          until all but its last N groups have arrived; a barrier shows them to other threads
 // Matrix fragments: r[i] of lane l holds row l / 4, columns 2 (l % 4) and the next one, of the i-th 8x8 matrix of 16-bit elements
@@ -490,6 +491,12 @@ template <int bytes> WEFT_FN void weft_cp_async(void* to, const void* from, bool
 WEFT_FN void weft_cp_async_commit() {}
 template <int groups> WEFT_FN void weft_cp_async_wait() {}
 #endif
+
+template <int N, class T> WEFT_FN void weft_copy_async(T* to, const T* from, bool valid, bool aligned) {
+    if (aligned) return weft_cp_async<N * static_cast<int>(sizeof(T))>(to, from, valid);
+#pragma unroll
+    for (int i = 0; i < N; i++) to[i] = valid ? from[i] : T{};
+}
 
 // ---------------------------------------------------------------- matrix fragments and products
 
