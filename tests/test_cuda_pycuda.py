@@ -82,7 +82,7 @@ def python(tmp_path: Path) -> Run:
 
     `leaves`: what the device has when the process is over; all goes with the context.
     """
-    site, library, image = build.pycuda(), build.library(), str(build.kernels()).encode() + b"\0"
+    site, library, image = build.pycuda(), build.library(), str(build.kernels()).encode() + bytes(2)
 
     def run(code: str, leaves: str = "", before: str = BEFORE + READY, **settings: str) -> str:
         report = tmp_path / "report"
@@ -354,13 +354,14 @@ def test_memory_freed_after_a_run_is_reused_in_order(python: Run) -> None:
     """)
 
 
-def test_memory_is_given_back_only_when_the_device_is_done_with_it(python: Run) -> None:
-    python("""
+@pytest.mark.parametrize("how", ["unit.pool.trim()", "unit.pool.take_arena(1 << 20)"])
+def test_memory_is_given_back_only_when_the_device_is_done_with_it(python: Run, how: str) -> None:
+    python(f"""
         x, k, y = to_device(range(8)), to_device([1]), to_device([0] * 8)
         executable(AFFINE).run([x.address, k.address], [y.address])
         assert waiting()
         del x
-        unit.pool.trim()
+        {how}
         assert values(y) == [1 + 2 * i for i in range(8)]
     """)
 
@@ -461,11 +462,12 @@ from cuda_emulator import build
 from weft.codegen.cuda.built import Built
 from weft.runtime.cuda.pycuda_driver import PycudaDriver
 
-def image(texts):
-    return str(build.library(texts)).encode() + bytes(1)
+def built(self, texts):
+    path = str(build.library(texts))
+    return [Built(b"%s\\0%d\\0" % (path.encode(), number), {}) for number in range(len(texts))]
 
-PycudaDriver.build = lambda self, text: Built(image([text]), {})
-PycudaDriver.build_many = lambda self, texts: [Built(image(texts), {}) for _ in texts]
+PycudaDriver.build = lambda self, text: built(self, [text])[0]
+PycudaDriver.build_many = built
 PycudaDriver.keeps_images = False
 """
 
@@ -583,6 +585,30 @@ def test_the_context_of_another_library_stays_current(python: Run) -> None:
         """,
         STANDIN_DEVICES="2",
     )
+
+
+def test_work_is_ordered_with_that_of_other_streams(python: Run) -> None:
+    python("""
+        import pycuda.driver as cuda
+        x, y, z = to_device([1] * 8), to_device([0] * 8), to_device([0] * 8)
+        double, driver = kernel("double_p0"), unit.driver
+        driver.synchronize()
+        def words(x, y):
+            return struct.pack("4q", x.address, y.address, 8, 0)
+        driver.here.__enter__()
+        other = cuda.Stream(1)
+        double._launch_kernel((1, 1, 1), (32, 1, 1), words(x, y), 0, other)
+        driver.wait_for(int(other.handle))
+        driver.launch(double, 1, 32, words(y, z), 0)
+        driver.let_wait(int(other.handle))
+        double._launch_kernel((1, 1, 1), (32, 1, 1), words(z, x), 0, other)
+        driver.let_wait(1)
+        other.synchronize()
+        assert not waiting()
+        assert (values(y), values(z), values(x)) == ([2] * 8, [4] * 8, [8] * 8)
+        del other
+        driver.here.__exit__(None, None, None)
+    """)
 
 
 def test_a_forked_process_is_told_and_ends_well(python: Run) -> None:

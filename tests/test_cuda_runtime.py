@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
@@ -23,7 +25,7 @@ from weft.ir.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Unit
-from weft.runtime.cuda.executable import CudaExecutable
+from weft.runtime.cuda.executable import CudaExecutable, Progress
 from weft.runtime.cuda.image import CudaImage, Launch, image_of, pack, unpack
 from weft.runtime.cuda.kernels import Kernels
 from weft.runtime.cuda.memory import Pool
@@ -176,12 +178,12 @@ def test_the_pool_counts_what_is_used_and_what_is_kept() -> None:
     del kept
 
 
-def test_trim_gives_free_memory_back_after_the_device_is_done() -> None:
+def test_trim_gives_free_memory_back() -> None:
     pool = Pool(driver := RecordingDriver())
     kept = pool.allocate(4096)
     pool.allocate(8192)
     pool.trim()
-    assert driver.log[-2:] == [("synchronize",), ("free", 8192)]
+    assert driver.said("free") == [("free", 8192)]
     assert driver.in_use == 4096 and kept.nbytes == 4096
 
 
@@ -444,6 +446,19 @@ def test_an_interrupt_before_all_is_launched_is_raised_as_it_is() -> None:
     x, k, y = bench.array(range(N)), bench.array([1]), bench.array([0] * N)
     with pytest.raises(KeyboardInterrupt):
         bench.executable(AFFINE).run([x.address, k.address], [y.address])
+
+
+def test_no_signal_comes_between_two_launches() -> None:
+    """The handler of a signal that C code gets runs when the last launch is done."""
+    progress, launched, interrupt = Progress(), [], ctypes.CDLL(None)["raise"]
+    with pytest.raises(KeyboardInterrupt):
+        progress.issue([partial(interrupt, signal.SIGINT), partial(launched.append, 1)])
+    assert launched == [1] and progress.complete
+
+
+def test_what_the_device_refuses_to_start_is_an_error() -> None:
+    with pytest.raises(errors.DeviceError, match="CUDA error 700"):
+        Progress().issue([lambda: None, lambda: 700])
 
 
 def test_an_interrupt_when_all_is_launched_keeps_the_outputs(monkeypatch: pytest.MonkeyPatch) -> None:

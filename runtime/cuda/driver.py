@@ -37,8 +37,9 @@ class Driver(Protocol):
     """One device. Addresses are integers; all but download, elapsed and synchronize may return before the work is done.
 
     A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C function without arguments, which
-    no signal handler interrupts; `pinned(nbytes)`, page-locked host memory; `stream`, the handle of its stream; `here`, a context
-    manager that makes the device the current one of this thread: whoever calls what `bound` or `capture` returns does so inside.
+    no signal handler interrupts; `here`, a context manager that makes the device the current one of this thread: what `bound` and
+    `capture` return is called inside; `pinned(nbytes)`, page-locked host memory; `stream`, the handle of its stream;
+    `wait_for(stream)` and `let_wait(stream)`, which order its work and that of another library's stream.
     """
 
     name: str

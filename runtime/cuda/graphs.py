@@ -1,4 +1,4 @@
-"""CUDA graphs, which PyCUDA lacks, through libcuda. In: the handle of a stream, work for it. Out: the work as one call."""
+"""CUDA graphs, which PyCUDA lacks. In: the handle of a stream, work for it. Out: the work as one call."""
 
 from __future__ import annotations
 
@@ -8,31 +8,21 @@ from functools import partial
 from typing import Any
 
 from ...errors import DeviceError
+from .libcuda import library
 
 NON_BLOCKING = 1  # CU_STREAM_NON_BLOCKING: a stream that the one of other libraries does not wait for
 THREAD_LOCAL = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads may do what they like meanwhile
-SIGNATURES = {
-    "cuStreamBeginCapture_v2": (ctypes.c_void_p, ctypes.c_int),
-    "cuStreamEndCapture": (ctypes.c_void_p, ctypes.c_void_p),
-    "cuGraphInstantiateWithFlags": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ulonglong),
-    "cuGraphLaunch": (ctypes.c_void_p, ctypes.c_void_p),
-    "cuGraphDestroy": (ctypes.c_void_p,),
-    "cuGraphExecDestroy": (ctypes.c_void_p,),
-}
 
 
 class Graphs:
     """Those that are launched on one stream. They are captured on another, into which no other thread launches meanwhile."""
 
-    def __init__(self, cuda: Any, here: Any, target: int, library: str = "libcuda.so.1") -> None:
+    def __init__(self, cuda: Any, here: Any, target: int) -> None:
         self._cuda, self._target = cuda, target
         with here:
             self.stream = cuda.Stream(NON_BLOCKING)
         self._dead: list[int] = []  # those that nothing refers to any more
-        self._library = ctypes.CDLL(library)
-        for name, types in SIGNATURES.items():
-            function = getattr(self._library, name)
-            function.argtypes, function.restype = types, ctypes.c_int
+        self._library = library()
 
     def capture(self, run: Callable[[], None]) -> Callable[[], object] | None:
         """What launches the work that `run` gives `stream`, and returns an error code; None if CUDA refuses to make it."""

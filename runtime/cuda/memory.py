@@ -44,11 +44,6 @@ class Pool(Allocator):
         block = self.take(nbytes)
         return DeviceBuffer(block[1], nbytes, block, self)
 
-    def _evict(self, keep: int) -> None:
-        if self.cached_bytes > keep:
-            self.driver.synchronize()
-            super()._evict(keep)
-
     def _fresh(self, size: int) -> Block:
         cached = self.cached_bytes
         try:

@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 from ...codegen.cuda import build
+from . import streams
 from .current import Current
 from .driver import Built, OutOfMemory, Usage
 from .graphs import Graphs
@@ -105,6 +106,7 @@ class PycudaDriver:
     def free(self, address: int) -> None:
         if self.here.gone is None:
             with self.here:
+                self._stream.synchronize()
                 self._memory.pop(address).free()
 
     def pinned(self, nbytes: int) -> Pinned:
@@ -133,6 +135,16 @@ class PycudaDriver:
     def synchronize(self) -> None:
         with self.here:
             self._stream.synchronize()
+
+    def wait_for(self, stream: int) -> None:
+        """What is asked for from now on is done behind what another library's stream has by now."""
+        with self.here:
+            streams.wait(self.stream, stream)
+
+    def let_wait(self, stream: int) -> None:
+        """Another library's stream goes on when all that was asked for is done."""
+        with self.here:
+            streams.wait(stream, self.stream)
 
     def record(self) -> Event:
         with self.here:

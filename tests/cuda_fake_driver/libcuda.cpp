@@ -1,6 +1,6 @@
-// A libcuda.so.1 without a GPU, for PyCUDA as it is. Device memory is host memory, an image is the path of a library of host functions,
-// or of kernels for the emulator of tests/cuda_emulator, which STANDIN_MACHINE names. Work is put off as long as CUDA may put it off:
-// until somebody waits. So memory that is reused too early shows.
+// A libcuda.so.1 without a GPU, for PyCUDA as it is. Device memory is host memory. An image is the path of a library, a NUL, and a
+// number: of host functions if that is empty, else of kernels for the emulator of tests/cuda_emulator, which STANDIN_MACHINE names.
+// Work is put off as long as CUDA may put it off: until somebody waits. So memory that is reused too early shows.
 //
 // Every prototype is that of cuda.h, or this does not compile. What is missing here is made by build.py and is "not supported".
 #include <cuda.h>
@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <string>
@@ -29,11 +30,12 @@ struct Stream {
     std::deque<Work> queue;
     std::vector<Work>* captured = nullptr;  // where work goes instead
 };
-struct Event {
-    Stream* stream = nullptr;
-    bool done = true;
-    double time = 0;
+struct Recorded {
+    Stream* stream;
+    bool done;
+    double time;
 };
+typedef std::shared_ptr<Recorded> Event;  // work that needs it may outlive it
 struct Function {
     std::string name;
     Kernel kernel;
@@ -44,6 +46,7 @@ struct Function {
 };
 struct Module {
     void* library;
+    std::string number;
     std::map<std::string, Function> functions;
 };
 typedef std::vector<Work> Graph;
@@ -255,35 +258,30 @@ ENTRY CUresult cuStreamSynchronize(CUstream stream) { READY; return run((Stream*
 ENTRY CUresult cuEventCreate(CUevent* event, unsigned) {
     READY;
     live["events"]++;
-    *event = (CUevent) new Event;
+    *event = (CUevent) new Event(new Recorded{nullptr, true, 0});
     return CUDA_SUCCESS;
 }
-ENTRY CUresult cuEventDestroy(CUevent event) {
-    READY;
-    if (Stream* stream = ((Event*)event)->stream; streams.count(stream)) run(stream);
-    live["events"]--;
-    delete (Event*)event;
-    return CUDA_SUCCESS;
-}
+ENTRY CUresult cuEventDestroy(CUevent event) { READY; live["events"]--; delete (Event*)event; return CUDA_SUCCESS; }
 ENTRY CUresult cuEventRecord(CUevent handle, CUstream stream) {
     READY;
-    Event* event = (Event*)handle;
-    event->stream = (Stream*)stream, event->done = false;
+    Event event = *(Event*)handle = Event(new Recorded{(Stream*)stream, false, 0});
     return put(stream, [=] {
         event->time = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
         event->done = true;
         return CUDA_SUCCESS;
     });
 }
-ENTRY CUresult cuEventSynchronize(CUevent handle) {
+static CUresult wait(Event event) { return event->done ? CUDA_SUCCESS : run(event->stream, [=] { return event->done; }); }
+ENTRY CUresult cuEventSynchronize(CUevent event) { READY; return wait(*(Event*)event); }
+ENTRY CUresult cuStreamWaitEvent(CUstream stream, CUevent handle, unsigned) {
     READY;
-    Event* event = (Event*)handle;
-    return event->done ? CUDA_SUCCESS : run(event->stream, [=] { return event->done; });
+    Event event = *(Event*)handle;
+    return put(stream, [=] { return wait(event); });
 }
 ENTRY CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
     READY;
-    if (!((Event*)start)->done || !((Event*)end)->done) return CUDA_ERROR_NOT_READY;
-    *milliseconds = ((Event*)end)->time - ((Event*)start)->time;
+    if (!(*(Event*)start)->done || !(*(Event*)end)->done) return CUDA_ERROR_NOT_READY;
+    *milliseconds = (*(Event*)end)->time - (*(Event*)start)->time;
     return CUDA_SUCCESS;
 }
 
@@ -308,17 +306,20 @@ ENTRY CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned,
     void* library = dlopen((const char*)image, RTLD_NOW | RTLD_LOCAL);
     if (!library) return CUDA_ERROR_INVALID_IMAGE;
     live["modules"]++;
-    *module = (CUmodule) new Module{library, {}};
+    const char* number = (const char*)image + strlen((const char*)image) + 1;
+    *module = (CUmodule) new Module{library, number, {}};
     return CUDA_SUCCESS;
 }
 ENTRY CUresult cuModuleUnload(CUmodule module) { READY; live["modules"]--; delete (Module*)module; return CUDA_SUCCESS; }
 ENTRY CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) {
     READY;
     Module* module = (Module*)handle;
-    Kernel kernel = (Kernel)dlsym(module->library, name);
-    if (!kernel) return CUDA_ERROR_NOT_FOUND;
-    Emulated emulated = (Emulated)dlsym(module->library, (std::string(name) + "_run").c_str());
-    *function = (CUfunction)&module->functions.try_emplace(name, Function{name, kernel, emulated}).first->second;
+    std::string entry = name + ("_" + module->number) + "_run";
+    bool emulated = !module->number.empty();
+    void* found = dlsym(module->library, emulated ? entry.c_str() : name);
+    if (!found) return CUDA_ERROR_NOT_FOUND;
+    Function made{name, emulated ? nullptr : (Kernel)found, emulated ? (Emulated)found : nullptr};
+    *function = (CUfunction)&module->functions.try_emplace(name, made).first->second;
     return CUDA_SUCCESS;
 }
 ENTRY CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value) {
