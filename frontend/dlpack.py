@@ -40,7 +40,7 @@ def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: b
     """A capsule of the Tensor's memory, which is computed if need be and never written again as long as the capsule lives.
 
     Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say so, for others. What a GPU has
-    to do for the value is done when the capsule is there, unless the stream is -1.
+    to do for the value is done before the consumer's stream goes on, unless that is -1.
     """
     from ..runtime import dlpack
 
@@ -55,7 +55,7 @@ def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: b
     versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
     stored = realize.read(t, _copied if copy else _exported)
     if stored.device != CPU and stream != -1:
-        unit(stored.device).driver.synchronize()
+        _let_wait(stored.device, LEGACY_STREAM if stream is None else stream)
     code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
     bits = 8 * stored.dtype.itemsize
     return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
@@ -74,6 +74,15 @@ def cuda_interface(t: Value) -> dict[str, Any]:
     data = (stored.address, False)
     typestr = stored.dtype.numpy.str
     return {"version": 3, "shape": stored.shape, "typestr": typestr, "data": data, "strides": strides, "stream": None}
+
+
+def _let_wait(device: str, stream: int) -> None:
+    """Another library's stream goes on behind what was asked of the GPU; where nobody can order them, that is awaited here."""
+    driver = unit(device).driver
+    if hasattr(driver, "let_wait"):
+        driver.let_wait(stream)
+    else:
+        driver.synchronize()
 
 
 def _pair(what: str, given: Any) -> tuple[int, ...]:
@@ -121,6 +130,8 @@ def from_cuda(x: Any, copy: bool) -> Tensor:
         raise errors.DTypeError(f"asarray: there is no dtype for {'masked ' * (dtype is not None)}elements of {found['typestr']}")
     device = check_device(int(getattr(getattr(x, "device", 0), "id", 0)))
     assert device is not None
+    if found.get("stream") is not None and hasattr(driver := unit(device).driver, "wait_for"):
+        driver.wait_for(found["stream"])
     shape, strides = tuple(found["shape"]), found.get("strides")
     strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
     array = Array(found["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, device_pair(device))

@@ -371,6 +371,19 @@ def test_what_is_exported_has_been_computed(gpu: FarDriver) -> None:
         assert gpu.count["synchronize"] == before + waits
 
 
+def test_streams_of_other_libraries_wait_and_are_waited_for(gpu: FarDriver, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[tuple[str, int]] = []
+    monkeypatch.setattr(gpu, "let_wait", lambda stream: order.append(("they", stream)), raising=False)
+    monkeypatch.setattr(gpu, "wait_for", lambda stream: order.append(("we", stream)), raising=False)
+    x = wf.tensor(X).cuda().realize()
+    before = gpu.count["synchronize"]
+    for stream in (None, -1, 77):
+        x.__dlpack__(stream=stream)
+    assert gpu.count["synchronize"] == before
+    wf.asarray(Described(x, stream=88))
+    assert order == [("they", 1), ("they", 77), ("we", 88)]
+
+
 def test_dlpack_copies_to_the_cpu_where_asked(gpu: FarDriver) -> None:
     x = wf.tensor(X).cuda()
 
