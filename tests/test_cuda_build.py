@@ -174,8 +174,8 @@ def test_a_missing_header_names_the_line(compiler: Compiler) -> None:
         build.compile_text('\n\n#include "missing.h"\n', "sm_80", compiler)
 
 
-def test_unknown_architecture_is_a_compile_error(compiler: Compiler) -> None:
-    with pytest.raises(errors.CompileError, match=r"made no code for sm_12345:\n.*arch"):
+def test_an_architecture_that_the_compiler_does_not_know_needs_a_newer_one(compiler: Compiler) -> None:
+    with pytest.raises(errors.CompileError, match=r"made no code for sm_12345, which it does not know: `pip install"):
         build.compile_text(MULTIPLY_ADD, "sm_12345", compiler)
 
 

@@ -15,6 +15,7 @@ from .compiler import Compiler, Output, Refused, options
 from .usage import report
 
 _ERROR = re.compile(r"^kernels\.cu[(:](\d+)(?:\)|:\d+): (?:catastrophic |fatal )?error", re.M)
+_NO_ARCHITECTURE = re.compile(r"invalid value for --gpu-architecture|Unsupported gpu architecture")
 
 MISSING = (
     "CUDA kernels need a compiler, and there is neither NVRTC (libnvrtc.so.13 or .12) nor nvcc: install the version of your "
@@ -62,6 +63,8 @@ def _made(text: str, arch: str, output: Output, given: Compiler | None) -> tuple
 
 def _explained(log: str, text: str, arch: str, chosen: Compiler) -> str:
     who = f"{chosen.name} {chosen.version} made no code for {arch}"
+    if _NO_ARCHITECTURE.search(log):
+        return f"{who}, which it does not know: `pip install nvidia-cuda-nvrtc` gets a newer one\n{log.strip()}"
     found = _ERROR.search(log)
     if found is None:
         return f"{who}:\n{log.strip()}"
