@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -93,6 +94,7 @@ def _folder() -> Path:
     folder = Path(tempfile.gettempdir()) / f"weft-emulator-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     for old in folder.glob("*.so"):
-        if old.stat().st_mtime < time.time() - DAY:
-            old.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another process finishes or removes it
+            if old.stat().st_mtime < time.time() - DAY:
+                old.unlink()
     return folder
