@@ -18,6 +18,7 @@ from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.other_names import OF_WEFT, no_attribute
+from .frontend.precision import matmul_precision
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -63,6 +64,7 @@ __all__ = [
     "int64",
     "jit",
     "jvp",
+    "matmul_precision",
     "no_grad",
     "uint8",
     "uint16",
