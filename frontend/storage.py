@@ -212,7 +212,7 @@ def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Sto
         b.foreign = b.exported = False
         s: Storage = new(Storage)
         s.buffer, s.address, s.offset, s.layout = b, block[1], 0, layout
-        s.dtype, s.shape, s.strides, _ = layout
+        s.dtype, s.shape, s.strides = dtype, shape, strides
         s.base = s.node = s.token = None
         s.shared = False
         return s
