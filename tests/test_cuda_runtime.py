@@ -165,6 +165,17 @@ def test_a_buffer_knows_its_device() -> None:
     assert Buffer.allocate(8).device == "cpu"
 
 
+def test_memory_that_dies_in_a_cycle_is_given_out_again() -> None:
+    driver = RecordingDriver()
+    pool = Pool(driver)
+    cycle: list[Any] = [pool.allocate(1000)]
+    address = cycle[0].address
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    assert pool.allocate(1000).address == address and address in driver.memory
+
+
 def test_device_memory_is_no_array() -> None:
     with pytest.raises(errors.DeviceError, match="cuda:0"):
         Pool(RecordingDriver()).allocate(8).as_numpy("f4", (2,), (1,))

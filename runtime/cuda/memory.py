@@ -34,6 +34,7 @@ class Pool(Allocator):
     def __init__(self, driver: Driver, number: int = 0) -> None:
         super().__init__(limit=driver.total_memory)
         self.driver, self.number = driver, number
+        self._lent: dict[int, Block] = {}  # by address: a Buffer in a cycle must not hold a piece, which would die with it
 
     @property
     def device(self) -> str:
@@ -42,7 +43,12 @@ class Pool(Allocator):
     def allocate(self, nbytes: int) -> DeviceBuffer:
         """Memory for nbytes, contents undefined. Raises errors.MemoryError."""
         block = self.take(nbytes)
-        return DeviceBuffer(block[1], nbytes, block, self)
+        self._lent[block[1]] = block
+        return DeviceBuffer(block[1], nbytes, None, self)
+
+    def give_back(self, address: int) -> None:
+        """Takes the memory of a Buffer back."""
+        self.give(self._lent.pop(address))
 
     def _fresh(self, size: int) -> Block:
         cached = self.cached_bytes
@@ -73,11 +79,11 @@ class Pool(Allocator):
 class DeviceBuffer(Buffer):
     """Memory of a device, with what the Buffers of the CPU have; given back to its pool when the last reference to it dies."""
 
-    __slots__ = ("_give", "device")
+    __slots__ = ("_give_back", "device")
 
     def __init__(self, address: int, nbytes: int, memory: Any, pool: Pool, foreign: bool = False) -> None:
         super().__init__(address, nbytes, memory, foreign)
-        self.device, self._give = pool.device, pool.give
+        self.device, self._give_back = pool.device, pool.give_back
 
     def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
         """There is no such array: NumPy reads host memory."""
@@ -85,7 +91,7 @@ class DeviceBuffer(Buffer):
 
     def __del__(self, *_: Any) -> None:
         if not self.foreign:
-            self._give(self._memory)
+            self._give_back(self.address)
 
 
 __all__ = ["DeviceBuffer", "Pool", "size_class"]
