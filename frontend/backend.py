@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .. import options
@@ -12,8 +13,27 @@ from ..ir.fuse import Policy
 from ..ir.graph import Site
 from ..ir.loop import Loops
 from ..ir.loop_text import verify
-from ..ir.program import Program
+from ..ir.program import Call, Program
 from .settings import AnySettings
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How one phase of a kernel runs on a GPU.
+
+    Attributes: `blocks` of `threads`; `shared`, bytes of shared memory of a block; `registers` of a thread and bytes `spilled`
+    from them, None where no compiler has told.
+    """
+
+    blocks: int
+    threads: int
+    shared: int
+    registers: int | None = None
+    spilled: int | None = None
+
+    def __str__(self) -> str:
+        told = "" if self.registers is None else f", {self.registers} registers, {self.spilled} B spilled"
+        return f"{self.blocks} blocks of {self.threads} threads, {self.shared} B shared{told}"
 
 
 class Making(Protocol):
@@ -52,6 +72,9 @@ class Backend(Protocol):
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops and every text on the way to machine code, by file ending."""
+
+    def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
+        """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its code."""
 
     def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
         """The program for the disk, where programs.py finds it again; `place_of` names the user's lines."""

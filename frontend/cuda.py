@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from ..codegen.cuda.built import Usage
 from ..codegen.cuda.emit import emit, shared_bytes
 from ..codegen.cuda.lowering import CudaLowering
 from ..codegen.cuda.settings import CudaSettings
@@ -15,12 +16,13 @@ from ..ir.fuse import Policy
 from ..ir.graph import Site
 from ..ir.loop import Loops
 from ..ir.loop_text import show
-from ..ir.program import Program
+from ..ir.program import Call, Program
 from ..runtime import cache
 from ..runtime.cuda import devices
 from ..runtime.cuda.executable import CudaExecutable
 from ..runtime.cuda.image import CudaImage, image_of, pack
-from .backend import verified
+from ..runtime.image import chunk_count
+from .backend import Launch, verified
 
 POLICY = Policy(chains="blocks", pools=False)
 LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
@@ -83,9 +85,23 @@ class CudaBackend:
         text = emit(replace(k.step.loops, name=k.name), self.settings.target)
         return {"loops": show(replace(k.lowered.loops, name=k.name)), "cu": text}
 
+    def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
+        """As the device is asked for it, with what the assembler reported."""
+        kernels = devices.unit(self.settings.number).kernels
+        return tuple(
+            _launch(chunk_count(call, phase), call.loops.threads[i], shared_bytes(call.loops, i), kernels.usage(key, i))
+            for i, phase in enumerate(call.loops.phases)
+        )
+
     def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
         """The program's launches, with the names of its kernels."""
         return pack(_image(program, keys), place_of)
+
+
+def _launch(blocks: int, threads: int, shared: int, usage: Usage | None) -> Launch:
+    if usage is None:
+        return Launch(blocks, threads, shared)
+    return Launch(blocks, threads, shared + usage.shared, usage.registers, usage.spill_stores + usage.spill_loads)
 
 
 def _image(program: Program, keys: Sequence[str]) -> CudaImage:

@@ -14,10 +14,10 @@ from ..ir.fuse import Policy
 from ..ir.graph import Site
 from ..ir.loop import Loops
 from ..ir.loop_text import show
-from ..ir.program import Program
+from ..ir.program import Call, Program
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack
-from .backend import verified
+from .backend import Launch, verified
 from .kernels import Compiler, kernel_key
 from .tune import fastest
 
@@ -62,6 +62,10 @@ class HostBackend:
         kept = {"loops": show(replace(k.lowered.loops, name=k.name)), "ll": text}
         compile_text(text, self.target, kept, k.step.loops.tiny)
         return kept
+
+    def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
+        """None: threads take what there is."""
+        return ()
 
     def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
         """The program's image, with the names of its kernels and how many phases each has."""

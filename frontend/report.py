@@ -11,6 +11,7 @@ from ..ir.graph import Node, print_graph
 from ..ir.kernel import Boundary, work
 from ..ir.memory import Memory, amount
 from ..ir.program import Call, Program
+from .backend import Launch
 from .compile import Compiled, LoweredKernel
 
 
@@ -21,7 +22,8 @@ class KernelReport:
     Attributes: `name`; `kind` (map, rows, contraction, scan, scatter, sort, check); `nodes`, the operations it computes;
     `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
     `flops`, operations weighed relative to an add; `schedule`, how it runs and why; `parallel`, whether threads share it;
-    `lines`, the user's (file, line) pairs; `boundaries`, why it did not merge with its neighbours.
+    `lines`, the user's (file, line) pairs; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the
+    blocks, threads, shared memory, registers and spills of each phase.
     """
 
     name: str
@@ -35,14 +37,16 @@ class KernelReport:
     parallel: bool
     lines: tuple[tuple[str, int], ...]
     boundaries: tuple[str, ...] = ()
+    launches: tuple[Launch, ...] = ()
 
     def __str__(self) -> str:
         where = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in self.lines[:4])
         head = f"{self.name}  outer {list(self.outer)}  {amount(self.bytes)}B  {amount(self.flops)}op  "
-        head += "threads" if self.parallel else "one thread"
+        head += "GPU" if self.launches else "threads" if self.parallel else "one thread"
         computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(self.nodes).items())
         out = [head, f"    computes  {computes}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
         out += [f"    schedule  {self.schedule}"]
+        out += [f"    launch    {launch}" for launch in self.launches]
         if where:
             out.append(f"    from      {where}")
         return "\n".join(out + [f"    apart     {text}" for text in self.boundaries])
@@ -71,25 +75,26 @@ class Report:
 
 def report(c: Compiled) -> Report:
     """The Report of a program."""
-    kernels = [_kernel(k, call, c.fused.boundaries) for k, call in zip(c.in_order(), c.program.calls, strict=True)]
+    calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
+    kernels = [_kernel(k, call, c.fused.boundaries, c.backend.launches(call, key)) for k, call, key in calls]
     return Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory())
 
 
-def _kernel(k: LoweredKernel, call: Call, boundaries: list[Boundary]) -> KernelReport:
+def _kernel(
+    k: LoweredKernel, call: Call, boundaries: list[Boundary], launches: tuple[Launch, ...]
+) -> KernelReport:
     reasons = tuple(f"from {b.producer}: {b.reason}" for b in boundaries if b.consumer == k.name)
     reads, writes = k.step.reads, k.step.writes
     moved = sum(n.size * n.dtype.itemsize for n in [*reads, *writes])
     if k.kernel is None:
-        return KernelReport(k.name, "check", (), (), (), moved, 0, k.lowered.schedule, any(call.parallel), _lines(reads), reasons)
+        how = k.lowered.schedule, any(call.parallel)
+        return KernelReport(k.name, "check", (), (), (), moved, 0, *how, _lines(reads), reasons, launches)
     units = k.kernel.units
     flops = work(u.node for u in units)
     outputs = tuple(f"{n.dtype.name}{list(n.shape)}" for n in writes)
     nodes = tuple(u.node.op.value for u in units)
-    parallel = any(call.parallel)
-    lines = _lines([u.node for u in units])
-    return KernelReport(
-        k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, k.lowered.schedule, parallel, lines, reasons
-    )
+    how = k.lowered.schedule, any(call.parallel), _lines([u.node for u in units])
+    return KernelReport(k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, *how, reasons, launches)
 
 
 def _lines(nodes: list[Node]) -> tuple[tuple[str, int], ...]:

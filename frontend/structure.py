@@ -105,10 +105,8 @@ class Structure:
 
 
 def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:
-    """A Node where all is on one device: a COPY is its source, or has memory of its own where that is an input."""
-    if op is not Op.COPY:
-        return graph.node(op, src, arg)
-    return graph.node(Op.KEEP, src) if src[0].op is Op.INPUT else src[0]
+    """A Node where all is on one device: a COPY is its source."""
+    return src[0] if op is Op.COPY else graph.node(op, src, arg)
 
 
 def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:

@@ -1,4 +1,4 @@
-"""Graphs as CUDA programs on the emulated device. In: roots of a Graph, arrays for its INPUTs. Out: the results.
+"""Graphs as CUDA programs on the emulated device, or on a GPU. In: roots of a Graph, arrays for its INPUTs. Out: the results.
 
 Kernels of many programs are built in one go, since a C++ compiler needs longer to start than for a kernel: `Programs` compiles
 a whole table of cases, in groups, when the first of a group is asked for.
@@ -24,25 +24,31 @@ from weft.ir.graph import Node
 from weft.ir.index import row_major_strides
 from weft.ir.program import Value
 from weft.runtime.cuda import devices
+from weft.runtime.cuda.driver import Driver
 
 Array = np.ndarray[Any, Any]
 Case = TypeVar("Case")
 ORDERS = {"forward": FORWARD, "reverse": REVERSE, "random": RANDOM}
-needs_compiler = pytest.mark.skipif(emulator_build.compiler() is None, reason="no g++ for the CUDA emulator")
+needs_compiler = pytest.mark.skipif(
+    emulator_build.compiler() is None and not devices.available(), reason="no g++ for the CUDA emulator"
+)
 
 
 @cache
-def device() -> EmulatorDriver:
-    """The emulated device, installed as cuda:0 for the rest of the process."""
-    driver = EmulatorDriver()
-    devices.install(driver)
-    return driver
+def device() -> Driver:
+    """The GPU of this machine, if PyCUDA finds one; else the emulated device, installed as cuda:0 for the rest of the process."""
+    if not devices.available():
+        devices.install(EmulatorDriver())
+    return devices.driver()
 
 
 @contextmanager
 def in_order(order: str, seed: int = 0) -> Iterator[None]:
-    """Threads run in another order."""
+    """Threads run in another order; those of a GPU in its own."""
     driver = device()
+    if not isinstance(driver, EmulatorDriver):
+        yield
+        return
     before = driver.order, driver.seed
     driver.order, driver.seed = ORDERS[order], seed
     try:
