@@ -411,6 +411,20 @@ def test_graphs_are_given_back(python: Run) -> None:
     """)
 
 
+def test_results_that_are_kept_are_copied_behind_a_graph(python: Run) -> None:
+    python("""
+        x, k = to_device(range(8)), np.array([0])
+        prepared = executable(replace(AFFINE, host={1: 8}, results=(64,))).prepared()
+        kept = [to_device([0] * 8) for _ in range(20)]
+        for value, y in enumerate(kept):
+            k[0] = value
+            prepared.words[:] = x.address, k.ctypes.data, y.address
+            prepared.execute()
+        assert log().count("graph") > 10
+        assert [values(y) for y in kept] == [[value + 2 * i for i in range(8)] for value in range(20)]
+    """)
+
+
 def test_where_nothing_is_captured_kernels_are_launched(python: Run) -> None:
     code = """
         x, k, y = to_device(range(8)), to_device([1]), to_device([0] * 8)

@@ -578,6 +578,42 @@ def test_few_graphs_are_kept() -> None:
     assert len(prepared.owner._graphs) == KEPT
 
 
+def test_small_results_that_are_kept_do_not_prevent_replays() -> None:
+    bench = Bench(replays=True)
+    x, k = bench.array(range(N)), i64_on_host(0)
+    prepared = bench.executable(replace(LONG, host={1: 8}, results=(8 * N,))).prepared()
+    kept = [bench.array([-1] * N) for _ in range(20)]
+    for value, y in enumerate(kept):
+        k.array[0] = value
+        run_prepared(prepared, x.address, k.address, y.address)
+    assert [y.values() for y in kept] == [[value + 2 * i for i in range(N)] for value in range(20)]
+    assert len(bench.driver.said("replay")) > 10
+
+
+def test_large_results_are_written_where_they_are_wanted() -> None:
+    bench = Bench(replays=True)
+    x, k = bench.array(range(N)), bench.array([1])
+    prepared = bench.executable(replace(LONG, results=(5000,))).prepared()
+    kept = [bench.array([-1] * N) for _ in range(20)]
+    for y in kept:
+        run_prepared(prepared, x.address, k.address, y.address)
+    assert [y.values() for y in kept] == [[1 + 2 * i for i in range(N)]] * 20
+    assert not bench.driver.said("copy")
+
+
+def test_graphs_pay_again_when_memory_has_settled() -> None:
+    bench = Bench(replays=True)
+    k, y = bench.array([1]), bench.array([0] * N)
+    prepared = bench.executable(LONG).prepared()
+    for x in [bench.array([i] * N) for i in range(30)]:
+        for _ in range(2):
+            run_prepared(prepared, x.address, k.address, y.address)
+    before = len(bench.driver.said("replay"))
+    for _ in range(100):
+        run_prepared(prepared, x.address, k.address, y.address)
+    assert len(bench.driver.said("replay")) > before + 60
+
+
 def test_graphs_that_never_pay_are_made_no_more() -> None:
     bench = Bench(replays=True)
     k, y = bench.array([1]), bench.array([0] * N)
@@ -621,7 +657,7 @@ def test_the_call_of_a_prepared_program_takes_addresses() -> None:
 
 
 def test_an_image_survives_its_bytes() -> None:
-    image = replace(CHECKED, host={1: 8}, donations={0: 0})
+    image = replace(CHECKED, host={1: 8}, donations={0: 0}, results=(64,))
     sites = [SITE.site]
     data = pack(image, sites.index)
     assert unpack(data, sites.__getitem__) == image

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ...codegen.cuda.built import Built, Usage
 
-__all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "here"]
+__all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "bound_copy", "here"]
 
 
 class OutOfMemory(Exception):
@@ -37,9 +37,10 @@ class Driver(Protocol):
     """One device. Addresses are integers; all but download, elapsed and synchronize may return before the work is done.
 
     A driver may have more: `bound(function, grid, block, arguments, shared)`, one launch as a C function without arguments, which
-    no signal handler interrupts; `here`, a context manager that makes the device the current one of this thread: what `bound` and
-    `capture` return is called inside; `pinned(nbytes)`, page-locked host memory; `stream`, the handle of its stream;
-    `wait_for(stream)` and `let_wait(stream)`, which order its work and that of another library's stream.
+    no signal handler interrupts, and `bound_copy(to, source, nbytes)`; `here`, a context manager that makes the device the
+    current one of this thread: what `bound` and `capture` return is called inside; `pinned(nbytes)`, page-locked host memory;
+    `stream`, the handle of its stream; `wait_for(stream)` and `let_wait(stream)`, which order its work and that of a stream of
+    another library.
     """
 
     name: str
@@ -98,6 +99,12 @@ def bound(driver: Driver, function: Any, grid: int, block: int, arguments: memor
 
 def _launch(driver: Driver, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> None:
     driver.launch(function, grid, block, bytes(arguments), shared)
+
+
+def bound_copy(driver: Driver, to: int, source: int, nbytes: int) -> Callable[[], object]:
+    """One copy on the device."""
+    own = getattr(driver, "bound_copy", None)
+    return own(to, source, nbytes) if own is not None else partial(driver.copy, to, source, nbytes)
 
 
 def here(driver: Driver) -> AbstractContextManager[Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from operator import call
 from typing import TYPE_CHECKING, Any
 
@@ -102,14 +102,7 @@ class CudaExecutable:
             frame = self._frames.pop()
         except IndexError:
             frame = Frame(self)
-
-        def work(block: int, progress: Progress) -> None:
-            frame.words.fill([*inputs, *outputs], block)
-            self.begin(frame, inputs, block)
-            progress.issue(frame.rest)
-            self.end(block)
-
-        self.guarded(work)
+        self.guarded(partial(self.launch, frame, [*inputs, *outputs]))
         self._frames.append(frame)
 
     def prepared(self) -> Prepared:
@@ -137,6 +130,13 @@ class CudaExecutable:
             raise
         except BaseException as reason:
             raise (Interrupted(reason) if progress.complete else reason) from None
+
+    def launch(self, frame: Frame, words: Sequence[int], block: int, progress: Progress) -> None:
+        """All of a run, on the addresses of inputs and outputs."""
+        frame.words.fill(words, block)
+        self.begin(frame, words, block)
+        progress.issue(frame.rest)
+        self.end(block)
 
     def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:
         """Uploads, and early checks. Raises CheckFailed, and nothing has changed."""

@@ -29,7 +29,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class CudaImage:
-    """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's."""
+    """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's. `results`: bytes of outputs."""
 
     inputs: int
     outputs: int
@@ -38,6 +38,7 @@ class CudaImage:
     host: dict[int, int] = field(default_factory=dict)
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
+    results: tuple[int, ...] = ()
 
     @property
     def early(self) -> int:
@@ -51,7 +52,8 @@ def image_of(
     """The numbers of a program whose call k is of the kernel symbols[k]; shared(loops, i) are the bytes of phase i."""
     launches = [launch for call, s in zip(program.calls, symbols, strict=True) for launch in _launches(call, s, shared)]
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes
-    return CudaImage(*sizes, tuple(launches), dict(host or {}), program.donations, program.checks)
+    results = tuple(value.nbytes for value in program.outputs)
+    return CudaImage(*sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results)
 
 
 def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> list[Launch]:
@@ -71,16 +73,17 @@ def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> l
 def pack(image: CudaImage, place_of: Callable[[Site | None], int | None]) -> bytes:
     """An image as bytes; the user's lines are stored as what `place_of` calls them."""
     checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
-    sizes = image.inputs, image.outputs, image.arena_bytes
-    tables = [list(image.host.items()), list(image.donations.items())]
-    return json.dumps([*sizes, [astuple(launch) for launch in image.launches], *tables, checks]).encode()
+    launches = [astuple(launch) for launch in image.launches]
+    tables = list(image.host.items()), list(image.donations.items()), checks, image.results
+    return json.dumps([image.inputs, image.outputs, image.arena_bytes, launches, *tables]).encode()
 
 
 def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> CudaImage:
     """What `pack` was given."""
-    inputs, outputs, arena, launches, host, donations, checks = json.loads(data)
+    inputs, outputs, arena, launches, host, donations, checks, results = json.loads(data)
     sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
-    return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), dict(host), dict(donations), sites)
+    tables = dict(host), dict(donations), sites, tuple(results)
+    return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), *tables)
 
 
 def _launch(fields: Sequence[Any]) -> Launch:

@@ -87,6 +87,9 @@ class PycudaDriver:
     def bound(self, function: Any, grid: int, block: int, arguments: memoryview, shared: int) -> Callable[[], object]:
         return partial(function._launch_kernel, (grid, 1, 1), (block, 1, 1), arguments, shared, self._stream)
 
+    def bound_copy(self, to: int, source: int, nbytes: int) -> Callable[[], object]:
+        return partial(self.cuda.memcpy_dtod_async, to, source, nbytes, self._stream)
+
     def launch(self, function: Any, grid: int, block: int, arguments: bytes, shared: int) -> None:
         with self.here:
             function._launch_kernel((grid, 1, 1), (block, 1, 1), arguments, shared, self._target)

@@ -1,7 +1,7 @@
 """A program that runs again and again. In: the addresses of its inputs and outputs. Out: a run, replayed where all are known.
 
 What the device is asked for is recorded the second time it comes with the same addresses, and is one call from then on: a CUDA
-graph. Inputs from the host and early checks stay outside of it.
+graph. Inputs from the host, early checks and copies of small results stay outside of it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..failures import CheckFailed
+from .results import SMALL, Results
 
 if TYPE_CHECKING:
     from .executable import CudaExecutable, Frame, Progress
@@ -18,6 +19,7 @@ KEPT = 8  # graphs of one program: as many sets of memory may take turns
 NOTED = 32  # sets of addresses that are remembered
 FEWEST = 4  # launches that are worth a graph; an estimate, its own launch takes about as long as two
 WORTH = 4  # runs in which a graph pays for its making; an estimate
+REGAIN = 1 / 8  # of a run, which each run that makes no graph for want of credit adds: an eighth of the time may be lost for good
 
 
 class Replay:
@@ -30,7 +32,9 @@ class Replay:
         self._on_device = [i for i in range(len(self.words)) if i not in image.host]
         self._graphs: dict[tuple[int, ...], Callable[[], object]] = {}  # the one used last at the end
         self._seen: dict[tuple[int, ...], None] = {}
-        self._credit = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
+        sizes = {image.inputs + o: nbytes for o, nbytes in enumerate(image.results) if 0 < nbytes <= SMALL}
+        self._results = Results(sizes, executable.unit)
+        self._credit: float = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
         self._is_possible = len(frame.rest) >= FEWEST
         self._failed: CheckFailed | None = None
 
@@ -48,29 +52,32 @@ class Replay:
         raise self._failed
 
     def _work(self, block: int, progress: Progress) -> None:
-        executable, frame, words = self._executable, self._frame, self.words
-        key = (block, *[words[i] for i in self._on_device]) if self._is_possible else ()
+        executable, frame = self._executable, self._frame
+        if not self._is_possible:
+            executable.launch(frame, self.words, block, progress)
+            return
+        words = self._results.placed(self.words)
+        key = (block, *[words[i] for i in self._on_device])
         graph = self._graphs.pop(key, None)
         if graph is None or frame.early:
             frame.words.fill(words, block)
         executable.begin(frame, words, block)
         graph = graph or self._captured(key)
-        if graph is None:
-            progress.issue(frame.rest)
-        else:
+        if graph is not None:
             self._graphs[key] = graph
-            progress.issue([graph])
             self._credit += 1
+        progress.issue([*(frame.rest if graph is None else [graph]), *self._results.copies(self.words)])
         executable.end(block)
 
     def _captured(self, key: tuple[int, ...]) -> Callable[[], object] | None:
         """The graph of the launches with these addresses, if they have been seen before and it is likely to pay."""
-        if not self._is_possible or self._credit < WORTH:
-            return None
         if key not in self._seen:
             self._seen[key] = None
             if len(self._seen) > NOTED:
                 del self._seen[next(iter(self._seen))]
+            return None
+        if self._credit < WORTH:
+            self._credit += REGAIN
             return None
         graph = self._executable.unit.driver.capture(self._frame.launch_rest)
         self._is_possible = graph is not None

@@ -63,10 +63,6 @@ class Staging:
 
     def download(self, to: int, source: int, nbytes: int) -> None:
         """Returns when all is there."""
-        if nbytes <= DIRECT:
-            self._cuda.memcpy_dtoh_async(writable(to, nbytes), source, self._stream)
-            self._stream.synchronize()
-            return
         with self._lock:
             waiting: deque[tuple[int, int, _Slot]] = deque()
             for first in range(0, nbytes, PIECE):
