@@ -30,14 +30,16 @@ Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
 
 def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
     """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
-    inputs = {
-        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
-        for i, n in enumerate(kernel.inputs)
-    }
-    outputs = {
-        n: Place(Buf(f"out{i}", n.dtype, n.size, GLOBAL), row_major_strides(n.shape)) for i, n in enumerate(kernel.outputs)
-    }
+    inputs, outputs = places_of(kernel.inputs, "in", strides), places_of(kernel.outputs, "out", {})
     return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
+
+
+def places_of(nodes: Iterable[Node], name: str, strides: dict[Node, tuple[int, ...]]) -> dict[Node, Place]:
+    """A buffer for each value; dense where no strides are given."""
+    return {
+        n: Place(Buf(f"{name}{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
+        for i, n in enumerate(nodes)
+    }
 
 
 def identity(kind: str, dtype: DType) -> float | int | bool:

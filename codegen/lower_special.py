@@ -6,14 +6,14 @@ from math import prod
 
 from ..ir import dtype as dt
 from ..ir.graph import Node, const
-from ..ir.index import Index, Range, Var, row_major, row_major_strides, unravel, var
+from ..ir.index import Index, Range, Var, row_major, unravel, var
 from ..ir.kernel import Kernel
-from ..ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
+from ..ir.loop import GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
 from ..ir.op import SCANS
 from ..ir.scatter import counted_axis
 from . import schedule
 from .evaluate import Evaluator, Place, as_index, load
-from .framing import place_values
+from .framing import place_values, places_of
 from .lower import Chunks, Lowered, Tuning
 
 MIN_WALKS = 2  # chunks in which single numbers are scattered: each looks at all indices, which takes half of its time
@@ -60,7 +60,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     at_shape = indices[0].shape
     rest = tuple(d for a, d in enumerate(shape) if a not in axes)
     row = max(1, prod(rest))
-    owner, counted = _owner(n)
+    owner, counted = owner_of(n)
     chunk = _scatter_chunks(n, shape[owner], row, counted is None, tuning)
     walked = tuple(d for i, d in enumerate(at_shape) if i != counted)
     out, ev = outputs[n], Evaluator(inputs, lambda m, index: None)
@@ -87,7 +87,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     return Lowered(Loops(kernel.name, buffers, chunk.params, [phase]), chunk.values, [total], text)
 
 
-def _owner(n: Node) -> tuple[int, int | None]:
+def owner_of(n: Node) -> tuple[int, int | None]:
     """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
     axes, shape = n.arg[:2]
     found = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
@@ -117,10 +117,7 @@ def lower_checks(
     checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
 ) -> Lowered:
     """One serial phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
-    stored = {
-        n: Place(Buf(f"in{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
-        for i, n in enumerate(places)
-    }
+    stored = places_of(places, "in", strides)
     ev = Evaluator(stored, lambda m, index: None)
     phases = []
     for site, (n, extent) in enumerate(checks, first_site):

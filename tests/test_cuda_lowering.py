@@ -1,34 +1,31 @@
-"""Kernels to loops for CUDA: every schedule is verified, interpreted and equal to the oracle."""
+"""Kernels to loops for CUDA: every schedule is verified, interpreted and run on the emulated device; sums have one order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
-from typing import Any
 
-import graphs as g
 import numpy as np
 import pytest
-import test_lowering as cpu
-from harness import Env, assert_close, inputs_of, interpret, layout, leaf, normal_inputs
+from cuda_schedules import CASES, Case
+from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
+from harness import Env, assert_close, assert_same_bits, inputs_of, interpret, layout, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.codegen.cuda import records, sort, summed
-from weft.codegen.cuda import transposed as turning
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
+from weft.codegen.cuda.vectors import steps_by_one
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.fuse import Policy
-from weft.ir.grad import vjp
 from weft.ir.graph import Node, node
-from weft.ir.index import row_major_strides
+from weft.ir.index import Var, row_major_strides, var
 from weft.ir.interp import run as oracle
+from weft.ir.loop_text import show
 from weft.ir.op import Op
 from weft.ir.program import Value
-
-TARGET = CudaTarget("sm_80")
+from weft.runtime.failures import CheckFailed
 
 
 class NoCode:
@@ -45,13 +42,13 @@ class NoCode:
         return ""
 
 
-def lowered(outputs: Sequence[Node], env: Env | None = None) -> Compiled:
+def lowered(outputs: Sequence[Node], env: Env | None = None, multiprocessors: int = 132) -> Compiled:
     """A program of Loops for CUDA, without code."""
     ins = inputs_of(outputs)
     laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
     backend = SimpleNamespace(
         policy=Policy(chains=False, pools=False),
-        lowering=CudaLowering(TARGET),
+        lowering=CudaLowering(CudaTarget("sm_80", multiprocessors)),
         last_cache=1 << 22,
         making=NoCode,
         link=lambda *_: None,
@@ -63,154 +60,94 @@ def lowered(outputs: Sequence[Node], env: Env | None = None) -> Compiled:
         compiler.backend_of = before
 
 
-def check(outputs: Sequence[Node], env: Env, tolerance: float = 1e-5) -> Compiled:
-    """Loops == oracle; every kernel has threads."""
-    program = lowered(outputs, env)
-    assert all(k.step.loops.threads for k in program.lowered.kernels)
-    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
-        assert_close(got, np.asarray(want), tolerance)
-    return program
-
-
 def schedules(program: Compiled) -> list[str]:
     return [k.lowered.schedule.split(":")[0].split(" ")[0] for k in program.lowered.kernels]
 
 
-def warp_rows() -> list[Node]:
-    return [g.softmax(leaf(9, 96))]
+# ---------------------------------------------------------------- values
 
 
-def block_rows() -> list[Node]:
-    return [g.softmax(leaf(3, 300)), g.softmax(leaf(2, 301))]
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_loops_interpreted_equal_the_oracle(case: Case) -> None:
+    outputs = case.outputs()
+    env = normal_inputs(outputs)
+    with case.limited():
+        program = lowered(outputs, env)
+    assert all(len(k.step.loops.threads) == len(k.step.loops.phases) for k in program.lowered.kernels)
+    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
+        assert_close(got, np.asarray(want), 1e-5)
 
 
-def layer_norm_grads() -> list[Node]:
-    """Rows with sums over the rows, of a length for warps."""
-    return _layer_norm_grads(70, 24)
+def _program(case: Case) -> tuple[list[Node], Compiled]:
+    outputs = case.outputs()
+    with case.limited():
+        return outputs, compiled(outputs)
 
 
-def _layer_norm_grads(rows: int, columns: int) -> list[Node]:
-    x, w, b = leaf(rows, columns), leaf(columns), leaf(columns)
-    y = g.layer_norm(x, w, b)
-    return [y, *vjp([y], [leaf(rows, columns)], [x, w, b])]
+_programs = Programs(CASES, _program)
 
 
-def softmax_of_columns() -> list[Node]:
-    x = graph.permute(leaf(101, 37), (1, 0))
-    return [graph.permute(g.softmax(x), (1, 0))]
+@needs_compiler
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_threads_of_any_order_compute_what_the_oracle_does(case: Case) -> None:
+    outputs, program = _programs[case]
+    env = normal_inputs(outputs, 1)
+    found = execute(program, outputs, env)
+    for got, want in zip(found, oracle(outputs, env), strict=True):
+        assert_close(got, np.asarray(want), 1e-5)
+    for order in ("reverse", "random"):
+        with in_order(order, 3):
+            assert_same_bits(execute(program, outputs, env), found)
 
 
-def columns_in_planes() -> list[Node]:
-    return [graph.reduce("add", leaf(3, 19, 40, dtype=dt.float16), (1,)), graph.reduce("max", leaf(2, 9, 8, 70), (0, 2))]
+@needs_compiler
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_first_wrong_index_is_reported_whichever_block_finds_it(order: str) -> None:
+    table, index = leaf(7), leaf(3000, dtype=dt.int64)
+    outputs = [node(Op.GATHER, (table, index), (0,))]
+    at = np.zeros(3000, np.int64)
+    at[[1100, 1101, 2900]] = 7, -1, 9
+    env = {table: np.zeros(7, np.float32), index: at}
+    with in_order(order, 5), pytest.raises(CheckFailed, match="7 at position 1100"):
+        execute(compiled(outputs), outputs, env)
 
 
-def transposed() -> list[Node]:
-    """One input and one of the outputs lie along the other axis."""
-    x, y = leaf(35, 2, 41), leaf(41, 2, 35)
-    z = g.add(x, graph.permute(y, (2, 1, 0)))
-    return [z, graph.permute(g.exp(z), (2, 1, 0))]
+FEW = [row for row in ROWS if not row.name.startswith("argsort")][::8]  # the emulated device runs them all
 
 
-def scans_of_blocks() -> list[Node]:
-    return [node(Op.SCAN, (leaf(2, 700),), 1), node(Op.SCANMUL, (leaf(19, 3, dtype=dt.int32),), 0)]
-
-
-def scan_of_parts() -> list[Node]:
-    return [node(Op.SCAN, (leaf(2, 8200, dtype=dt.int32),), 1)]
-
-
-def sorted_tiles() -> list[Node]:
-    """With TILE as below, one and several runs; keys of 32 bits and of 64."""
-    return [
-        node(Op.ARGSORT, (leaf(2, 40),), (1, False)),
-        node(Op.ARGSORT, (leaf(41, 2, dtype=dt.float64),), (0, True)),
-        node(Op.ARGSORT, (leaf(18, dtype=dt.int64),), (0, False)),
-        node(Op.ARGSORT, (leaf(3, 13, dtype=dt.int16),), (1, True)),
-    ]
-
-
-def scalars() -> list[Node]:
-    x = leaf()
-    return [g.exp(g.add(x, x)), graph.reduce("add", leaf(40), (0,))]
-
-
-def gathered_rows() -> list[Node]:
-    rows = node(Op.GATHER, (leaf(11, 200), leaf(7, dtype=dt.int64)), (0,))
-    return [g.softmax(rows)]
-
-
-@pytest.fixture(autouse=True)
-def _small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "TILE", 16)
-    monkeypatch.setattr(sort, "RANK_LIMIT", 12)
-    monkeypatch.setattr(turning, "LEAST_SIZE", 1 << 10)
-
-
-CASES: list[Callable[[], list[Node]]] = [
-    *(case for case in cpu.CASES if case not in (cpu.sort_long, cpu.sort_blocks)),
-    cpu.short,
-    cpu.nearest,
-    warp_rows,
-    block_rows,
-    layer_norm_grads,
-    softmax_of_columns,
-    columns_in_planes,
-    sorted_tiles,
-    scans_of_blocks,
-    scan_of_parts,
-    transposed,
-    scalars,
-    gathered_rows,
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.__name__)
-def test_loops_interpreted_equal_the_oracle(case: Callable[[], list[Node]]) -> None:
-    outputs = case()
-    check(outputs, normal_inputs(outputs))
-
-
-@pytest.mark.parametrize(
-    ("case", "kind"),
-    [
-        (cpu.flat, "flat"),
-        (cpu.short, "short"),
-        (transposed, "transposed"),
-        (warp_rows, "warp"),
-        (block_rows, "block"),
-        (cpu.columns, "columns"),
-        (layer_norm_grads, "summed"),
-        (cpu.packed, "naive"),
-        (cpu.scan, "scan"),
-        (cpu.scatter, "scatter"),
-        (cpu.sort_short, "sort"),
-    ],
-    ids=lambda c: c if isinstance(c, str) else c.__name__,
-)
-def test_each_schedule_is_chosen(case: Callable[[], list[Node]], kind: str) -> None:
-    assert kind in schedules(lowered(case()))
-
-
-@pytest.mark.parametrize("limits", [{}, {"MOST_SHARE": 0}, {"MOST_SHARE": 0, "MOST_LINES": 0}], ids=["own", "shared", "far"])
-def test_sums_over_rows_stay_where_they_fit(limits: dict[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"WARP_COLUMNS": 8, **limits}.items():
-        monkeypatch.setattr(summed, name, value)
-    outputs = layer_norm_grads()
-    assert "summed" in schedules(check(outputs, normal_inputs(outputs)))
-
-
-def _with_leaves(row: Row) -> tuple[list[Node], dict[Node, Any]]:
+@pytest.mark.parametrize("row", FEW, ids=lambda r: r.name)
+def test_ops_interpreted_equal_the_oracle(row: Row) -> None:
     ins = leaves(row)
-    arrays = values(row, np.random.default_rng(3))
-    return [row.build(*ins)], dict(zip(ins, arrays, strict=True))
-
-
-FEW_STEPS = [row for row in ROWS if not row.name.startswith("argsort-5x130")]  # a network is long to interpret
-
-
-@pytest.mark.parametrize("row", FEW_STEPS, ids=lambda r: r.name)
-def test_every_op_interpreted_equals_the_oracle(row: Row) -> None:
-    outputs, env = _with_leaves(row)
+    outputs, env = [row.build(*ins)], dict(zip(ins, values(row, np.random.default_rng(3)), strict=True))
     program = lowered(outputs, env)
     for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
         assert_matches(got, np.asarray(want), max(4, row.ulp), row.magnitude)
+
+
+# ---------------------------------------------------------------- choices
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.kind], ids=repr)
+def test_each_schedule_is_chosen(case: Case) -> None:
+    with case.limited():
+        assert case.kind in schedules(lowered(case.outputs()))
+
+
+@pytest.mark.parametrize("case", CASES, ids=repr)
+def test_loops_do_not_depend_on_the_number_of_multiprocessors(case: Case) -> None:
+    outputs = case.outputs()
+    with case.limited():
+        few, many = (lowered(outputs, multiprocessors=n).program for n in (16, 132))
+    assert [(show(c.loops), c.params) for c in few.calls] == [(show(c.loops), c.params) for c in many.calls]
+
+
+def test_batches_of_other_sizes_run_the_same_kernel() -> None:
+    texts = {show(lowered([graph.reduce("add", leaf(n, 700), (1,))]).program.calls[0].loops) for n in (3, 5, 200)}
+    assert len(texts) == 1
+
+
+def test_neighbours_are_together_where_quotients_and_remainders_let_them() -> None:
+    v = Var("v", 96)
+    assert steps_by_one(var(v) % 24 + var(v) // 24 * 100, v, 4)
+    assert not steps_by_one(var(v) % 6, v, 4)
+    assert not steps_by_one(var(v) * 2, v, 2)

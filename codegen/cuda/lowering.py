@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...ir.fuse import Fused
 from ...ir.graph import Node
 from ...ir.kernel import Kernel
 from ...ir.loop import Loops
-from ..lower import Lowered, Tuning
-from ..lower_special import lower_checks, lower_scatter
+from ..lower import Lowered
 from ..lowering import Strides
 from ..math.expand import expand_loops
 from .attention.attention import lower_chain
+from .checks import lower_checks
 from .choice import lower_maps
 from .contraction import lower_contraction
 from .scan import lower_scan
+from .scatter import lower_scatter
 from .sort import lower_sort
 from .summed import lower_summed
 from .target import CudaTarget
@@ -38,7 +39,7 @@ class CudaLowering:
             case "scan":
                 return lower_scan(kernel, strides)
             case "scatter":
-                return _in_blocks(lower_scatter(kernel, strides, Tuning()))
+                return lower_scatter(kernel, strides)
             case "sort":
                 return lower_sort(kernel, strides)
         lower = lower_summed if kernel.columns else lower_maps
@@ -46,7 +47,7 @@ class CudaLowering:
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """One phase each."""
-        return _in_blocks(lower_checks(checks, strides, places, first_site))
+        return lower_checks(checks, strides, places, first_site)
 
     def expanded(self, loops: Loops) -> Loops:
         """As polynomials; 16-bit floats are converted by instructions."""
@@ -59,7 +60,3 @@ class CudaLowering:
     def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """None: stores leave the caches by themselves."""
         return set()
-
-
-def _in_blocks(lowered: Lowered) -> Lowered:
-    return replace(lowered, loops=replace(lowered.loops, threads=(128,) * len(lowered.loops.phases)))
