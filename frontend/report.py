@@ -87,8 +87,8 @@ def _kernel(
     reads, writes = k.step.reads, k.step.writes
     moved = sum(n.size * n.dtype.itemsize for n in [*reads, *writes])
     if k.kernel is None:
-        how = k.lowered.schedule, any(call.parallel)
-        return KernelReport(k.name, "check", (), (), (), moved, 0, *how, _lines(reads), reasons, launches)
+        how = k.lowered.schedule, any(call.parallel), _lines(reads)
+        return KernelReport(k.name, "check", (), (), (), moved, 0, *how, reasons, launches)
     units = k.kernel.units
     flops = work(u.node for u in units)
     outputs = tuple(f"{n.dtype.name}{list(n.shape)}" for n in writes)
