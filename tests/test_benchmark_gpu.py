@@ -73,6 +73,20 @@ def test_on_a_device_times_are_between_its_events(scripts: None, monkeypatch: py
     assert device().launches > 100 and gpu.copy_speed("cuda", True) > 0
 
 
+@needs_compiler
+def test_a_network_learns_on_a_device_as_on_the_cpu_in_bfloat16(scripts: None) -> None:
+    import gpu_training
+    from gpu_systems import Weft
+
+    device()
+    (prepared,) = (t.prepare() for t in gpu_training.trainings(True) if t.low)
+    losses = []
+    for where in ("cpu", "cuda"):
+        prepared.start(Weft(where))
+        losses.append(prepared.losses.pop("weft"))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-3)
+
+
 def test_a_peer_that_is_not_there_is_said(scripts: None) -> None:
     import gpu
 
