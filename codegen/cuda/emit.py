@@ -33,11 +33,11 @@ from ...ir.loop import (
     Store,
     Wait,
 )
-from ...ir.loop_walk import index_values, statements, writes
+from ...ir.loop_walk import index_values, indices, postorder, statements, writes
 from ...ir.op import Op
 from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
-from .function import Function
+from .function import Function, Lanes
 from .lanes import lanes_loop, loaded_again, trips, write_body
 from .layout import accesses, lay_out, own_loads, simplified, threads_of, varies
 from .order import find_order
@@ -211,7 +211,7 @@ def _store(fn: Function, s: Store) -> None:
 
 
 def _reduce(fn: Function, s: Reduce) -> None:
-    if fn.lanes and not fn.is_private(s.buf) and not varies(s.index, fn.lanes.piece):
+    if fn.lanes and not fn.is_private(s.buf) and _may_meet(fn.lanes, s.index):
         raise EmitError(f"lanes meet in {s.buf}[{s.index}]: they must be summed in registers first")
     fn.evaluate_all([*s.index.values(), *index_values(s.mask)])
     at, is_float = fn.element(s.buf, s.index), s.value.dtype.is_float
@@ -220,6 +220,12 @@ def _reduce(fn: Function, s: Reduce) -> None:
         _guarded(fn, s, f"{at} = weft_fma({a}, {b}, {at});")
     else:
         _guarded(fn, s, f"{at} = {combined(s.op, is_float, at, fn.evaluate(s.value))};")
+
+
+def _may_meet(lanes: Lanes, index: Index) -> bool:
+    """Whether two lanes may have the same index."""
+    gathered = [varies(i, lanes.piece) for n in postorder(index.values()) for i in indices(n)]
+    return any(gathered) or lanes.piece not in index.vars()
 
 
 def _guarded(fn: Function, s: Store | Reduce, text: str) -> None:
