@@ -1,31 +1,25 @@
-"""CUDA C of Loops: the text, and what it does on the emulated device in every order of threads."""
+"""CUDA C of Loops as text: three kernels whole, what must and must not stand in others, and what compilers make of them."""
 
+import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from cuda_emulator import build
-from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
-from cuda_loops import check, prepared
+from cuda_loops import TARGET, emitted, prepared
 from loopkit import (
-    GRID,
     REG,
     SCRATCH,
     Alloc,
     Buf,
-    For,
     Index,
-    Loops,
     Op,
-    Param,
-    Range,
     Reduce,
     Store,
+    Value,
     Var,
     argument,
     const,
+    dt,
     f32,
-    i64,
     kernel,
     lanes,
     load,
@@ -33,12 +27,15 @@ from loopkit import (
     serial,
     var,
 )
-from weft.codegen.cuda.emit import emit
+from test_cuda_constructs import cases
+from weft.codegen.cuda import nvcc, nvrtc
+from weft.codegen.cuda.build import compile_text, ptx
+from weft.codegen.cuda.emit import emit, shared_bytes
 from weft.codegen.cuda.expr import EmitError
-from weft.codegen.cuda.target import CudaTarget
 
-TARGET = CudaTarget("sm_80")
 X, B, Y = argument("x"), argument("b"), argument("y")
+NOW = Index()
+compiles = pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
 
 SCALED = """\
 #include "weft.cuh"
@@ -91,66 +88,202 @@ def test_loops_without_threads_are_refused():
         emit(replace(scaled(), threads=()), TARGET)
 
 
-# ---------------------------------------------------------------- on the emulated device
+ROWS = """\
+#include "weft.cuh"
+
+extern "C" __global__ void __launch_bounds__(256) rows_p0(const float* x, float* y, weft_status* status) {
+    const bool aligned = weft_aligned(x, y);
+    const unsigned g = blockIdx.x;
+    float s = 0.0f;
+    float row[4];
+    {
+        const unsigned c4 = threadIdx.x;
+        if (c4 < 250) {
+            const weft_vec<float, 4> x_0 = weft_load<4>(x + (1000 * g + 4 * c4), aligned);
+            #pragma unroll
+            for (unsigned e = 0; e < 4; e++) {
+                const float mul_0 = x_0[e] * x_0[e];
+                row[e] = mul_0;
+                s = weft_fma(x_0[e], x_0[e], s);
+            }
+        }
+    }
+    s = weft_block_reduce<weft_sum, 256>(s);
+    {
+        const unsigned c4 = threadIdx.x;
+        if (c4 < 250) {
+            weft_vec<float, 4> y_0;
+            #pragma unroll
+            for (unsigned e = 0; e < 4; e++) {
+                const float row_0 = row[e];
+                const float div_0 = row_0 / s;
+                y_0[e] = div_0;
+            }
+            weft_store(y + (1000 * g + 4 * c4), y_0, aligned);
+        }
+    }
+}
+"""
 
 
-@pytest.fixture(params=[FORWARD, REVERSE, RANDOM])
-def device(request):
-    if build.compiler() is None:
-        pytest.skip("no g++ for the CUDA emulator")
-    return EmulatorDriver(order=request.param)
+def rows():
+    """y = x * x / sum(x * x) of rows."""
+    g, c = Var("g", 5), Var("c", 1000)
+    at, s, row = var(g) * 1000 + var(c), Buf("s", f32, 1, REG), Buf("row", f32, 1000, SCRATCH)
+    square = op(Op.MUL, load(X, at), load(X, at))
+    body = [
+        *[Alloc(s, 0.0), Alloc(row)],
+        lanes(c, Store(row, var(c), square), Reduce(s, NOW, "add", square), unroll=4),
+        lanes(c, Store(Y, at, op(Op.DIV, load(row, c), load(s))), unroll=4),
+    ]
+    return prepared(kernel([X, Y], *body, chunk=g, name="rows"), 256)
 
 
-def floats(*shape):
-    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+def test_a_row_stays_in_registers_between_its_loops():
+    assert emitted(rows()) == ROWS
 
 
-def blocks_of_elements(name="cut"):
-    """y = 2.5 x + b, b repeated; as many blocks of 1024 elements as a param says."""
-    g, c, n = Var("g", 1 << 20), Var("c", 1024), Param("n")
-    at = var(g) * 1024 + var(c)
-    value = op(Op.ADD, op(Op.MUL, load(X, at), const(2.5, f32)), load(B, at % 64))
-    body = lanes(c, Store(Y, at, value), unroll=4, base=var(g) * 1024, total=n)
-    return prepared(Loops(name, (X, B, Y), (Param("blocks"), n), [For(g, Param("blocks"), GRID, [body])]))
+COLUMNS = """\
+#include "weft.cuh"
+
+extern "C" __global__ void __launch_bounds__(128) columns_p0(const float* x, float* y, weft_status* status) {
+    const bool aligned = weft_aligned(x, y);
+    const unsigned g = blockIdx.x;
+    for (unsigned c4 = threadIdx.x; c4 < 250; c4 += 128) {
+        float acc[4];
+        #pragma unroll
+        for (unsigned i = 0; i < 4; i++) {
+            acc[i] = 0.0f;
+        }
+        for (unsigned k = 0; k < 50; k++) {
+            const weft_vec<float, 4> x_0 = weft_load<4>(x + (50200 * g + 1004 * k + 4 * c4), aligned);
+            #pragma unroll
+            for (unsigned e = 0; e < 4; e++) {
+                acc[e] = acc[e] + x_0[e];
+            }
+        }
+        weft_vec<float, 4> y_0;
+        #pragma unroll
+        for (unsigned e = 0; e < 4; e++) {
+            const float acc_0 = acc[e];
+            y_0[e] = acc_0;
+        }
+        weft_store(y + (1004 * g + 4 * c4), y_0, aligned);
+    }
+    {
+        const unsigned c = 1000 + threadIdx.x;
+        if (c < 1002) {
+            float acc = 0.0f;
+            for (unsigned k = 0; k < 50; k++) {
+                const float x_1 = x[50200 * g + 1004 * k + c];
+                acc = acc + x_1;
+            }
+            y[1004 * g + c] = acc;
+        }
+    }
+}
+"""
 
 
-@pytest.mark.parametrize("count", [1, 7, 1024, 5003])
-def test_a_map_ends_where_its_total_says(device, count):
-    loops = blocks_of_elements()
-    check(device, loops, [floats(count), floats(64), floats(count) * 0], (-(-count // 1024), count))
+def columns():
+    g, c, k, acc = Var("g", 3), Var("c", 1002), Var("k", 50), Buf("acc", f32, 1, REG)
+    x = load(X, var(g) * 50200 + var(k) * 1004 + var(c))
+    body = [Alloc(acc, 0.0), serial(k, Reduce(acc, NOW, "add", x)), Store(Y, var(g) * 1004 + var(c), load(acc))]
+    return prepared(kernel([X, Y], lanes(c, *body, unroll=4), chunk=g, name="columns"), 128)
 
 
-def softmax(columns, unroll):
-    g, c = Var("g", 3), Var("c", columns)
-    at, m, s, row = var(g) * columns + var(c), Buf("m", f32, 1, REG), Buf("s", f32, 1, REG), Buf("row", f32, columns, SCRATCH)
-    e = op(Op.EXP, op(Op.SUB, load(X, at), load(m)))
-    return prepared(kernel([X, Y], Alloc(m, float("-inf")), Alloc(s, 0.0), Alloc(row),
-                           lanes(c, Reduce(m, Index(), "max", load(X, at)), unroll=unroll),
-                           lanes(c, Store(row, var(c), e), Reduce(s, Index(), "add", load(row, c)), unroll=unroll),
-                           lanes(c, Store(Y, at, op(Op.DIV, load(row, c), load(s))), unroll=unroll),
-                           chunk=g, name=f"softmax{columns}x{unroll}"))  # fmt: skip
+def test_sums_of_columns_are_an_accumulator_a_lane():
+    assert emitted(columns()) == COLUMNS
 
 
-@pytest.mark.parametrize(("columns", "unroll"), [(1000, 4), (37, 4), (300, 1)])
-def test_rows_are_reduced_by_all_threads(device, columns, unroll):
-    check(device, softmax(columns, unroll), [floats(3 * columns), floats(3 * columns)], rtol=2e-6)
+# ---------------------------------------------------------------- parts of texts
 
 
-def test_an_accumulator_inside_lanes_is_one_a_lane(device):
-    g, c, k, acc = Var("g", 3), Var("c", 1003), Var("k", 5), Buf("acc", f32, 1, REG)
-    x = load(X, var(g) * 5020 + var(k) * 1004 + var(c))
-    body = [Alloc(acc, 0.0), serial(k, Reduce(acc, Index(), "add", x)), Store(Y, var(g) * 1004 + var(c), load(acc))]
-    loops = prepared(kernel([X, Y], lanes(c, *body, unroll=4), chunk=g, name="columns"))
-    check(device, loops, [floats(3 * 5020), floats(3 * 1004)])
+def text_of(*body, buffers=(X, Y), threads=64, grid=None):
+    return emitted(prepared(kernel(buffers, *body, chunk=grid), threads))
 
 
-def test_what_a_mask_leaves_out_is_0_of_any_type(device):
-    """The name of the type is two words."""
-    c, (x, y) = Var("c", 300), (argument(name, i64) for name in "xy")
-    loops = prepared(kernel([x, y], lanes(c, Store(y, var(c), load(x, c, Range(var(c), 5, 290)))), name="masked"))
-    check(device, loops, [np.arange(300), np.arange(300)])
+def test_products_that_are_summed_are_fused():
+    c, acc = Var("c", 20), Buf("acc", f32, 1, REG)
+    body = serial(c, Reduce(acc, NOW, "add", op(Op.MUL, load(X, c), load(X, c))))
+    assert "acc = weft_fma(x_0, x_0, acc);" in text_of(Alloc(acc, 0.0), body, Store(Y, NOW, load(acc)))
 
 
-def test_views_that_begin_anywhere_are_read_and_written_by_element(device):
-    loops = blocks_of_elements("anywhere")
-    check(device, loops, [floats(2060), floats(64), floats(2060)], (3, 2060), shift=1)
+def test_indices_have_64_bits_only_where_they_must():
+    g, c = Var("g", 1 << 24), Var("c", 512)
+    at = var(g) * 512 + var(c)
+    text = text_of(lanes(c, Store(Y, at, load(X, at % (1 << 20)))), grid=g)
+    assert "x[(512 * g + c) % 1048576]" not in text
+    assert "y[512ll * static_cast<long long>(g) + static_cast<long long>(c)]" in text
+
+
+def test_what_passes_through_is_stored_past_the_caches():
+    loops = replace(scaled(), passing=(Y,))
+    assert "weft_store_streaming(y + (512 * g + 4 * c4), y_0, aligned);" in emit(loops, TARGET)
+
+
+def test_lanes_that_follow_each_other_need_no_barrier():
+    assert "barrier" not in emitted(rows())
+
+
+def test_rows_of_other_threads_need_one_barrier():
+    c, row = Var("c", 100), Buf("row", f32, 100, SCRATCH)
+    backwards = lanes(c, Store(Y, var(c), load(row, var(c) * -1 + 99)))
+    text = text_of(Alloc(row), lanes(c, Store(row, var(c), load(X, c))), backwards)
+    assert text.count("weft_barrier();") == 1
+
+
+def test_neighbouring_lanes_go_to_neighbouring_threads_where_nothing_is_a_vector():
+    c = Var("c", 300)
+    assert "threadIdx.x; c < 300" in text_of(lanes(c, Store(Y, var(c) * 3, load(X, var(c) * 5)), unroll=4)).replace("first", "c")
+
+
+def test_shared_memory_is_what_is_in_use_at_once():
+    a, b, c = (Buf(name, f32, 100, SCRATCH) for name in "abc")
+    k = Var("k", 100)
+    fill = [serial(k, Store(buf, var(k), load(X, k))) for buf in (a, b, c)]
+    body = [Alloc(a), fill[0], Alloc(b), serial(k, Store(b, var(k), load(a, k))), Alloc(c), fill[2], Store(Y, NOW, load(c, 1))]
+    assert shared_bytes(prepared(kernel([X, Y], *body)), 0) == 800
+
+
+def test_inputs_are_const():
+    assert "(const float* x, const float* b, float* y, weft_status* status)" in emit(scaled(), TARGET)
+
+
+# ---------------------------------------------------------------- refusals
+
+
+def test_lanes_that_meet_in_memory_are_refused():
+    c = Var("c", 100)
+    with pytest.raises(EmitError, match="lanes meet"):
+        text_of(lanes(c, Reduce(Y, NOW, "add", load(X, c))))
+
+
+def test_gathered_places_are_not_added_to_by_lanes():
+    c, i = Var("c", 100), argument("i", dt.int64)
+    at = Index({Value(load(i, c), 10): 1})
+    with pytest.raises(EmitError, match="lanes meet"):
+        text_of(lanes(c, Reduce(Y, at, "add", load(X, c))), buffers=(X, Y, i))
+
+
+def test_transcendental_ops_are_refused():
+    loops = replace(kernel([X, Y], Store(Y, NOW, op(Op.EXP, load(X)))), threads=(32,))
+    with pytest.raises(EmitError, match="exp has no CUDA function: expand it first"):
+        emitted(loops)
+
+
+# ---------------------------------------------------------------- compilers
+
+
+@compiles
+def test_whole_pieces_are_accesses_of_16_bytes():
+    text = ptx(emitted(scaled()), "sm_80")
+    assert len(re.findall(r"ld\.global\.v4", text)) == len(re.findall(r"st\.global\.v4", text)) == 2
+
+
+@compiles
+@pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
+def test_every_construct_compiles_without_spills(arch):
+    built = compile_text("\n".join(emitted(c.loops) for c in cases().values()), arch)
+    assert len(built.report) >= len(cases())
+    assert all(u.spill_stores == u.spill_loads == u.local == 0 for u in built.report.values())
