@@ -13,8 +13,7 @@ from harness import Env, interpret, leaf, normal_inputs
 from test_cuda_lowering import check, lowered
 from test_windows import conv
 from weft.codegen.cuda import contraction
-from weft.codegen.cuda.contract import block
-from weft.codegen.cuda.contract.tile import Tile
+from weft.codegen.cuda.contract.tile import Choice, Tile
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir.graph import Node, node
@@ -32,9 +31,7 @@ def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
     """Checks graphs whose contractions are in tiles of this kind; gives the program."""
 
     def run(outputs: list[Node], tile: Tile = SMALL, env: Env | None = None, tolerance: float = 1e-5) -> Compiled:
-        monkeypatch.setattr(contraction, "LITTLE", 0)
-        monkeypatch.setattr(contraction, "SHORT", 0)
-        monkeypatch.setattr(block, "choose", lambda *_: tile)
+        monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
         program = check(outputs, env or normal_inputs(outputs), tolerance)
         assert "tiled" in " ".join(texts(program))
         return program
@@ -134,9 +131,10 @@ def test_an_output_across_the_lanes(tiled: Any) -> None:
     tiled([y, transposed(g.relu(y))])
 
 
-def test_infinite_values_stay_in_their_rows_and_lanes() -> None:
+def test_infinite_values_stay_in_their_rows_and_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zeros around a tile never meet an infinity of another row."""
-    outputs = [product("nn", 41, 42, 20)]
+    monkeypatch.setattr(contraction, "choose", lambda *_: Choice(SMALL, "a test"))
+    outputs = [product("nn", 17, 18, 17)]
     env = normal_inputs(outputs)
     for a in env.values():
         a[2, 3] = np.inf

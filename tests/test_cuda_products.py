@@ -10,16 +10,19 @@ import graphs as g
 import numpy as np
 import pytest
 import test_cuda_lowering as cuda
+import weft as wf
 from cuda_emulator import build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
 from cuda_loops import launched
+from cudakit import device
 from harness import Array, Env, inputs_of, leaf, normal_inputs
 from test_cuda_contract import product, texts, transposed
 from test_windows import conv
+from weft import options
 from weft.codegen.cuda import contraction, nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text
-from weft.codegen.cuda.contract import block
-from weft.codegen.cuda.contract.tile import TILES, Tile, tensor_tiles
+from weft.codegen.cuda.contract import tile as tile_choice
+from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
 from weft.codegen.cuda.emit import emit
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled
@@ -68,11 +71,10 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Makes every contraction tiled, in tiles of one kind, by a target."""
 
     def use(tile: Tile | None = None, matmul: str = "float32") -> None:
-        monkeypatch.setattr(contraction, "LITTLE", 0)
-        monkeypatch.setattr(contraction, "SHORT", 0)
+        monkeypatch.setattr(tile_choice, "naive_cycles", lambda p: float("inf"))
         monkeypatch.setattr(cuda, "TARGET", CudaTarget("sm_80", matmul=matmul))
         if tile:
-            monkeypatch.setattr(block, "choose", lambda *_: tile)
+            monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
 
     return use
 
@@ -184,3 +186,16 @@ def test_registers_suffice_for_every_tile(arch: str, tiles: Any, monkeypatch: py
     for usage in report.values():
         assert usage.spill_stores == usage.spill_loads == usage.local == 0
         assert usage.registers <= 65536 // 256 // LEAST_BLOCKS
+
+
+@needs_compiler
+def test_factors_may_begin_anywhere_in_memory() -> None:
+    """Copies of 16 bytes need aligned memory, which a view need not have."""
+    device()
+    rng = np.random.default_rng(0)
+    a, b = (rng.standard_normal(64 * 64 + 1).astype(np.float32) for _ in range(2))
+    x, y = (wf.tensor(v, device="cuda").realize()[1:].reshape(64, 64).realize() for v in (a, b))
+    want = a[1:].reshape(64, 64).astype("d") @ b[1:].reshape(64, 64)
+    with options.override(matmul="tf32"):
+        got = (x @ y).cpu().numpy()
+    assert 1e-5 < np.linalg.norm(got - want) / np.linalg.norm(want) < 1e-3

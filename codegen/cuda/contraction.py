@@ -1,23 +1,23 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
 tiled     for block: tiles of both factors through shared memory, results in the registers of its threads; epilogue
-naive     a thread a result: where nothing is summed, or too little for tiles
+naive     a thread a result: where nothing is summed, or so little that tiles would mostly wait
 phases    one after the other, where residues of the axes make several problems of a contraction
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...ir.graph import Node
 from ...ir.kernel import Kernel
-from ..contract.problem import Problem, analyse, groups_extent
+from ..contract.problem import Problem, analyse
 from ..lower import Lowered
 from ..phases import in_turn
 from .contract.block import lower_tiled
+from .contract.tile import choose
 from .naive import lower_naive_problem
 from .target import CudaTarget
-
-LITTLE = 1 << 15  # products that a tile would mostly wait for
-SHORT = 4  # steps of k: a tile of results takes longer to write
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
@@ -26,7 +26,11 @@ def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], targ
 
 
 def lower_problem(p: Problem, target: CudaTarget) -> Lowered:
-    """Tiles, where there is enough to sum."""
-    if not p.reduced or p.k <= SHORT or groups_extent(p.batch) * p.m * p.n * p.k < LITTLE:
+    """Tiles, unless a thread a result is estimated to take less time."""
+    if not p.reduced:
         return lower_naive_problem(p)
-    return lower_tiled(p, target)
+    choice = choose(p, target)
+    if choice.tile is not None:
+        return lower_tiled(p, choice.tile, choice.why)
+    naive = lower_naive_problem(p)
+    return replace(naive, schedule=f"{naive.schedule}; {choice.why}")

@@ -16,8 +16,6 @@ from __future__ import annotations
 from math import prod
 from typing import Protocol
 
-from ....ir import dtype as dt
-from ....ir.dtype import DType
 from ....ir.graph import Node
 from ....ir.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
@@ -25,11 +23,10 @@ from ...contract.problem import Problem, groups_extent, spread_groups
 from ...evaluate import load
 from ...lower import Lowered
 from ...schedule import extent
-from ..target import CudaTarget
-from .operand import Operand, Sizes, Span, groups_at, stored_factor
+from .operand import Operand, Sizes, Span, groups_at
 from .simt import Simt
 from .tensor import TensorCores
-from .tile import GROUP, Tile, choose, simt_tiles, tensor_tiles
+from .tile import GROUP, Tile
 
 ADDING = 128  # threads that add up parts, a result each
 VECTOR = 4  # neighbouring results that a thread stores at a time
@@ -51,19 +48,9 @@ class Core(Protocol):
         """The row of the tile from that of a slice."""
 
 
-def lower_tiled(p: Problem, target: CudaTarget) -> Lowered:
-    """Loops in tiles of the cost model."""
-    factors = [stored_factor(p, f)[0].dtype for f in (p.row_factor, p.lane_factor)]
-    itemsize = max(d.itemsize for d in factors)
-    tensor = _on_tensor_cores(p, factors, target)
-    tiles = tensor_tiles(itemsize) if tensor else simt_tiles(p.anchor.node.dtype.itemsize)
-    return _Block(p, choose(p, tiles, itemsize)).lowered()
-
-
-def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bool:
-    """16-bit floats, and float32 where the user has allowed it; sums are of float32."""
-    precise = factors[0].is_half or (factors[0] is dt.float32 and target.matmul == "tf32")
-    return target.has_async_copies and p.anchor.node.dtype is dt.float32 and factors[0] is factors[1] and precise
+def lower_tiled(p: Problem, tile: Tile, why: str) -> Lowered:
+    """Loops in tiles."""
+    return _Block(p, tile).lowered(why)
 
 
 class _Block:
@@ -72,8 +59,8 @@ class _Block:
     def __init__(self, p: Problem, tile: Tile) -> None:
         self.p, self.tile = p, tile
         rows, lanes = (Sizes(size, tile.k, tile.stages, tile.threads) for size in (tile.rows, tile.lanes))
-        row = Operand(p, "row", p.row_factor, (p.rows, p.lanes), rows, not tile.tensor)
-        lane = Operand(p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor)
+        row = self.row = Operand(p, "row", p.row_factor, (p.rows, p.lanes), rows, not tile.tensor)
+        lane = self.lane = Operand(p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor)
         self.dtype = p.anchor.node.dtype
         self.core: Core = TensorCores(tile, row, lane) if tile.tensor else Simt(tile, self.dtype, row, lane)
         self.batch = tuple(extent(g) for g in p.batch)
@@ -84,7 +71,7 @@ class _Block:
         self.results = prod(self.batch) * p.m * p.n
         self.parts = Buf("parts", self.dtype, tile.parts * self.results, GLOBAL)
 
-    def lowered(self) -> Lowered:
+    def lowered(self, why: str) -> Lowered:
         """One phase, or two where blocks share sums."""
         p, shared = self.p, self.tile.parts > 1
         phases, threads = [self._phase()], [self.tile.threads]
@@ -95,7 +82,8 @@ class _Block:
         text = (
             f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {self.tile}, "
             f"{phases[0].extent} blocks of {self.tile.threads} threads"
-            f"{f', k in {self.tile.parts} parts' if shared else ''}"
+            f"{f', k in {self.tile.parts} parts' if shared else ''}; "
+            f"rows {self.row.how}, lanes {self.lane.how}; {why}"
         )
         return Lowered(Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text)
 

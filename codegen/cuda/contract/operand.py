@@ -80,7 +80,8 @@ class Sizes:
 class Operand:
     """Tiles of one factor. `groups` are its axes, `others` those of the other factor.
 
-    A tile lies as memory does, or, `steps_apart`, with the rows of a step of k next to each other.
+    A tile lies as memory does, and those that are kept are slots of one buffer; or, `steps_apart`, it has the rows of a step of
+    k next to each other, and a buffer of its own.
     """
 
     def __init__(
@@ -102,12 +103,20 @@ class Operand:
         pitch = (sizes.k if lies_along_k else sizes.size) + padding(self.node.dtype, lies_along_k, steps_apart)
         self.across, self.along = (pitch, 1) if lies_along_k else (1, pitch)
         self.slot = pitch * (sizes.size if lies_along_k else sizes.k)
+        self.copied = False
         self.staged = Buf(f"{name}_staged", self.node.dtype, self.elements, THREAD)
-        self.tile = Buf(f"{name}_tile", self.node.dtype, sizes.kept * self.slot, SCRATCH)
+        kept = 1 if steps_apart else sizes.kept
+        self.tiles = [Buf(f"{name}_tile", self.node.dtype, kept * self.slot, SCRATCH) for _ in range(sizes.kept // kept)]
 
     @property
     def extent(self) -> int:
         return groups_extent(self.groups)
+
+    @property
+    def how(self) -> str:
+        """How a tile gets from memory to where it is multiplied."""
+        line = "k" if self.along_k else "them"
+        return "copied asynchronously" if self.copied else f"through registers, {self.unroll} along {line} at a time"
 
     def _place(self, e: Index) -> tuple[Index, Index]:
         """(row, step) of an element of the tile, in the order of memory."""
@@ -137,10 +146,11 @@ class Operand:
         e = Var("e", self.elements)
         return For(e, e.extent, LANES, [Store(self.staged, var(e), self._at(var(e), first, step, batch))], self.unroll)
 
-    def store(self, slot: Index) -> Stmt:
+    def store(self, slot: Index, turn: int = 0) -> Stmt:
         """From there to shared memory."""
         e = Var("e", self.elements)
-        return For(e, e.extent, LANES, [Store(self.tile, self._in_slot(var(e), slot), load(self.staged, var(e)))], self.unroll)
+        body: list[Stmt] = [Store(self.tiles[turn], self._in_slot(var(e), slot), load(self.staged, var(e)))]
+        return For(e, e.extent, LANES, body, self.unroll)
 
     def copy(self, first: Index, step: Index, batch: dict[Var, Index], slot: Index) -> Stmt | None:
         """A tile to shared memory without registers, if it is not computed and lies in pieces of 16 bytes."""
@@ -149,13 +159,14 @@ class Operand:
         value = self._at(var(piece) * size + var(j), first, step, batch)
         if self.vector != size or not _is_piece(value, j):
             return None
+        self.copied = True
         first_of_it = Substitution({j: Index()})
         buf, index, mask = first_of_it.node(value).arg
-        copy = Copy(self.tile, self._in_slot(var(piece) * size, slot), buf, index, size, mask)
+        copy = Copy(self.tiles[0], self._in_slot(var(piece) * size, slot), buf, index, size, mask)
         return For(piece, piece.extent, LANES, [copy])
 
     def matrix(self, slot: Index) -> Matrix:
-        return Matrix(self.tile, slot * self.slot, self.across, self.along)
+        return Matrix(self.tiles[0], slot * self.slot, self.across, self.along)
 
 
 def padding(dtype: DType, along_k: bool, steps_apart: bool) -> int:

@@ -36,7 +36,7 @@ class Simt:
         """The row of a tile from that of a slice."""
         return piece * self.slice_rows + row
 
-    def multiply(self) -> Stmt:
+    def multiply(self, turn: int) -> Stmt:
         """Adds the products of the tiles that are in shared memory."""
         tile, t, k = self.tile, Var("t", self.tile.threads), Var("k", self.tile.k)
         a, b = Buf("a", self.dtype, tile.part[0], REG), Buf("b", self.dtype, tile.part[1], REG)
@@ -45,17 +45,17 @@ class Simt:
         term = node(Op.MUL, (load(a, var(i)), load(b, var(j))))
         add = Reduce(self.acc, var(t) * tile.sums + var(i) * tile.part[1] + var(j), "add", term)
         steps: list[Stmt] = [
-            self._fragment(self.rows, a, var(k), down, self.square[0], self.slices),
-            self._fragment(self.lanes, b, var(k), across, self.square[1], self.lane_slices),
+            self._fragment(self.rows, turn, a, var(k), down, self.square[0], self.slices),
+            self._fragment(self.lanes, turn, b, var(k), across, self.square[1], self.lane_slices),
             For(i, i.extent, UNROLL, [For(j, j.extent, UNROLL, [add])]),
         ]
         return For(t, t.extent, LANES, [Alloc(a), Alloc(b), For(k, k.extent, UNROLL, steps)])
 
-    def _fragment(self, operand: Operand, into: Buf, k: Index, at: Index, square: int, slices: int) -> Stmt:
+    def _fragment(self, operand: Operand, turn: int, into: Buf, k: Index, at: Index, square: int, slices: int) -> Stmt:
         """A thread's part of one step of k."""
         s, i = Var("s", slices), Var("i", square)
         place = var(s) * (operand.sizes.size // slices) + at * square + var(i)
-        value = widened(load(operand.tile, k * operand.along + place), self.dtype)
+        value = widened(load(operand.tiles[turn], k * operand.along + place), self.dtype)
         return For(s, slices, UNROLL, [For(i, square, UNROLL, [Store(into, var(s) * square + var(i), value)])])
 
     def leave(self, piece: int, sums: Buf, pitch: int) -> Stmt:
@@ -72,13 +72,27 @@ class Simt:
         return For(t, t.extent, LANES, [store])
 
     def accumulate(self, span: Span) -> list[Stmt]:
-        """All products of a block: the next tiles come from memory while these are multiplied."""
-        bufs = [self.rows.staged, self.lanes.staged, self.rows.tile, self.lanes.tile]
-        step = Var("step", span.steps)
-        store = [self.rows.store(Index()), self.lanes.store(Index())]
-        body = [*store, If(span.more(var(step), 1), self._load(span, var(step) + 1)), self.multiply()]
-        loop = For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)
-        return [*map(Alloc, bufs), Alloc(self.acc, 0), *self._load(span, Index()), loop]
+        """All products of a block: the next tiles come from memory while these are multiplied.
+
+        Two tiles of each factor take turns, so that a barrier is enough for each; where steps are cut, one has two barriers.
+        """
+        step, bufs = Var("step", span.steps), [self.rows.staged, self.lanes.staged]
+        if span.all_steps is None:
+            pair, turns = Var("pair", span.steps // 2), min(2, span.steps)
+            both = [*self._turn(span, var(pair) * 2, 0), *self._turn(span, var(pair) * 2 + 1, 1)] if turns == 2 else []
+            last = self._turn(span, Index(const=span.steps - 1), 0) if span.steps % 2 else []
+            loops = [*([For(pair, pair.extent, SERIAL, both)] if both else []), *last]
+        else:
+            turns = 1
+            loops = [For(step, step.extent, SERIAL, self._turn(span, var(step), 0), base=span.first_step, total=span.all_steps)]
+        bufs += [t for o in (self.rows, self.lanes) for t in o.tiles[:turns]]
+        return [*map(Alloc, bufs), Alloc(self.acc, 0), *self._load(span, Index()), *loops]
+
+    def _turn(self, span: Span, step: Index, turn: int) -> list[Stmt]:
+        """One step: tiles from registers to shared memory, the next ones to registers, products."""
+        more = span.more(step, 1)
+        load = [] if any(r.never for r in more) else [If(more, self._load(span, step + 1))]
+        return [self.rows.store(Index(), turn), self.lanes.store(Index(), turn), *load, self.multiply(turn)]
 
     def _load(self, span: Span, step: Index) -> list[Stmt]:
         k = (span.first_step + step) * self.tile.k

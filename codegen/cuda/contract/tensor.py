@@ -57,7 +57,7 @@ class TensorCores:
         ]
         loop = For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)
         loops: list[Stmt] = [For(begin, ahead, SERIAL, fill), loop]
-        bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, o.tile) if b in writes(loops)]
+        bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, *o.tiles) if b in writes(loops)]
         return [*map(Alloc, bufs), Alloc(self.acc, 0), *loops]
 
     def _fetch(self, span: Span, step: Index) -> tuple[list[Stmt], list[Stmt]]:

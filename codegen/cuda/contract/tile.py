@@ -1,22 +1,24 @@
-"""The cost model of tiled contractions: the tile of a block, and whether blocks share a sum. In: a Problem. Out: a Tile.
+"""The cost model of contractions: tiles or not, the tile of a block, whether blocks share a sum. In: a Problem. Out: a Choice.
 
 All figures are of one GPU, so that every other one adds in the same order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from ....ir import dtype as dt
+from ....ir.dtype import DType
 from ...contract.problem import Problem, groups_extent
-from ..target import WARP
+from ..target import WARP, CudaTarget
+from .operand import stored_factor
 
 MULTIPROCESSORS = 132
 PRODUCTS = 128  # a cycle of a multiprocessor
 TENSOR_PRODUCTS = {2: 600, 4: 300}  # the same on tensor cores, by bytes of a factor: mma.sync reaches 0.6 of what they can
 THREADS = 1024  # that work at a time on a multiprocessor with registers for sums
-LATENCY = 900  # cycles of a step of tiles: memory, two barriers, registers to shared memory and back
+LATENCY = 900  # cycles of a step of tiles: memory, barriers, registers to shared memory and back
 BLOCK = 3000  # cycles to start a block, fill its first tile and write its results
 LAUNCH = 4000  # cycles between two phases
 BYTES = 1400  # of memory a cycle
@@ -25,6 +27,8 @@ LOADED = 0.25  # cycles of a warp to load one element of a factor from shared me
 SUMS = 256  # bytes of sums in the registers of a thread
 MOST_PARTS = 64  # blocks that share a sum
 LEAST_STEPS = 4  # tiles of k for each of them
+ONE_BY_ONE = 8  # products a cycle of a multiprocessor whose threads load both factors of each from the caches
+NEXT = 50  # cycles from one of these products to the next of a sum
 GROUP = 8  # tiles of rows that neighbouring blocks take: they share lanes in the level-2 cache
 
 
@@ -40,7 +44,7 @@ class Tile:
     k: int
     part: tuple[int, int]
     parts: int = 1
-    stages: int = 1
+    stages: int = 2
     tensor: bool = False
 
     @property
@@ -87,7 +91,7 @@ STAGES = 4
 
 def tensor_tiles(itemsize: int) -> list[Tile]:
     """Tiles for tensor cores, of factors of so many bytes."""
-    return [Tile(m, n, TENSOR_LINE // itemsize, part, 1, STAGES, True) for m, n, part in TENSOR_SHAPES]
+    return [Tile(m, n, TENSOR_LINE // itemsize, part, stages=STAGES, tensor=True) for m, n, part in TENSOR_SHAPES]
 
 
 def simt_tiles(itemsize: int) -> list[Tile]:
@@ -95,9 +99,32 @@ def simt_tiles(itemsize: int) -> list[Tile]:
     return [t for t in TILES if t.sums * itemsize <= SUMS]
 
 
-def choose(p: Problem, tiles: Sequence[Tile], itemsize: int) -> Tile:
-    """The tile of the least estimated time; factors have so many bytes."""
-    return min((c for t in tiles for c in _in_parts(p, t)), key=lambda t: cycles(p, t, itemsize))
+@dataclass(frozen=True)
+class Choice:
+    """A tile, or None for a thread a result; why."""
+
+    tile: Tile | None
+    why: str
+
+
+def choose(p: Problem, target: CudaTarget) -> Choice:
+    """What takes the least estimated time."""
+    factors = [stored_factor(p, f)[0].dtype for f in (p.row_factor, p.lane_factor)]
+    itemsize = max(d.itemsize for d in factors)
+    tiles = tensor_tiles(itemsize) if _on_tensor_cores(p, factors, target) else simt_tiles(p.anchor.node.dtype.itemsize)
+    found = {c: estimated(p, c, itemsize) for t in tiles for c in _in_parts(p, t)}
+    tile = min(found, key=lambda c: found[c][0])
+    cycles, most = found[tile]
+    naive = naive_cycles(p)
+    if naive < cycles:
+        return Choice(None, f"about {naive:.0f} cycles, tiles {cycles:.0f}")
+    return Choice(tile, f"about {cycles:.0f} cycles, most for {most}")
+
+
+def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bool:
+    """16-bit floats, and float32 where the user has allowed it; sums are of float32."""
+    precise = factors[0].is_half or (factors[0] is dt.float32 and target.matmul == "tf32")
+    return target.has_async_copies and p.anchor.node.dtype is dt.float32 and factors[0] is factors[1] and precise
 
 
 def _in_parts(p: Problem, t: Tile) -> list[Tile]:
@@ -115,16 +142,21 @@ def blocks(p: Problem, t: Tile) -> int:
     return groups_extent(p.batch) * ceil(p.m / t.rows) * ceil(p.n / t.lanes) * t.parts
 
 
-def cycles(p: Problem, t: Tile, itemsize: int) -> float:
-    """Estimated cycles of the whole contraction: products, or what a block waits for, and what sums in parts cost."""
-    step = max(_products(t, itemsize), t.k * (t.rows + t.lanes) * itemsize / CACHED)
-    steps = ceil(ceil(p.k / t.k) / t.parts)
+def estimated(p: Problem, t: Tile, itemsize: int) -> tuple[float, str]:
+    """Cycles of the whole contraction, with those for sums in parts, and what most of them are for."""
+    step, most = max((_products(t, itemsize), "products"), (t.k * (t.rows + t.lanes) * itemsize / CACHED, "the level-2 cache"))
     each = ceil(blocks(p, t) / MULTIPROCESSORS)
     rounds = ceil(each / min(each, max(1, THREADS // t.threads)))
-    waiting = LATENCY / max(1, t.stages - 1)
-    busy = max(each * step, rounds * waiting) * steps + rounds * BLOCK
+    in_turn, most = max((each * step, most), (rounds * LATENCY / (t.stages - 1), "waiting for memory"))
+    busy = in_turn * ceil(ceil(p.k / t.k) / t.parts) + rounds * BLOCK
     results = groups_extent(p.batch) * p.m * p.n * p.anchor.node.dtype.itemsize
-    return busy + (LAUNCH + 2 * t.parts * results / BYTES if t.parts > 1 else 0)
+    return busy + (LAUNCH + 2 * t.parts * results / BYTES if t.parts > 1 else 0), most
+
+
+def naive_cycles(p: Problem) -> float:
+    """Estimated cycles of the same by a thread for each result."""
+    products = groups_extent(p.batch) * p.m * p.n * p.k
+    return BLOCK / 3 + max(products / (MULTIPROCESSORS * ONE_BY_ONE), p.k * NEXT)
 
 
 def _products(t: Tile, itemsize: int) -> float:
