@@ -9,8 +9,8 @@ from typing import Any
 import graphs as g
 import numpy as np
 import pytest
+from cuda_lowered import check, lowered
 from harness import Env, interpret, leaf, normal_inputs
-from test_cuda_lowering import check, lowered
 from test_windows import conv
 from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile

@@ -2,62 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
+from cuda_lowered import lowered
 from cuda_schedules import CASES, Case
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
-from harness import Env, assert_close, assert_same_bits, inputs_of, interpret, layout, leaf, normal_inputs
+from harness import assert_close, assert_same_bits, interpret, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.codegen.cuda.lowering import CudaLowering
-from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.vectors import steps_by_one
-from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir import graph
-from weft.ir.fuse import Policy
 from weft.ir.graph import Node, node
-from weft.ir.index import Var, row_major_strides, var
+from weft.ir.index import Var, var
 from weft.ir.interp import run as oracle
 from weft.ir.loop_text import show
 from weft.ir.op import Op
-from weft.ir.program import Value
 from weft.runtime.failures import CheckFailed
-
-
-class NoCode:
-    """What a backend makes of loops, without the making."""
-
-    def __enter__(self) -> NoCode:
-        return self
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def begin(self, loops: object) -> None: ...
-
-    def key_of(self, loops: object) -> str:
-        return ""
-
-
-def lowered(outputs: Sequence[Node], env: Env | None = None, multiprocessors: int = 132) -> Compiled:
-    """A program of Loops for CUDA, without code."""
-    ins = inputs_of(outputs)
-    laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
-    backend = SimpleNamespace(
-        policy=Policy(chains=False, pools=False),
-        lowering=CudaLowering(CudaTarget("sm_80", multiprocessors)),
-        last_cache=1 << 22,
-        making=NoCode,
-        link=lambda *_: None,
-    )
-    before, compiler.backend_of = compiler.backend_of, lambda _: backend
-    try:
-        return compiler.build(list(outputs), ins, laid_out, {})
-    finally:
-        compiler.backend_of = before
 
 
 def schedules(program: Compiled) -> list[str]:

@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import cuda_lowered
 import graphs as g
 import numpy as np
 import pytest
-import test_cuda_lowering as cuda
 import weft as wf
 from cuda_emulator import build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
@@ -56,7 +56,7 @@ def on_device(device: EmulatorDriver, program: Compiled, outputs: Sequence[Node]
 def check(outputs: list[Node], tolerance: float) -> Compiled:
     """The same bits in every order of threads, near the oracle's values."""
     env = normal_inputs(outputs)
-    program = cuda.lowered(outputs, env)
+    program = cuda_lowered.lowered(outputs, env)
     runs = [on_device(EmulatorDriver(order=order, seed=5), program, outputs, env) for order in (FORWARD, REVERSE, RANDOM)]
     for got, want in zip(runs[0], oracle(outputs, env), strict=True):
         error = np.linalg.norm(got.astype("d").ravel() - np.asarray(want).astype("d").ravel())
@@ -72,7 +72,7 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def use(tile: Tile | None = None, matmul: str = "float32") -> None:
         monkeypatch.setattr(tile_choice, "naive_cycles", lambda p: float("inf"))
-        monkeypatch.setattr(cuda, "TARGET", CudaTarget("sm_80", matmul=matmul))
+        monkeypatch.setattr(cuda_lowered, "TARGET", CudaTarget("sm_80", matmul=matmul))
         if tile:
             monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
 
@@ -177,9 +177,9 @@ def test_registers_suffice_for_every_tile(arch: str, tiles: Any, monkeypatch: py
     kinds = KINDS[0] + KINDS[1] * target.has_async_copies
     for i, ((tile, dtype), form) in enumerate(zip(kinds, ["nn", "nt", "tn", "tt"] * 8, strict=False)):
         tiles(tile)
-        monkeypatch.setattr(cuda, "TARGET", target)
+        monkeypatch.setattr(cuda_lowered, "TARGET", target)
         y = g.relu(product(form, 2 * tile.rows, 2 * tile.lanes, 16 * tile.k, dtype=dtype))
-        (kernel,) = cuda.lowered([y]).lowered.kernels
+        (kernel,) = cuda_lowered.lowered([y]).lowered.kernels
         text += emit(dataclasses.replace(kernel.step.loops, name=f"tile{i}"), target)
     report = compile_text(text, arch).report
     assert len(report) == len(kinds)

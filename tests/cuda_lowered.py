@@ -1,0 +1,62 @@
+"""CUDA programs as Loops, without code or device. In: roots of a Graph. Out: a Compiled program; what the oracle says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+from harness import Env, assert_close, inputs_of, interpret, layout
+from weft.codegen.cuda.lowering import CudaLowering
+from weft.codegen.cuda.target import CudaTarget
+from weft.frontend import compile as compiler
+from weft.frontend.compile import Compiled
+from weft.ir.fuse import Policy
+from weft.ir.graph import Node
+from weft.ir.index import row_major_strides
+from weft.ir.interp import run as oracle
+from weft.ir.program import Value
+
+TARGET = CudaTarget("sm_80")
+
+
+class NoCode:
+    """What a backend makes of loops, without the making."""
+
+    def __enter__(self) -> NoCode:
+        return self
+
+    def __exit__(self, *exception: object) -> None: ...
+
+    def begin(self, loops: object) -> None: ...
+
+    def key_of(self, loops: object) -> str:
+        return ""
+
+
+def lowered(outputs: Sequence[Node], env: Env | None = None, multiprocessors: int = 132) -> Compiled:
+    """A program of Loops for CUDA, without code."""
+    ins = inputs_of(outputs)
+    laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
+    backend = SimpleNamespace(
+        policy=Policy(chains=False, pools=False),
+        lowering=CudaLowering(replace(TARGET, multiprocessors=multiprocessors)),
+        last_cache=1 << 22,
+        making=NoCode,
+        link=lambda *_: None,
+    )
+    before, compiler.backend_of = compiler.backend_of, lambda _: backend
+    try:
+        return compiler.build(list(outputs), ins, laid_out, {})
+    finally:
+        compiler.backend_of = before
+
+
+def check(outputs: Sequence[Node], env: Env, tolerance: float = 1e-5) -> Compiled:
+    """Loops == oracle; every kernel has threads."""
+    program = lowered(outputs, env)
+    assert all(k.step.loops.threads for k in program.lowered.kernels)
+    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
+        assert_close(got, np.asarray(want), tolerance)
+    return program
