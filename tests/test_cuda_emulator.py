@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from cuda_emulator import build, race_cases, races, samples
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver, EmulatorError
-from cuda_emulator.launching import run
+from cuda_emulator.launching import gpu, run
+from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 HERE = Path(__file__).parent
@@ -26,6 +27,17 @@ def driver() -> EmulatorDriver:
     found = EmulatorDriver()
     found.build_many([*samples.ALL, samples.DIVERGENT, *FAULTS.values()])
     return found
+
+
+@pytest.fixture(params=[*ORDERS, *["gpu"] * (gpu() is not None)])
+def device(driver: EmulatorDriver, request: Any) -> Iterator[Driver]:
+    """The emulated device in each order of threads, and a GPU where there is one."""
+    if request.param == "gpu":
+        yield gpu()
+        return
+    driver.order, driver.seed = ORDERS[request.param], 3
+    yield driver
+    driver.order, driver.seed = FORWARD, 0
 
 
 @pytest.fixture(params=ORDERS)
@@ -44,27 +56,27 @@ def softmax_like(x: np.ndarray) -> np.ndarray:
     return parts / parts.sum(1, keepdims=True)
 
 
-def test_reductions_over_a_block(ordered):
+def test_reductions_over_a_block(device):
     x = RNG.standard_normal((3, 1500)).astype(np.float32)
-    y = run(ordered, samples.SOFTMAX, 3, 256, [x, np.zeros_like(x), 1500])[1]
+    y = run(device, samples.SOFTMAX, 3, 256, [x, np.zeros_like(x), 1500])[1]
     np.testing.assert_allclose(y, softmax_like(x), rtol=2e-6)
 
 
-def test_tiles_in_shared_memory(ordered):
+def test_tiles_in_shared_memory(device):
     a, b = RNG.standard_normal((2, 48, 48)).astype(np.float32)
-    c = run(ordered, samples.MATMUL, 9, 256, [a, b, np.zeros_like(a), 48], 2048)[2]
+    c = run(device, samples.MATMUL, 9, 256, [a, b, np.zeros_like(a), 48], 2048)[2]
     np.testing.assert_allclose(c, a @ b, atol=1e-5)
 
 
-def pipelined(driver: EmulatorDriver, text: str, pieces: int = 6) -> np.ndarray:
+def pipelined(driver: Driver, text: str, pieces: int = 6) -> np.ndarray:
     x = RNG.standard_normal(512 * pieces).astype(np.float32)
     y = run(driver, text, 1, 128, [x, np.zeros_like(x), pieces], 8192)[1]
     return y - 2 * x.reshape(-1, 512)[:, ::-1].reshape(-1)
 
 
 @pytest.mark.parametrize("pieces", [1, 2, 6])
-def test_asynchronous_copies(ordered, pieces):
-    assert not pipelined(ordered, samples.PIPELINE, pieces).any()
+def test_asynchronous_copies(device, pieces):
+    assert not pipelined(device, samples.PIPELINE, pieces).any()
 
 
 def narrowed(kind: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -79,22 +91,22 @@ def narrowed(kind: str, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("kind", ["bf16", "f16", "tf32"])
-def test_products_of_matrix_fragments(ordered, kind):
+def test_products_of_matrix_fragments(device, kind):
     (a, va), (b, vb) = (narrowed(kind, RNG.standard_normal(shape).astype(np.float32)) for shape in [(16, 48), (48, 8)])
-    c = run(ordered, samples.tile(kind), 1, 32, [a, b, np.zeros((16, 8), np.float32), 48], 768)[2]
+    c = run(device, samples.tile(kind), 1, 32, [a, b, np.zeros((16, 8), np.float32), 48], 768)[2]
     np.testing.assert_allclose(c, va @ vb, atol=1e-5)
 
 
-def test_the_lowest_failed_check_is_reported_with_its_value(ordered):
+def test_the_lowest_failed_check_is_reported_with_its_value(device):
     index = np.arange(256) % 5
     index[[70, 200, 201]] = -4, 99, 98
-    y, status = run(ordered, samples.CHECKS, 4, 64, [index, np.zeros(256, np.float32), 5])[1:]
+    y, status = run(device, samples.CHECKS, 4, 64, [index, np.zeros(256, np.float32), 5])[1:]
     assert status.tolist() == [3 << 40 | 70, -4]
     np.testing.assert_array_equal(y, np.where((index < 0) | (index > 4), 0, index))
 
 
-def test_a_status_without_failure_stays(driver):
-    status = run(driver, samples.CHECKS, 1, 64, [np.zeros(64, np.int64), np.zeros(64, np.float32), 5])[2]
+def test_a_status_without_failure_stays(device):
+    status = run(device, samples.CHECKS, 1, 64, [np.zeros(64, np.int64), np.zeros(64, np.float32), 5])[2]
     assert status.tolist() == [-1, 0]
 
 

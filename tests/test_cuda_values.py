@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,12 +11,13 @@ import numpy as np
 import pytest
 from cuda_emulator import build
 from cuda_emulator.driver import EmulatorDriver
-from cuda_emulator.launching import run
+from cuda_emulator.launching import gpu, run
 from cuda_emulator.samples import C_TYPES, elementwise
 from weft.ir import bfloat16
 from weft.ir import dtype as dt
 from weft.ir.loop_interp import OPS, cast
 from weft.ir.op import Op
+from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 INTS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
@@ -55,16 +57,26 @@ TEXTS = [text for table in [*TABLES, OTHERS] for text in table.values()]
 
 
 @cache
-def driver() -> EmulatorDriver:
+def emulated() -> Driver:
     found = EmulatorDriver()
     found.build_many(TEXTS)
     return found
 
 
+DEVICES: dict[str, Callable[[], Driver | None]] = {"emulated": emulated} | ({"gpu": gpu} if gpu() else {})
+_device: list[Driver | None] = []
+
+
+@pytest.fixture(autouse=True, params=DEVICES)
+def device(request: pytest.FixtureRequest) -> None:
+    """Where `apply` runs."""
+    _device[:] = [DEVICES[request.param]()]
+
+
 def apply(text: str, result: Any, *operands: np.ndarray) -> np.ndarray:
-    """y = f(a, b) on the emulated device."""
+    """y = f(a, b) on the device."""
     out = np.empty(operands[0].shape, result)
-    return run(driver(), text, 1, 128, [*operands, out, out.size])[-2]
+    return run(_device[0], text, 1, 128, [*operands, out, out.size])[-2]
 
 
 def carrier(name: str) -> np.dtype[Any]:

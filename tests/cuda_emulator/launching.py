@@ -1,19 +1,39 @@
-"""Launches kernels over NumPy arrays. In: a driver, CUDA C, arrays and integers. Out: the arrays as the kernel leaves them."""
+"""Launches kernels over NumPy arrays. In: a driver, CUDA C, arrays and integers. Out: the arrays as the kernel leaves them.
+
+`gpu()` is a real device where there is one: what tests say of the helpers of kernels is then asked of it as well.
+"""
 
 from __future__ import annotations
 
 import struct
+from functools import cache
 from typing import Any
 
 import numpy as np
+from weft.runtime.cuda.driver import Driver
 
 from cuda_emulator import build
-from cuda_emulator.driver import EmulatorDriver
 
 Array = np.ndarray[Any, Any]
 
 
-def up(driver: EmulatorDriver, array: Array) -> int:
+@cache
+def gpu() -> Driver | None:
+    """The first GPU that PyCUDA finds."""
+    try:
+        import pycuda.driver as cuda
+    except ImportError:
+        return None
+    from weft.runtime.cuda.pycuda_driver import PycudaDriver
+
+    try:
+        cuda.init()
+        return PycudaDriver(cuda, 0) if cuda.Device.count() else None
+    except cuda.Error:
+        return None
+
+
+def up(driver: Driver, array: Array) -> int:
     """The address of a copy on the device."""
     array = np.ascontiguousarray(array)
     address = driver.allocate(array.nbytes)
@@ -21,14 +41,14 @@ def up(driver: EmulatorDriver, array: Array) -> int:
     return address
 
 
-def down(driver: EmulatorDriver, address: int, like: Array) -> Array:
+def down(driver: Driver, address: int, like: Array) -> Array:
     out = np.empty_like(like)
     driver.download(out.ctypes.data, address, out.nbytes)
     return out
 
 
 def run(
-    driver: EmulatorDriver, text: str, grid: int, block: int, arguments: list[Any], shared: int = 0, name: str | None = None
+    driver: Driver, text: str, grid: int, block: int, arguments: list[Any], shared: int = 0, name: str | None = None
 ) -> list[Array]:
     """Launches a kernel with arrays, then integers, then a status; gives the arrays, and the status, as they are then."""
     name = name or build.symbols(text)[0]
