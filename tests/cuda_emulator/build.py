@@ -40,26 +40,20 @@ def symbols(text: str) -> list[str]:
 def library(texts: Sequence[str], races: bool = False) -> Path:
     """The library of all kernels of these texts; with `races`, instrumented by ThreadSanitizer.
 
-    Kernel k of a text is the function k_run in it, with the suffix of `suffixes` behind k.
+    Symbol s of text number i is `entry(s, i)`: different texts may have equal symbols.
     """
     flags = [*KERNELS, *(["-fsanitize=thread", "-g1"] if races else [])]
-    return _built("".join(_renamed(text, end) for text, end in zip(texts, suffixes(texts), strict=True)), flags)
+    return _built("".join(_renamed(text, number) for number, text in enumerate(texts)), flags)
 
 
-def suffixes(texts: Sequence[str]) -> list[str]:
-    """What a library puts behind the symbols of each text: nothing, unless an earlier text has one of them."""
-    taken: set[str] = set()
-    found = []
-    for number, text in enumerate(texts):
-        names = symbols(text)
-        found.append("" if taken.isdisjoint(names) else f"_{number}")
-        taken.update(names)
-    return found
+def entry(symbol: str, number: int) -> str:
+    """The name by which a library knows a kernel of its text of this number."""
+    return f"{symbol}_{number}"
 
 
-def _renamed(text: str, suffix: str) -> str:
+def _renamed(text: str, number: int) -> str:
     names = symbols(text)
-    before = [f"#define {name} {name}{suffix}" for name in names if suffix]
+    before = [f"#define {name} {entry(name, number)}" for name in names]
     after = [f"WEFT_EMULATED({name})\n#undef {name}" for name in names]
     return "\n".join([*before, f'#line 1 "{(names or ["text"])[0]}.cu"', text, *after, ""])
 

@@ -41,7 +41,7 @@ class Module:
 
     def __init__(self, driver: EmulatorDriver, text: str) -> None:
         self.driver, self.names = driver, build.symbols(text)
-        path, self.suffix = driver.library(text)
+        path, self.number = driver.library(text)
         self.library = ctypes.CDLL(str(path))
 
     def function(self, name: str, shared: int) -> Function:
@@ -50,7 +50,7 @@ class Module:
             raise KeyError(name)
         if shared > self.driver.shared_limit:
             raise ValueError(f"{name} needs {shared} bytes of shared memory; a block has {self.driver.shared_limit}")
-        entry = name + self.suffix
+        entry = build.entry(name, self.number)
         arity = ctypes.c_int.in_dll(self.library, f"{entry}_arity").value
         return Function(name, self.library[f"{entry}_run"], arity, shared)
 
@@ -80,7 +80,7 @@ class EmulatorDriver:
         self.sizes: dict[int, int] = {}  # of live allocations, by address
         self._machine = build.machine(races.active())
         self._reports = races.Reports() if races.active() else None
-        self._libraries: dict[str, tuple[Path, str]] = {}
+        self._libraries: dict[str, tuple[Path, int]] = {}
         self._recording: list[Callable[[], None]] | None = None
         self._lock = threading.RLock()
 
@@ -94,11 +94,11 @@ class EmulatorDriver:
         new = [text for text in dict.fromkeys(texts) if text not in self._libraries]
         if new:
             path = build.library(new, races.active())
-            self._libraries.update({t: (path, end) for t, end in zip(new, build.suffixes(new), strict=True)})
+            self._libraries.update({text: (path, number) for number, text in enumerate(new)})
         return [Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts]
 
-    def library(self, text: str) -> tuple[Path, str]:
-        """Where a text's code is, and what stands there behind its symbols."""
+    def library(self, text: str) -> tuple[Path, int]:
+        """Where a text's code is, and its number there."""
         self.build_many([text])
         return self._libraries[text]
 
