@@ -75,7 +75,8 @@ def _built(text: str, flags: list[str]) -> Path:
         return out
     with tempfile.NamedTemporaryFile(dir=out.parent, suffix=".so", delete=False) as partial:
         command = [compiler() or "g++", *COMMON, *flags, "-x", "c++", "-", "-o", partial.name]
-        done = subprocess.run(command, input=text.encode(), capture_output=True, check=False)
+        plain = {k: v for k, v in os.environ.items() if k != "LD_PRELOAD"}  # of a process that looks for races
+        done = subprocess.run(command, env=plain, input=text.encode(), capture_output=True, check=False)
     if done.returncode:
         os.unlink(partial.name)
         raise BuildError(done.stderr.decode(errors="replace"))
