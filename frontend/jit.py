@@ -238,7 +238,8 @@ def _add(steps: Steps, key: Key, step: Step) -> None:
 def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
     trace = Trace(_name(function))
     with trace.running():
-        layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in arguments.tensors]
+        arrays = {*arguments.arrays}
+        layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
         numbers = [wrap(trace.number(v)) for v in arguments.numbers]
         positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
         result = function(*positional, **by_name)
@@ -314,6 +315,8 @@ def _fitting(step: Step, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Stora
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
         raise errors.ArgumentError(f"compile: the inputs are {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
     with realize.lock:
+        for i in arguments.arrays:
+            arguments.tensors[i] = arguments.tensors[i].to(step.layouts[i][3])
         tensors = [_laid_out(t, layout[2]) for t, layout in zip(arguments.tensors, step.layouts, strict=True)]
         given = [realize.value(t) for t in tensors]
         if not step.fits(tensors, given):

@@ -14,6 +14,7 @@ from typing import Any
 from ..ir.index import row_major_strides
 from ..ir.op import Op
 from . import realize, state, storage
+from .devices import CPU
 from .recorded import Recorded, Result, View
 from .repeat import Known, is_repeatable, references, repeater
 from .scalars import Scalars
@@ -28,7 +29,7 @@ def alone() -> int:
     """What `references` gives for a Tensor that nobody else sees; measured, for it depends on Python."""
     from .creation import tensor
 
-    sole = tensor(0.0)
+    sole = tensor(0.0, device=CPU)
     sole._stored()
     return references([sole])[0]
 

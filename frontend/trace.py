@@ -106,22 +106,28 @@ class Trace:
         found = self._natives.get(id(t))
         return found is None or found() is not t
 
-    def outer(self, t: Tensor) -> Outer:
-        """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature."""
+    def outer(self, t: Tensor, roams: bool = False) -> Outer:
+        """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature.
+
+        roams: it is an array's, which goes along with any device.
+        """
         found = self.outers.get(id(t))
         if found is None:
             with self.suspended():
                 stored = realize.value(t)
                 owned = t._requires_grad and t.is_leaf
-            leaf = self.placeholder(*stored.layout)
+            leaf = self.placeholder(*stored.layout, roams)
             if owned:
                 leaf.arg.owner = weakref.ref(t)
             found = self.outers[id(t)] = Outer(t, leaf)
         return found
 
-    def placeholder(self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU) -> Node:
+    def placeholder(
+        self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU, roams: bool = False
+    ) -> Node:
         """An INPUT whose memory each call brings along."""
-        leaf = storage.leaf(storage.absent(dtype, shape, strides, device))
+        memory = storage.absent(dtype, shape, strides, device)
+        leaf = storage.operand(memory) if roams else storage.leaf(memory)
         self.leaves.append(leaf)
         return leaf
 

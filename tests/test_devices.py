@@ -17,7 +17,7 @@ from cudakit import needs_compiler
 from far_driver import FarDriver, far_devices, installed
 from weft import errors as E
 from weft import nn
-from weft.frontend import realize
+from weft.frontend import realize, step
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
@@ -648,3 +648,25 @@ def test_a_checkpoint_goes_to_the_device_of_the_parameters(gpu: FarDriver, tmp_p
     for a, b in zip(opt.state, other_opt.state, strict=True):
         assert {k: v.tolist() for k, v in a.items()} == {k: v.tolist() for k, v in b.items()}
         assert all(v.device == "cuda:0" for v in b.values())
+
+
+def test_arrays_that_a_compiled_function_is_given_go_along(gpu: FarDriver) -> None:
+    w = wf.tensor(X).cuda()
+    f = wf.jit(lambda x, y: (x + w, y * 2))
+    for k in range(3):
+        a, b = f(X + k, np.float32(k))
+        assert a.device == "cuda:0" and a.tolist() == (2 * X + k).tolist() and b.item() == 2 * k
+    g = wf.compile(w * 3, [w])
+    assert g(X + 1).tolist() == (3 * X + 3).tolist()
+
+
+def test_updates_are_in_place_where_the_default_is_a_gpu(gpu: FarDriver) -> None:
+    step.alone.cache_clear()
+    with wf.options.override(device="cuda"):
+        p = wf.tensor(X).realize()
+        f = wf.jit(lambda: (p.assign(p + 1), None)[1])
+        f()
+        address = p._stored().address
+        f()
+        assert p._stored().address == address and p.tolist() == (X + 2).tolist()
+    step.alone.cache_clear()
