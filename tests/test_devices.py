@@ -670,3 +670,14 @@ def test_updates_are_in_place_where_the_default_is_a_gpu(gpu: FarDriver) -> None
         f()
         assert p._stored().address == address and p.tolist() == (X + 2).tolist()
     step.alone.cache_clear()
+
+
+@pytest.mark.parametrize("collate", [None, lambda items: wf.tensor([float(i) for i in items]) * 1])
+def test_batches_are_put_on_the_device(gpu: FarDriver, collate: Any) -> None:
+    loader = nn.data.DataLoader([1.0, 2.0, 3.0], 2, device="cuda", collate_fn=collate)
+    found = [*loader]
+    assert [b.device for b in found] == ["cuda:0", "cuda:0"] and [b.tolist() for b in found] == [[1, 2], [3]]
+    assert all(b._stored().device == "cuda:0" for b in found)
+    with wf.options.override(device="cuda"):
+        assert {b.device for b in nn.data.DataLoader([1.0, 2.0, 3.0])} == {"cuda:0"}
+    assert {b.device for b in nn.data.DataLoader([1.0, 2.0, 3.0])} == {"cpu"}

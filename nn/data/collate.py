@@ -126,6 +126,18 @@ def as_tensors(tree: Any) -> Any:
     return mapped(_as_tensor, tree)
 
 
+def on_device(tree: Any, device: str) -> Any:
+    """The structure with each Tensor on this device, copied now: the thread that makes batches need not wait for programs."""
+    return mapped(lambda leaf: _moved(leaf, device) if isinstance(leaf, Tensor) else leaf, tree)
+
+
+def _moved(x: Tensor, device: str) -> Tensor:
+    if x.device == device:
+        return x
+    stored = x._storage
+    return x.to(device).realize() if stored is None else of_storage(storage.moved(stored, device))
+
+
 def _as_tensor(leaf: Any) -> Any:
     if not isinstance(leaf, np.ndarray):
         return leaf

@@ -9,7 +9,8 @@ from typing import Any
 from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_bool, as_count, as_function, shown
-from .collate import as_tensors
+from ...frontend.devices import check_device, default, only_cpu
+from .collate import as_tensors, on_device
 from .dataset import indexable, items_of, rows_of
 from .prefetch import Ahead
 from .samplers import BatchSampler, RandomSampler, SequentialSampler
@@ -23,6 +24,8 @@ class DataLoader:
     A batch has the structure of an item, with a Tensor (n, ...) for each array or number (`default_collate`); a data set
     with `take_rows(rows)` gives it as a whole. `collate_fn` makes another batch of a list of items. What gives the rows is
     `shuffle`, a `sampler` of rows, or a `batch_sampler` of lists of them.
+
+    Batches are put on `device`, by default that of the option `device`, by whoever fetches them.
 
     A pass takes two draws of Weft's generator when it begins, one without shuffling: wf.manual_seed decides the order, and
     what a data set draws at random follows from the number of its batch alone. If two in turn take longer than 0.2 ms, a
@@ -45,11 +48,13 @@ class DataLoader:
         drop_last: bool = False,
         collate_fn: Callable[[list[Any]], Any] | None = None,
         prefetch: int = 2,
+        device: Any = None,
     ) -> None:
         ordered = sampler is not None or batch_sampler is not None  # then it needs no length
         self.dataset = indexable("DataLoader", dataset, ["__getitem__"] if ordered else ["__getitem__", "__len__"])
         self.collate_fn = None if collate_fn is None else as_function("DataLoader", "collate_fn", collate_fn)
         self.prefetch = as_count("DataLoader", "prefetch", prefetch)
+        self.device = check_device(device)
         shuffle, drop_last = as_bool("DataLoader", "shuffle", shuffle), as_bool("DataLoader", "drop_last", drop_last)
         if shuffle and sampler is not None:
             raise errors.ArgumentError("DataLoader: a sampler decides the order, so shuffle must be False")
@@ -66,7 +71,7 @@ class DataLoader:
         return len(self.batch_sampler)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        fetch = partial(_fetch, self.dataset, self.collate_fn, random.next_draw())
+        fetch = partial(_fetch, self.dataset, self.collate_fn, self.device or default(), random.next_draw())
         order = iter(self.batch_sampler)
         return Ahead(order, fetch, self.prefetch)
 
@@ -77,10 +82,13 @@ def _iterable(batch_sampler: Any) -> Any:
     return batch_sampler
 
 
-def _fetch(dataset: Any, collate: Callable[[list[Any]], Any] | None, draw: random.Draw, number: int, rows: Any) -> Any:
+def _fetch(
+    dataset: Any, collate: Callable[[list[Any]], Any] | None, device: str, draw: random.Draw, number: int, rows: Any
+) -> Any:
     """The batch of these rows."""
     with random.Fork(draw, number):
         try:
-            return as_tensors(rows_of(dataset, rows)) if collate is None else collate(items_of(dataset, rows))
+            batch = as_tensors(rows_of(dataset, rows)) if collate is None else collate(items_of(dataset, rows))
+            return batch if only_cpu() else on_device(batch, device)
         except StopIteration as error:  # which would end the loop in silence
             raise RuntimeError("DataLoader: the data set raised StopIteration") from error
