@@ -399,6 +399,14 @@ def elements_behind_an_edge_are_zero():
 
 
 @case
+def what_a_mask_leaves_out_is_0_of_any_type():
+    """The name of the type is two words."""
+    c, (x, y) = Var("c", 300), (argument(name, dt.int64) for name in "xy")
+    loops = kernel_of("left_out", [x, y], lanes(c, Store(y, var(c), load(x, c, Range(var(c), 5, 290)))))
+    return Case(loops, [np.arange(300), np.arange(300)])
+
+
+@case
 def masks_of_whole_pieces_keep_vectors():
     c = Var("c", 128)
     first = load(X, var(c) + 4, Range(var(c) // 4, 0, 31))
@@ -564,6 +572,20 @@ def what_the_first_thread_loaded_is_not_loaded_again():
     ]
     return Case(kernel_of("once_by_first", [X, Y, Z, W], *body, grid=g),
                 [ints(3), ints(3), ints(40), ints(3)], in_place=((1, 0),))  # fmt: skip
+
+
+@case
+def all_threads_load_what_the_first_writes_over():
+    """A sum in the registers of every thread needs what the first one has overwritten by then."""
+    g, acc = Var("g", 3), Buf("acc", f32, 1, REG)
+    body = [
+        Alloc(acc, 0.0),
+        Store(Y, var(g), op(Op.ADD, load(X, g), const(1, f32))),
+        Reduce(acc, NOW, "add", load(X, g)),
+        lanes(c := Var("c", 40), Store(W, var(g) * 40 + var(c), load(acc))),
+    ]
+    loops = kernel_of("over", [X, Y, W], *body, grid=g)
+    return Case(loops, [ints(3), ints(3), ints(120)], in_place=((1, 0),))
 
 
 # ---------------------------------------------------------------- all of them

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ...ir.graph import provenance
+from ...ir.graph import Node, provenance
 from ...ir.index import Index
 from ...ir.loop import (
     LANES,
@@ -39,10 +39,10 @@ from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
 from .function import Function, Lanes
 from .lanes import lanes_loop, loaded_again, trips, write_body
-from .layout import accesses, lay_out, own_loads, simplified, threads_of, varies
+from .layout import accesses, lay_out, simplified, threads_of, usual_loads, varies
 from .order import find_order
 from .target import WARP, CudaTarget
-from .values import OPERATIONS, TYPES, identity, literal
+from .values import OPERATIONS, TYPES, identity, literal, zero
 from .writer import INDENT
 
 HEADER = '#include "weft.cuh"\n\n'
@@ -109,15 +109,37 @@ def body(fn: Function, statements: list[Stmt]) -> None:
         write_body(fn, statements, lambda run: _each(fn, run))
         return
     together = list(_runs_of_first_thread(fn, statements))
-    again = loaded_again(together)
+    again, mine = loaded_again(together), dict[Node, str]()
+    others = {n for run in together if not _is_of_first_thread(fn, run[0]) for n in usual_loads(run)}
     for run in together:
         before(fn, run[0])
-        fn.evaluate_all(dict.fromkeys(n for s in run for n in own_loads(s) if n in again))
         if _is_of_first_thread(fn, run[0]):
-            with fn.block(f"if ({fn.thread} == 0)"):
-                _each(fn, run)
+            _load_for_all(fn, [n for n in usual_loads(run) if n in again & others and n not in fn.known])
+            _first_thread(fn, run, again, mine)
         else:
             _each(fn, run)
+        for n in [n for n in mine if not fn.reads(n).isdisjoint(writes(run))]:
+            del mine[n]
+
+
+def _load_for_all(fn: Function, loads: list[Node]) -> None:
+    """What other threads need later, too, they load before the first one may write over it."""
+    fn.evaluate_all(loads)
+    if loads:
+        _barrier(fn)
+
+
+def _first_thread(fn: Function, run: list[Stmt], again: set[Node], mine: dict[Node, str]) -> None:
+    """A run of statements that one thread does; what it loads for later ones as well is `mine`."""
+    new = [n for n in usual_loads(run) if n in again and n not in mine and n not in fn.known]
+    for n in new:
+        mine[n] = fn.writer.fresh(n.arg[0].name)
+        fn.writer.line(f"{TYPES[n.dtype]} {mine[n]} = {zero(n.dtype)};")
+    with fn.block(f"if ({fn.thread} == 0)"):
+        for n in new:
+            fn.writer.line(f"{mine[n]} = {fn.loaded(n)};")
+        fn.known |= mine
+        _each(fn, run)
 
 
 def _each(fn: Function, run: list[Stmt]) -> None:
@@ -156,7 +178,11 @@ def before(fn: Function, s: Stmt) -> None:
     for buf in fn.order.restart.get(id(s), ()):
         restart(fn, buf)
     if id(s) in fn.order.barrier:
-        fn.writer.line("weft_warp_barrier();" if fn.in_warps else "weft_barrier();")
+        _barrier(fn)
+
+
+def _barrier(fn: Function) -> None:
+    fn.writer.line("weft_warp_barrier();" if fn.in_warps else "weft_barrier();")
 
 
 def restart(fn: Function, buf: Buf) -> None:

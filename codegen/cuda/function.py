@@ -194,12 +194,17 @@ class Function:
     # ------------------------------------------------------------ memory
 
     def load(self, n: Node) -> None:
+        text = self.loaded(n)
+        if text.isidentifier():
+            self.known[n] = text  # an accumulator; forgotten when it changes
+        else:
+            self.constant(n, n.arg[0].name, text)
+
+    def loaded(self, n: Node) -> str:
+        """What a LOAD reads, 0 where its mask does not hold."""
         buf, index, mask = n.arg
         condition, element = self.indices.mask(mask), self.element(buf, index)
-        if not condition and element.isidentifier():
-            self.known[n] = element  # an accumulator; forgotten when it changes
-        else:
-            self.constant(n, buf.name, f"{condition} ? {element} : {zero(n.dtype)}" if condition else element)
+        return f"{condition} ? {element} : {zero(n.dtype)}" if condition else element
 
     def element(self, buf: Buf, index: Index) -> str:
         """An element as something that can be read and assigned."""

@@ -17,7 +17,7 @@ from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, For, If, Prefetch, Reduce
 from ...ir.loop_walk import Substitution, operands, postorder, roots, statements, usual_operands, variables, writes
 from ...ir.op import Op
 from .function import Function, Lanes
-from .layout import accesses, own_loads, vector_of
+from .layout import accesses, own_loads, usual_loads, vector_of
 from .values import TYPES, zero
 
 IN_FLIGHT = 4  # pieces of a thread that are loaded at once
@@ -262,9 +262,9 @@ def loaded_again(together: list[list[Stmt]]) -> set[Node]:
     again: set[Node] = set()
     for run in together:
         if not isinstance(run[0], For | If):
-            loads = {n for s in run for n in own_loads(s) if n.arg[0].space == GLOBAL and not operands(n)}
-            again |= loads & seen
-            seen |= loads
+            loads = usual_loads(run)
+            again |= loads.keys() & seen
+            seen |= loads.keys()
     return again
 
 
@@ -338,8 +338,9 @@ def write_run(fn: Function, run: list[Stmt], other: Body, again: set[Node]) -> N
     for n, found in vectors(run, lanes.e, lanes.piece).items():
         if n not in fn.known and found.buf not in fn.layout.registers:
             _load_piece(fn, n, found)
-    for n in dict.fromkeys(n for s in run for n in own_loads(s) if n in again and n not in fn.known and lanes.varies(n)):
-        _load_elements(fn, n, lanes)
+    for n in usual_loads(run):
+        if n in again and n not in fn.known and lanes.varies(n):
+            _load_elements(fn, n, lanes)
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.CONST and not lanes.varies(n):
             fn.evaluate(n)

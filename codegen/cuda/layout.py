@@ -12,8 +12,20 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask, Var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
-from ...ir.loop_walk import Substitution, all_roots, index_values, indices, postorder, reads, roots, statements, writes
+from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...ir.loop_walk import (
+    Substitution,
+    all_roots,
+    index_values,
+    indices,
+    operands,
+    postorder,
+    reads,
+    roots,
+    statements,
+    usual_operands,
+    writes,
+)
 from ...ir.op import Op
 from .expr import EmitError
 from .target import WARP
@@ -222,6 +234,12 @@ def _meet(a: Buf, b: Buf, lives: dict[Buf, tuple[int, int]]) -> bool:
     if a not in lives or b not in lives:
         return True
     return lives[a][0] <= lives[b][1] and lives[b][0] <= lives[a][1]
+
+
+def usual_loads(run: list[Stmt]) -> dict[Node, None]:
+    """The LOADs of arguments, through no gathered index, that statements themselves need in any case."""
+    found = postorder([r for s in run for r in roots(s)], usual_operands)
+    return dict.fromkeys(n for n in found if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not operands(n))
 
 
 def own_loads(s: Stmt) -> list[Node]:
