@@ -32,6 +32,7 @@ from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text, ptx
 from weft.codegen.cuda.emit import emit, shared_bytes
 from weft.codegen.cuda.expr import EmitError
+from weft.ir.loop import THREAD
 
 X, B, Y = argument("x"), argument("b"), argument("y")
 NOW = Index()
@@ -77,6 +78,13 @@ def scaled():
 
 def test_a_map_loads_whole_pieces_before_it_computes():
     assert emit(scaled(), TARGET) == SCALED
+
+
+def test_registers_of_tiles_leave_room_for_two_blocks():
+    g, t = Var("g", 9), Var("t", 64)
+    sums = Buf("sums", f32, 64, THREAD)
+    body = Alloc(sums), lanes(t, Store(sums, var(t), load(X, t))), lanes(t, Store(Y, var(t), load(sums, t)))
+    assert "__launch_bounds__(64, 2)" in emit(prepared(kernel([X, Y], *body, chunk=g)), TARGET)
 
 
 def test_the_text_depends_on_the_loops_only():

@@ -16,6 +16,7 @@ from ...ir.loop import (
     LANES,
     REG,
     SERIAL,
+    THREAD,
     UNROLL,
     WARPS,
     Alloc,
@@ -45,6 +46,7 @@ from .target import WARP, CudaTarget
 from .values import OPERATIONS, TYPES, identity, literal, zero
 from .writer import INDENT
 
+PAIRED = 256  # threads of a block with tiles up to which two share a multiprocessor: 128 registers each, which is enough
 HEADER = '#include "weft.cuh"\n\n'
 
 
@@ -86,7 +88,9 @@ def _signature(fn: Function, loops: Loops, phase: For) -> str:
     written = writes([phase])
     arguments = [f"{'' if b in written else 'const '}{TYPES[b.dtype]}* {fn.name(b)}" for b in loops.buffers]
     arguments += [f"long long {fn.name(p)}" for p in loops.params]
-    start = f'extern "C" __global__ void __launch_bounds__({fn.threads}) {fn.symbol}('
+    tiled = any(isinstance(t, Alloc) and t.buf.space == THREAD for t in statements(phase.body))
+    bounds = f"{fn.threads}, {2 if fn.threads <= PAIRED else 1}" if tiled else f"{fn.threads}"
+    start = f'extern "C" __global__ void __launch_bounds__({bounds}) {fn.symbol}('
     return f"{start}{', '.join([*arguments, 'weft_status* status'])}) {{"
 
 
