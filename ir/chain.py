@@ -29,6 +29,7 @@ MOST_SUMS = 1 << 21  # bytes of results that sum over the rows, which a kernel h
 MIN_TASKS = 8  # blocks of rows that keep every thread busy
 SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
 BLOCK_ROWS = 16
+MOST_BLOCK = 56 << 10  # bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
 LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
 
 
@@ -305,8 +306,12 @@ class ChainFinder:
         tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
         held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
+        held &= not self.only_blocks or self._block_bytes(chain, terms, list(widths.values())) <= MOST_BLOCK
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
         return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
+
+    def _block_bytes(self, chain: Chain, terms: list[int], widths: list[int]) -> int:
+        return BLOCK_ROWS * (2 * sum(terms) + sum(widths)) * chain.scores[0].node.dtype.itemsize
 
     def _comes_back(self, chain: Chain, others: list[set[Unit]]) -> bool:
         """Does anything outside depend on the chain and feed it? Other chains are each computed at once."""

@@ -78,6 +78,13 @@ def test_blocks_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
         np.testing.assert_allclose(a.numpy(), b, rtol=1e-5, atol=1e-5)
 
 
+def test_factors_beyond_the_smallest_shared_memory_are_no_chain(in_blocks: None) -> None:
+    leaves = [normal(8, 300, 256) for _ in range(3)]
+    out = F.scaled_dot_product_attention(*leaves)
+    assert kinds(out) == ["chain"]
+    assert "chain" not in kinds(*wf.grad((out * out).sum(), leaves))
+
+
 # ---------------------------------------------------------------- what the loops compute
 
 SMALL = CudaTarget("sm_75", multiprocessors=1, shared_limit=5 << 10)  # blocks of 16 x 16
