@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import weft as wf
 from cudakit import device, execute, in_order, needs_compiler
 from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
+from test_cuda_lowering import NoCode
 from weft import options
+from weft.codegen.cuda import nvcc, nvrtc
+from weft.codegen.cuda.build import compile_text
+from weft.codegen.cuda.emit import emit, shared_bytes
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
+from weft.codegen.lowering import LoweredProgram
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
+from weft.frontend.cuda import CudaBackend
 from weft.frontend.host import HostBackend
 from weft.frontend.tensor import wrap
 from weft.ir import dtype as dt
 from weft.ir.dtype import DType
 from weft.ir.fuse import Policy
 from weft.ir.graph import Node
+from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
+from weft.ir.loop import Loops
 from weft.ir.program import Value
 from weft.nn import functional as F
 
@@ -158,10 +169,58 @@ def test_float64_stays_float64() -> None:
     chained(check(F.scaled_dot_product_attention(q, k, v), tolerance=1e-14))
 
 
-@pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16])
-def test_half_inputs_are_summed_in_float32(dtype: DType) -> None:
-    q, k, v = leaves((40, 6), (30, 6), (30, 6), dtype=dtype)
-    chained(check(F.scaled_dot_product_attention(q, k, v), tolerance=1e-2))
+HALVES = [(dt.float16, 2e-3), (dt.bfloat16, 1e-2)]
+HALF_SHAPES = [  # batch, queries, keys, head, value
+    ((), 40, 30, 16, 6),
+    ((2,), 130, 170, 40, 64),
+    ((2, 3), 64, 64, 64, 32),
+    ((), 33, 70, 128, 128),
+    ((), 20, 40, 250, 256),
+]
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
+@pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), HALF_SHAPES)
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_tensor_cores_take_half_inputs_of_any_shape(
+    dtype: DType, tolerance: float, batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, is_causal: bool
+) -> None:
+    q, k, v = leaves((*batch, rows, head), (*batch, columns, head), (*batch, columns, width), dtype=dtype)
+    program = chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=is_causal), tolerance=tolerance))
+    assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
+
+
+def test_weights_and_results_are_rounded_once_each() -> None:
+    """Half a unit in the last of 8 places for each weight, and for the result: 2**-8 of the sum of all magnitudes."""
+    q, k, v = leaves((2, 70, 32), (2, 90, 32), (2, 90, 32), dtype=dt.bfloat16)
+    out = F.scaled_dot_product_attention(q, k, v)
+    env = normal_inputs([out.node])
+    (got,) = execute(compiled([out.node], env), [out.node], env)
+    x, y, values = (env[t.node].astype("f8") for t in (q, k, v))
+    e = np.exp(x @ y.transpose(0, 2, 1) / np.sqrt(32))
+    p = e / e.sum(-1, keepdims=True)
+    assert (np.abs(got.astype("f8") - p @ values) <= 2**-8 * (p @ np.abs(values))).all()
+
+
+def test_older_devices_multiply_half_inputs_as_float32() -> None:
+    q, k, v = leaves((40, 16), (30, 16), (30, 6), dtype=dt.float16)
+    program = chained(check(F.scaled_dot_product_attention(q, k, v), target=CudaTarget("sm_75", 1, 64 << 10), tolerance=1e-3))
+    assert "tensor cores" not in program.lowered.kernels[0].lowered.schedule
+
+
+def test_float32_on_tensor_cores_is_asked_for() -> None:
+    q, k, v = leaves((40, 20), (90, 20), (90, 20))
+    out = F.scaled_dot_product_attention(q, k, v)
+    program = chained(check(out, target=CudaTarget("sm_80", 1, matmul="tf32"), tolerance=3e-3))
+    assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
+def test_gradients_of_half_inputs(dtype: DType, tolerance: float) -> None:
+    tensors = leaves((2, 70, 16), (2, 100, 16), (2, 100, 16), dtype=dtype)
+    out = F.scaled_dot_product_attention(*tensors, is_causal=True)
+    program = check(out, *wf.grad((out * out).sum(), tensors), tolerance=2 * tolerance)
+    assert [k.lowered.schedule.count("tensor cores") for k in program.lowered.kernels if k.kernel] == [1, 0, 1, 1]
 
 
 def test_masks_and_biases_stay_inside() -> None:
@@ -240,3 +299,35 @@ def test_skipping_changes_no_value(which: int, row: int, value: float) -> None:
     assert skipping(program) == 3
     for got, want in zip(execute(program, outputs, env), oracle(outputs, env), strict=True):
         np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(want)))
+
+
+# ---------------------------------------------------------------- machine code
+
+
+def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
+    """Kernels of dense inputs, without code."""
+    backend = CudaBackend(CudaSettings(target))
+    without = SimpleNamespace(
+        policy=backend.policy, lowering=backend.lowering, last_cache=backend.last_cache, making=NoCode, link=lambda *_: None
+    )
+    values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compiler, "backend_of", lambda _: without)
+        return compiler.build(outputs, inputs_of(outputs), values, {}).lowered
+
+
+@pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
+@pytest.mark.parametrize("target", [CudaTarget("sm_80", 108, 163 << 10), CudaTarget("sm_90a")], ids=lambda t: t.arch)
+def test_sums_stay_in_registers(target: CudaTarget) -> None:
+    loops: list[Loops] = []
+    for dtype in (dt.float32, dt.bfloat16):
+        for head in (64, 128):
+            tensors = leaves((2, 16, 512, head), (2, 16, 512, head), (2, 16, 512, head), dtype=dtype)
+            out = F.scaled_dot_product_attention(*tensors, is_causal=True)
+            outputs = [t.node for t in (out, *wf.grad((out * out).sum(), tensors))]
+            loops += [k.step.loops for k in lowered(outputs, target).kernels if k.kernel and k.kernel.kind == "chain"]
+    text = "\n".join(emit(replace(each, name=f"k{i}"), target) for i, each in enumerate(loops))
+    usage = compile_text(text, target.arch).report
+    assert len(loops) == 12 and {s: u for s, u in usage.items() if u.spill_stores or u.spill_loads or u.local} == {}
+    for each in loops:
+        assert max(shared_bytes(each, i) for i in range(len(each.phases))) <= target.shared_limit

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from ...ir import dtype as dt
 from ...ir.align import factor_vars
 from ...ir.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
+from ...ir.dtype import DType
 from ...ir.graph import Node, const
 from ...ir.index import Index, Mask, Var, unravel, var
-from ...ir.kernel import Kernel, Unit, cost, join
+from ...ir.kernel import Kernel, Unit, cost, is_widening, join, resolve
 from ...ir.loop_walk import indices, postorder
 from ...ir.op import Op
 from .. import schedule
@@ -157,17 +158,32 @@ class ChainProblem:
 
     # ------------------------------------------------------------ values
 
-    def term(self, s: Score, factor: Node, at: Position, k: Index | Sequence[Index], guard: Mask = ()) -> Node:
-        """A factor of a score at one step of its sum; here as below, 0 where a guard does not hold."""
+    def term(
+        self, s: Score, factor: Node, at: Position, k: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+    ) -> Node:
+        """A factor of a score at a step of its sum; 0 where a guard does not hold. `narrow`: the 16-bit float that it widens."""
         groups = s.terms if isinstance(k, Index) else [[v] for g in s.terms for v in g]
         by = self._any(s.unit) | self._own(s.unit, at, groups, self._split(groups, k))
-        return self.value(factor, [e.substitute(by) for e in s.unit.coordinates()], {}, guard)
+        return self._factor(factor, [e.substitute(by) for e in s.unit.coordinates()], guard, narrow)
 
-    def weighted(self, r: Result, at: Position, lane: Index | Sequence[Index], guard: Mask = ()) -> Node:
+    def weighted(
+        self, r: Result, at: Position, lane: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+    ) -> Node:
         """The factor of a result that is not in the space."""
         groups = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
         by = self._any(r.unit) | self._own(r.unit, at, groups, self._split(groups, lane))
-        return self.value(r.value, [e.substitute(by) for e in r.unit.coordinates()], {}, guard)
+        return self._factor(r.value, [e.substitute(by) for e in r.unit.coordinates()], guard, narrow)
+
+    def _factor(self, factor: Node, index: list[Index], guard: Mask, narrow: bool) -> Node:
+        if narrow:
+            n, index, ranges = resolve(factor, index)
+            return self.value(n.src[0], index, {}, (*guard, *ranges))
+        return self.value(factor, index, {}, guard)
+
+    def narrow_dtype(self, factor: Node) -> DType | None:
+        """The 16-bit float that a factor widens."""
+        n, _, _ = resolve(factor, [Index() for _ in factor.shape])
+        return n.src[0].dtype if is_widening(n) and n not in self.inputs else None
 
     def _any(self, u: Unit) -> Position:
         return {v: Index() for sub in u.axes for v in sub}

@@ -13,7 +13,7 @@ from ...phases import in_turn
 from ..grid import Blocks
 from ..target import CudaTarget
 from .block import RowBlock
-from .panels import THREADS, Panels
+from .panels import Panels
 from .sizes import choose
 
 
@@ -21,11 +21,10 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cu
     """Loops of a chain of contractions whose columns come in blocks; where results sum over the rows, rows are its columns."""
     assert kernel.chain is not None
     p = ChainProblem(replace(kernel, chain=turned(kernel.chain)), strides, target)
-    plan, panels = StagePlan(p), Panels(p)
-    strips = max(len(p.scores), sum(len(stage.kept) for stage in plan.stages))
-    task = RowBlock(p, plan, panels, choose(p, panels, strips, target))
+    plan, panels = StagePlan(p), Panels(p, target)
+    task = RowBlock(p, plan, panels, choose(p, plan, panels, target))
     blocks = Blocks(task.count, 1)
     body = task.body(blocks.first)
     buffers = (*p.buffers, *(c.flags.buf for c in task.checks))
     checks = [c.lowered(kernel, buffers) for c in task.checks]
-    return in_turn([*checks, blocks.lowered(kernel, buffers, body, THREADS, task.operations, task.describe())])
+    return in_turn([*checks, blocks.lowered(kernel, buffers, body, task.threads, task.operations, task.describe())])

@@ -3,21 +3,19 @@
 copy queries[row][d]
 for block of columns:
     copy columns[column][d], those of values too
-    threads in a square:   space[row][column] = sum_d queries[row][d] * keys[column][d]
-    a warp for each row:   m' = max(m, row of the block), sum, weights in place; sums and l times exp(m - m')
-    threads in a square:   sums[row][c] += sum_column space[row][column] * values[column][c]       sums stay in registers
-epilogue over the square
+    space[row][column] = sum_d queries[row][d] * keys[column][d]                   in registers, then in shared memory
+    a warp for each row: m' = max(m, row of the block), sum, weights in place; sums and l times exp(m - m')
+    sums[row][c] += sum_column weights[row][column] * values[column][c]            in registers
+epilogue
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
+from ....ir.dtype import DType
 from ....ir.graph import Node, const, node
 from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.kernel import Unit
-from ....ir.loop import LANES, REG, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.loop import LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Matrix, Stmt, Store
 from ....ir.op import Op
 from ...chain.mask import FAR
 from ...chain.problem import ChainProblem, Held, Position, Result, Score, StageOf, StagePlan
@@ -25,8 +23,9 @@ from ...chain.task import Sizes, Task, new_maximum, whole_sum
 from ...evaluate import load
 from ...framing import identity
 from .flags import Check
-from .panels import SIDE, THREADS, Panel, Panels
-from .sizes import of_thread, strip_stride
+from .panels import Panel, Panels
+from .sizes import strip_stride
+from .tiles import Sum
 
 
 class RowBlock(Task):
@@ -35,13 +34,15 @@ class RowBlock(Task):
     def __init__(self, p: ChainProblem, plan: StagePlan, panels: Panels, s: Sizes) -> None:
         super().__init__(p, s)
         self.plan, self.panels = plan, panels
-        self.stride = strip_stride(p, s.columns)
-        self.each_row, self.each_column = of_thread(s.rows), of_thread(s.columns)
-        self.sums = {r: Buf(f"sums{i}", p.dtype, THREADS * self._per(r), THREAD) for i, r in enumerate(p.results)}
+        self.stride = strip_stride(panels, s.columns)
+        self.scores = {q: panels.tile(f"scores{i}", s.rows, s.columns, apart=True) for i, q in enumerate(p.scores)}
+        self.sums = {r: panels.tile(f"sums{i}", s.rows, r.width) for i, r in enumerate(p.results)}
         self.scale = Buf("scale", p.dtype, 1, REG)  # exp(m - m') of the row of a warp
-        self.thread = Var("t", THREADS)
         self.checks: list[Check] = []  # phases that run first
-        self.across, self.along = var(self.thread) // SIDE, var(self.thread) % SIDE  # of the square: rows, columns
+
+    @property
+    def threads(self) -> int:
+        return next(iter(self.sums.values())).threads
 
     def describe(self) -> str:
         s, p = self.s, self.p
@@ -49,6 +50,7 @@ class RowBlock(Task):
         shape = f"{self.count // s.row_blocks} x {p.rows()} x {p.length()}"
         how = f"columns in {self.parts} blocks of {s.columns}" + ", rescaled" * p.online
         how += ", blocks that the mask rules out skipped" * bool(self.checks)
+        how += " on tensor cores" * self.panels.tensor
         return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
 
     @property
@@ -61,12 +63,12 @@ class RowBlock(Task):
         terms = sum(q.length for q in self.p.scores) + sum(r.width for r in self.p.results)
         return self.count * self.s.rows * self.p.length() * terms
 
-    def _per(self, r: Result) -> int:
-        """Sums of a thread."""
-        return self.each_row * self.panels.lanes(r).each
+    def _strip(self, number: int, dtype: DType | None = None) -> Buf:
+        return self._scratch(f"space{number}", self.s.rows * self.stride, dtype)
 
-    def _strip(self, number: int) -> Buf:
-        return self._scratch(f"space{number}", self.s.rows * self.stride)
+    def _weight(self, r: Result, at: Position, held: Held) -> Node:
+        weight = self.p.weight(r, at, held)
+        return weight if weight.dtype is self.panels.dtype else node(Op.CAST, (weight,), self.panels.dtype)
 
     def _held(self, lane: Index, place: Index) -> Held:
         """What is known at a row and a place of the space; a row's registers are those of its warp."""
@@ -85,7 +87,8 @@ class RowBlock(Task):
         work = self._start()
         columns = self._unless_ruled_out(position, var(part), self._columns(var(part) * self.s.columns))
         work += [For(part, self.parts, SERIAL, columns), *self._end()]
-        return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
+        tiles = [*self.scores.values(), *self.sums.values()]
+        return [*(Alloc(b) for b in (*self.scratch.values(), *(tile.sums for tile in tiles))), *work]
 
     def _unless_ruled_out(self, position: Index, part: Index, body: list[Stmt]) -> list[Stmt]:
         """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
@@ -105,7 +108,7 @@ class RowBlock(Task):
         row = Var("l", rows)
         zeros = {b: const(identity(u.node.arg[0], b.dtype), b.dtype) for u, b in self.stats.items()}
         out += [For(row, rows, LANES, [Store(b, var(row), zero) for b, zero in zeros.items()])] if zeros else []
-        return out + [self._square(self._each_sum(r, lambda _, __, s: [s.store(const(0, s.buf.dtype))])) for r in self.p.results]
+        return out + [tile.clear() for tile in self.sums.values()]
 
     def _columns(self, first: Index) -> list[Stmt]:
         """A block of columns."""
@@ -119,9 +122,9 @@ class RowBlock(Task):
 
         out = [panel.copy(self._panel(panel, columns), columns, at, mask) for panel in self.panels.columns]
         self.strips = {q.unit: self._strip(i) for i, q in enumerate(self.p.scores)}
-        out += [self._score(q) for q in self.p.scores]
+        out += [t for q in self.p.scores for t in self._score(q)]
         out += self._weigh(first)
-        return out + [self._add_result(r) for r in self.p.results]
+        return out + [t for r in self.p.results for t in self._add_result(r)]
 
     def _row_mask(self, row: Index) -> Mask:
         return mask_of([Range(self.first + row, 0, self.p.rows())]) if self.p.rows() % self.s.rows else ()
@@ -136,48 +139,26 @@ class RowBlock(Task):
 
     # ------------------------------------------------------------ products
 
-    def _square(self, body: list[Stmt]) -> Stmt:
-        return For(self.thread, THREADS, LANES, body)
+    def _score(self, q: Score) -> list[Stmt]:
+        """space[row][column] = sum of products."""
+        query, key, tile = self.panels.query[q], self.panels.key[q], self.scores[q]
+        rows, lanes = query.as_lines(self.scratch[query.name]), key.as_lines(self.scratch[key.name])
+        strip = self.strips[q.unit]
 
-    def _score(self, q: Score) -> Stmt:
-        """space[row][column] = sum of products, a tile for each thread."""
-        query, key = self.panels.query[q], self.panels.key[q]
-        queries, keys, strip = self.scratch[query.name], self.scratch[key.name], self.strips[q.unit]
-        i, j, d, u = Var("i", self.each_row), Var("j", self.each_column), Var("d", query.steps), Var("u", query.vector)
-        acc = Buf("acc", strip.dtype, i.extent * j.extent, REG)
-        place = var(i) * j.extent + var(j)
-        row, column = self.across * i.extent + var(i), self.along + var(j) * SIDE
-        step = var(d) * query.vector + var(u)
-        product = node(Op.MUL, (load(queries, row * query.stride + step), load(keys, column * key.stride + step)))
-        add = nest([u, i, j], [Reduce(acc, place, "add", product)])
-        put = nest([i, j], [Store(strip, row * self.stride + column, load(acc, place))])
-        return self._square([Alloc(acc, 0), For(d, d.extent, SERIAL, [add]), put])
+        def put(row: Index, column: Index, total: Sum) -> list[Stmt]:
+            return [Store(strip, row * self.stride + column, total.now)]
 
-    def _each_sum(self, r: Result, body: Callable[[Index, Index, Sum], list[Stmt]]) -> list[Stmt]:
-        """The sums of a thread, each with its row and its element of the result."""
-        lanes = self.panels.lanes(r)
-        i, v, n = Var("i", self.each_row), Var("v", lanes.vectors), Var("n", lanes.vector)
-        place = var(self.thread) * self._per(r) + var(i) * lanes.each + var(v) * lanes.vector + var(n)
-        row, element = self.across * self.each_row + var(i), lanes.at(self.along, var(v), var(n))
-        return [nest([i, v, n], body(row, element, Sum(self.sums[r], place)))]
+        return [tile.clear(), tile.add(rows, lanes, self.panels.steps(q.length)), tile.each(put)]
 
-    def _add_result(self, r: Result) -> Stmt:
+    def _add_result(self, r: Result) -> list[Stmt]:
         """sums[row][c] = sums[row][c] * rescale[row] + the weights of a block times its values."""
-        weights, panel = self.weights[r], self.panels.value[r]
-        values = self.scratch[panel.name]
-        column, u = Var("k", self.s.columns // panel.vector), Var("u", panel.vector)
-        at = var(column) * panel.vector + var(u)
+        panel, tile = self.panels.value[r], self.sums[r]
+        weights, values = Matrix(self.weights[r], Index(), self.stride, 1), panel.as_steps(self.scratch[panel.name])
 
         def rescaled(row: Index, _: Index, total: Sum) -> list[Stmt]:
             return [total.store(node(Op.MUL, (total.now, load(self.scratch["rescale"], row))))]
 
-        def added(row: Index, element: Index, total: Sum) -> list[Stmt]:
-            product = node(Op.MUL, (load(weights, row * self.stride + at), load(values, at * panel.stride + element)))
-            return [Reduce(total.buf, total.place, "add", product)]
-
-        body = self._each_sum(r, rescaled) if self.p.online else []
-        step = For(u, u.extent, UNROLL, self._each_sum(r, added))
-        return self._square([*body, For(column, column.extent, SERIAL, [step])])
+        return [*([tile.each(rescaled)] if self.p.online else []), tile.add(weights, values, self.s.columns)]
 
     # ------------------------------------------------------------ stages
 
@@ -188,15 +169,12 @@ class RowBlock(Task):
             body += self._stage(stage, row, first)
         if self._is_ragged:
             c = Var("column", self.s.columns)
-            zero, place = const(0, self.p.dtype), var(row) * self.stride + var(c)
-            stores: list[Stmt] = [Store(b, place, zero, (Range(first + var(c), self.p.length(), FAR),)) for b in self._weighing]
+            place, beyond = var(row) * self.stride + var(c), (Range(first + var(c), self.p.length(), FAR),)
+            weighing = dict.fromkeys(self.weights.values())
+            stores: list[Stmt] = [Store(b, place, const(0, b.dtype), beyond) for b in weighing]
             body.append(For(c, c.extent, LANES, stores))
         base, total = self._cut()
         return [For(row, row.extent, WARPS, body, base=base, total=total)] if body else []
-
-    @property
-    def _weighing(self) -> list[Buf]:
-        return list(dict.fromkeys(self.weights.values()))
 
     def _stage(self, stage: StageOf, row: Var, first: Index) -> list[Stmt]:
         """One pass along a row of a block: reductions, then values that are kept or weigh."""
@@ -249,7 +227,7 @@ class RowBlock(Task):
             found = [self.p.stored(n, at, element, held | {r.unit.node: value}, mask) for n in outputs]
             return [Store(q.buf, q.at(index), v, mask) for q, index, v in found]
 
-        return [self._square(self._each_sum(r, written))] if outputs else []
+        return [self.sums[r].each(written)] if outputs else []
 
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""
@@ -259,27 +237,3 @@ class RowBlock(Task):
         base, total = self._cut()
         body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
         return [For(row, row.extent, LANES, body, base=base, total=total)] if body else []
-
-
-@dataclass(frozen=True)
-class Sum:
-    """One of a thread's sums."""
-
-    buf: Buf
-    place: Index
-
-    @property
-    def now(self) -> Node:
-        return load(self.buf, self.place)
-
-    def store(self, value: Node) -> Stmt:
-        return Store(self.buf, self.place, value)
-
-
-def nest(axes: list[Var], body: list[Stmt]) -> Stmt:
-    """The body for every element of a small tile, as straight-line code."""
-    *front, last = axes
-    loop: Stmt = For(last, last.extent, UNROLL, body)
-    for v in reversed(front):
-        loop = For(v, v.extent, UNROLL, [loop])
-    return loop

@@ -22,8 +22,8 @@ from ...chain.task import Sizes, Task
 from ...evaluate import load
 from ...lower import Lowered
 from ..grid import Blocks
-from .panels import THREADS
 
+THREADS = 256
 Operand = tuple[int, Callable[[Index, Index], Node]]  # elements of a line, the value of one
 
 

@@ -9,44 +9,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from ....ir import dtype as dt
 from ....ir.dtype import DType
 from ....ir.graph import Node
 from ....ir.index import Index, Mask, Range, Var, var
-from ....ir.loop import LANES, SCRATCH, Buf, For, Stmt, Store
+from ....ir.loop import LANES, SCRATCH, Buf, For, Matrix, Stmt, Store
 from ...chain.problem import ChainProblem, Position, Result
-
-VECTOR = 16  # bytes that a thread loads at once
-SIDE = 16  # threads along each side of a tile of the space
-THREADS = SIDE * SIDE
+from ..target import CudaTarget
+from .tiles import VECTOR, Fragments, Square, Tile
 
 Value = Callable[[Position, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
-
-
-@dataclass(frozen=True)
-class Lanes:
-    """How threads share the elements of a result: `vectors` times `vector` neighbours each."""
-
-    vector: int
-    vectors: int
-
-    @property
-    def each(self) -> int:
-        return self.vector * self.vectors
-
-    @property
-    def all(self) -> int:
-        return self.each * SIDE
-
-    def at(self, thread: Index, vector: Index, neighbour: Index) -> Index:
-        """An element of a thread."""
-        return thread * self.vector + neighbour + vector * (SIDE * self.vector)
-
-
-def lanes_of(width: int, dtype: DType) -> Lanes:
-    """Whole vectors, unless fewer neighbours are enough."""
-    vector = VECTOR // dtype.itemsize
-    each = -(-width // SIDE)
-    return Lanes(each, 1) if each < vector else Lanes(vector, -(-each // vector))
 
 
 @dataclass
@@ -64,11 +36,6 @@ class Panel:
         return VECTOR // self.dtype.itemsize
 
     @property
-    def steps(self) -> int:
-        """Vectors that cover a line."""
-        return -(-self.width // self.vector)
-
-    @property
     def stride(self) -> int:
         return (-(-self.padded // self.vector) | 1) * self.vector
 
@@ -79,40 +46,69 @@ class Panel:
         """buf[line][element], every line where its mask holds, else zeros."""
         width = -(-self.padded // self.vector) * self.vector
         x = Var("x", lines * width)
-        line, element = var(x) // width, var(x) % width
+        line, element = var(x).divmod(width)
         guard = mask(line) + ((Range(element, 0, self.width),) if width > self.width else ())
         store = Store(buf, line * self.stride + element, self.value(at(line), element, guard))
         return For(x, x.extent, LANES, [store], self.vector)
+
+    def as_lines(self, buf: Buf) -> Matrix:
+        """Its lines as rows (or lanes) of a product."""
+        return Matrix(buf, Index(), self.stride, 1)
+
+    def as_steps(self, buf: Buf) -> Matrix:
+        """Its lines as steps of a product."""
+        return Matrix(buf, Index(), 1, self.stride)
 
 
 class Panels:
     """What a block of rows keeps of each score, and what it loads of every block of columns."""
 
-    def __init__(self, p: ChainProblem) -> None:
+    def __init__(self, p: ChainProblem, target: CudaTarget) -> None:
         self.p = p
+        self.dtype = tensor_dtype(p, target) or p.dtype  # of factors and weights in shared memory
+        self.tensor = self.dtype is not p.dtype or (target.matmul == "tf32" and tensor_dtype(p, target) is dt.float32)
+        self.step = (16 if self.dtype.is_half else 8) if self.tensor else VECTOR // self.dtype.itemsize
         self._elements: dict[int, Var] = {}
         rows: dict[Node, Panel] = {}
         columns: dict[Node, Panel] = {}
-        self.query = {q: self._panel(rows, "queries", q.length, partial(p.term, q, q.query)) for q in p.scores}
-        self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key)) for q in p.scores}
-        self.value = {r: self._of_result(columns, r) for r in p.results}
+        narrow = self.dtype is not p.dtype
+        self.query = {q: self._panel(rows, "queries", q.length, partial(p.term, q, q.query, narrow=narrow)) for q in p.scores}
+        self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
+        self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
 
-    def _of_result(self, found: dict[Node, Panel], r: Result) -> Panel:
-        panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r))
-        panel.padded = max(panel.padded, self.lanes(r).all)
+    def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
+        panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
+        panel.padded = max(panel.padded, self.tile("", 16, r.width).padded)
         return panel
 
     def _panel(self, found: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
         """Equal factors are one panel."""
         element = self._elements.setdefault(width, Var("c", width))
         key = value(self.p.trial, var(element), ())
-        return found.setdefault(key, Panel(f"{name}{len(found)}", self.p.dtype, width, width, value))
+        return found.setdefault(key, Panel(f"{name}{len(found)}", self.dtype, width, self.steps(width), value))
 
-    def lanes(self, r: Result) -> Lanes:
-        return lanes_of(r.width, self.p.dtype)
+    def steps(self, terms: int) -> int:
+        """Steps of a sum of so many terms, padded."""
+        return -(-terms // self.step) * self.step
+
+    def tile(self, name: str, rows: int, width: int, apart: bool = False) -> Tile:
+        """Sums of so many rows; `apart`: the elements of a thread are no neighbours."""
+        if self.tensor:
+            return Fragments(name, self.p.dtype, rows, width)
+        return Square(name, self.p.dtype, rows, width, apart)
 
     def nbytes(self, rows: int, columns: int) -> int:
         """Shared memory for so many rows and columns."""
         elements = rows * sum(panel.stride for panel in self.rows) + columns * sum(panel.stride for panel in self.columns)
-        return elements * self.p.dtype.itemsize
+        return elements * self.dtype.itemsize
+
+
+def tensor_dtype(p: ChainProblem, target: CudaTarget) -> DType | None:
+    """What tensor cores multiply: the 16-bit floats that all factors widen, or float32 where the user has allowed that."""
+    if p.dtype is not dt.float32 or not target.has_async_copies:
+        return None
+    factors = [f for q in p.scores for f in (q.query, q.key)] + [r.value for r in p.results]
+    found = {p.narrow_dtype(f) for f in factors}
+    (only,) = found if len(found) == 1 else (None,)
+    return only or (dt.float32 if target.matmul == "tf32" else None)
