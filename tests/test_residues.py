@@ -201,5 +201,5 @@ def test_no_product_with_a_zero_between_strides_is_computed() -> None:
     program = compiled([input_gradient((2, 8, 16, 16), (16, 8, 4, 4), 2, 0, 1, 1)])
     (kernel,) = (k.kernel for k in program.lowered.kernels)
     assert kernel is not None
-    problems = analyse(kernel, {}, program.target)
+    problems = analyse(kernel, {}, program.backend.target)
     assert sum(groups_extent(p.batch) * p.m * p.n * p.k for p in problems) == 2 * 16 * 8 * 16 * 16 * 2 * 2
