@@ -9,18 +9,17 @@ from typing import Any
 import graphs as g
 import numpy as np
 import pytest
-from cuda_lowered import check, lowered
+from contractkit import check, lowered, product, texts, transposed
 from harness import Env, interpret, leaf, normal_inputs
 from test_windows import conv
 from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
-from weft.ir.graph import Node, node
+from weft.ir.graph import Node
 from weft.ir.interp import run as oracle
 from weft.ir.loop import Alloc, Buf, Copy, Loops
 from weft.ir.loop_walk import statements
-from weft.ir.op import Op
 
 SMALL = Tile(16, 16, 8, (2, 4))  # 32 threads
 TILES = [SMALL, Tile(32, 8, 4, (8, 1)), Tile(16, 32, 8, (4, 4)), Tile(8, 64, 16, (4, 4))]
@@ -37,22 +36,6 @@ def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
         return program
 
     return run
-
-
-def texts(program: Compiled) -> list[str]:
-    return [k.lowered.schedule for k in program.lowered.kernels]
-
-
-def transposed(x: Node) -> Node:
-    axes = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
-    return node(Op.PERMUTE, (x,), axes)
-
-
-def product(form: str, m: int, n: int, k: int, batch: tuple[int, ...] = (), dtype: Any = dt.float32) -> Node:
-    """A product of matrices, of which t is transposed."""
-    a = leaf(*batch, m, k, dtype=dtype) if form[0] == "n" else transposed(leaf(*batch, k, m, dtype=dtype))
-    b = leaf(*batch, k, n, dtype=dtype) if form[1] == "n" else transposed(leaf(*batch, n, k, dtype=dtype))
-    return g.matmul(a, b)
 
 
 # ---------------------------------------------------------------- forms

@@ -6,17 +6,16 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import cuda_lowered
 import graphs as g
 import numpy as np
 import pytest
 import weft as wf
+from contractkit import SM80, TF32, lowered, product, texts, transposed
 from cuda_emulator import build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
 from cuda_loops import launched
 from cudakit import device
 from harness import Array, Env, inputs_of, leaf, normal_inputs
-from test_cuda_contract import product, texts, transposed
 from test_windows import conv
 from weft import options
 from weft.codegen.cuda import contraction, nvcc, nvrtc
@@ -53,10 +52,10 @@ def on_device(device: EmulatorDriver, program: Compiled, outputs: Sequence[Node]
     return results
 
 
-def check(outputs: list[Node], tolerance: float) -> Compiled:
+def check(outputs: list[Node], tolerance: float, target: CudaTarget = SM80) -> Compiled:
     """The same bits in every order of threads, near the oracle's values."""
     env = normal_inputs(outputs)
-    program = cuda_lowered.lowered(outputs, env)
+    program = lowered(outputs, env, target)
     runs = [on_device(EmulatorDriver(order=order, seed=5), program, outputs, env) for order in (FORWARD, REVERSE, RANDOM)]
     for got, want in zip(runs[0], oracle(outputs, env), strict=True):
         error = np.linalg.norm(got.astype("d").ravel() - np.asarray(want).astype("d").ravel())
@@ -67,16 +66,14 @@ def check(outputs: list[Node], tolerance: float) -> Compiled:
 
 
 @pytest.fixture
-def tiles(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Makes every contraction tiled, in tiles of one kind, by a target."""
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Tile], None]:
+    """Makes every contraction tiled, in tiles of one kind."""
+    return lambda tile: monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
 
-    def use(tile: Tile | None = None, matmul: str = "float32") -> None:
-        monkeypatch.setattr(tile_choice, "naive_cycles", lambda p: float("inf"))
-        monkeypatch.setattr(cuda_lowered, "TARGET", CudaTarget("sm_80", matmul=matmul))
-        if tile:
-            monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
 
-    return use
+@pytest.fixture
+def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tile_choice, "naive_cycles", lambda p: float("inf"))
 
 
 # ---------------------------------------------------------------- every tile
@@ -84,8 +81,8 @@ def tiles(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @needs_compiler
 @pytest.mark.parametrize(("tile", "form"), list(zip(TILES, ["nn", "nt", "tn", "tt"] * 3, strict=False)), ids=str)
-def test_tiles(tile: Tile, form: str, tiles: Any) -> None:
-    tiles(tile)
+def test_tiles(tile: Tile, form: str, use: Any) -> None:
+    use(tile)
     m, n, k = tile.rows + 3, tile.lanes + 4, 2 * tile.k + 3
     check([product(form, m, n, k)], np.sqrt(k) * 1e-7)
 
@@ -96,8 +93,8 @@ TENSOR += list(zip(tensor_tiles(4)[::2], ["tt", "tn", "nt", "nn"] * 3, [F] * 9, 
 
 @needs_compiler
 @pytest.mark.parametrize(("tile", "form", "dtype"), TENSOR, ids=str)
-def test_tensor_tiles(tile: Tile, form: str, dtype: Any, tiles: Any) -> None:
-    tiles(tile, "tf32")
+def test_tensor_tiles(tile: Tile, form: str, dtype: Any, use: Any) -> None:
+    use(tile)
     m, n, k = tile.rows + 8, tile.lanes + 8, 5 * tile.k + 8
     a, b = (leaf(*s, dtype=dtype) for s in (((m, k) if form[0] == "n" else (k, m)), ((k, n) if form[1] == "n" else (n, k))))
     a, b = (transposed(x) if f == "t" else x for x, f in zip((a, b), form, strict=True))
@@ -142,23 +139,23 @@ AROUND = [bias_gelu_residual, relu_and_mask, strided, grouped, attention_scores,
 
 
 @needs_compiler
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("case", AROUND, ids=lambda c: c.__name__)
-def test_what_stands_around_a_product(case: Callable[[], list[Node]], tiles: Any) -> None:
-    tiles()
+def test_what_stands_around_a_product(case: Callable[[], list[Node]]) -> None:
     check(case(), 1e-5)
 
 
 @needs_compiler
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("case", [bias_gelu_residual, relu_and_mask, strided], ids=lambda c: c.__name__)
-def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[Node]], tiles: Any) -> None:
-    tiles(matmul="tf32")
-    assert "on tensor cores" in " ".join(texts(check(case(), 1e-3)))
+def test_what_stands_around_a_product_on_tensor_cores(case: Callable[[], list[Node]]) -> None:
+    assert "on tensor cores" in " ".join(texts(check(case(), 1e-3, TF32)))
 
 
 @needs_compiler
+@pytest.mark.usefixtures("always_tiled")
 @pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.int64], ids=str)
-def test_other_dtypes(dtype: Any, tiles: Any) -> None:
-    tiles()
+def test_other_dtypes(dtype: Any) -> None:
     check([product("nt", 40, 40, 40, dtype=dtype)], 1e-14)
 
 
@@ -170,16 +167,15 @@ LEAST_BLOCKS = 2  # of 256 threads on a multiprocessor, which has 65536 register
 
 
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
-def test_registers_suffice_for_every_tile(arch: str, tiles: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_registers_suffice_for_every_tile(arch: str, use: Any) -> None:
     if nvrtc.find() is None and nvcc.find() is None:
         pytest.skip("no CUDA compiler")
     target, text = CudaTarget(arch, matmul="tf32"), ""
     kinds = KINDS[0] + KINDS[1] * target.has_async_copies
     for i, ((tile, dtype), form) in enumerate(zip(kinds, ["nn", "nt", "tn", "tt"] * 8, strict=False)):
-        tiles(tile)
-        monkeypatch.setattr(cuda_lowered, "TARGET", target)
+        use(tile)
         y = g.relu(product(form, 2 * tile.rows, 2 * tile.lanes, 16 * tile.k, dtype=dtype))
-        (kernel,) = cuda_lowered.lowered([y]).lowered.kernels
+        (kernel,) = lowered([y], target=target).lowered.kernels
         text += emit(dataclasses.replace(kernel.step.loops, name=f"tile{i}"), target)
     report = compile_text(text, arch).report
     assert len(report) == len(kinds)
