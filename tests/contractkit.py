@@ -1,67 +1,15 @@
-"""Contractions as CUDA programs of Loops, without code. In: roots of a Graph. Out: programs, schedules, interpreted results."""
+"""Graphs of contractions, and what schedules say of them. In: extents, a form. Out: Nodes; texts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import graphs as g
-import numpy as np
-from harness import Env, assert_close, inputs_of, interpret, layout, leaf
-from weft.codegen.cuda.lowering import CudaLowering
-from weft.codegen.cuda.target import CudaTarget
-from weft.frontend import compile as compiler
+from harness import leaf
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
-from weft.ir.fuse import Policy
 from weft.ir.graph import Node, node
-from weft.ir.index import row_major_strides
-from weft.ir.interp import run as oracle
 from weft.ir.op import Op
-from weft.ir.program import Value
-
-SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")
-
-
-class NoCode:
-    """What a backend makes of loops, without the making."""
-
-    def __enter__(self) -> NoCode:
-        return self
-
-    def __exit__(self, *exception: object) -> None: ...
-
-    def begin(self, loops: object) -> None: ...
-
-    def key_of(self, loops: object) -> str:
-        return ""
-
-
-def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget = SM80) -> Compiled:
-    """The program of some outputs; inputs are laid out as in `env`, else dense."""
-    ins = inputs_of(outputs)
-    laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
-    backend = SimpleNamespace(
-        policy=Policy(chains=False, pools=False),
-        lowering=CudaLowering(target),
-        last_cache=1 << 22,
-        making=NoCode,
-        link=lambda *_: None,
-    )
-    before, compiler.backend_of = compiler.backend_of, lambda _: backend
-    try:
-        return compiler.build(list(outputs), ins, laid_out, {})
-    finally:
-        compiler.backend_of = before
-
-
-def check(outputs: Sequence[Node], env: Env, tolerance: float) -> Compiled:
-    """The interpreter finds what the oracle does."""
-    program = lowered(outputs, env)
-    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
-        assert_close(got, np.asarray(want), tolerance)
-    return program
 
 
 def texts(program: Compiled) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +17,7 @@ from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.program import Value
 
-TARGET = CudaTarget("sm_80")
+SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")
 
 
 class NoCode:
@@ -35,13 +34,13 @@ class NoCode:
         return ""
 
 
-def lowered(outputs: Sequence[Node], env: Env | None = None, multiprocessors: int = 132) -> Compiled:
-    """A program of Loops for CUDA, without code."""
+def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget = SM80) -> Compiled:
+    """The program of some outputs; inputs are laid out as in `env`, else dense."""
     ins = inputs_of(outputs)
     laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
     backend = SimpleNamespace(
         policy=Policy(chains=False, pools=False),
-        lowering=CudaLowering(replace(TARGET, multiprocessors=multiprocessors)),
+        lowering=CudaLowering(target),
         last_cache=1 << 22,
         making=NoCode,
         link=lambda *_: None,
@@ -54,7 +53,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, multiprocessors: in
 
 
 def check(outputs: Sequence[Node], env: Env, tolerance: float = 1e-5) -> Compiled:
-    """Loops == oracle; every kernel has threads."""
+    """The interpreter finds what the oracle does; every kernel has threads."""
     program = lowered(outputs, env)
     assert all(k.step.loops.threads for k in program.lowered.kernels)
     for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):

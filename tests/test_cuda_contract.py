@@ -9,7 +9,8 @@ from typing import Any
 import graphs as g
 import numpy as np
 import pytest
-from contractkit import check, lowered, product, texts, transposed
+from contractkit import product, texts, transposed
+from cuda_lowered import check, lowered
 from harness import Env, interpret, leaf, normal_inputs
 from test_windows import conv
 from weft.codegen.cuda import contraction

@@ -9,6 +9,7 @@ from cuda_schedules import CASES, Case
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
 from harness import assert_close, assert_same_bits, interpret, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
+from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.vectors import steps_by_one
 from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
@@ -98,7 +99,7 @@ def test_each_schedule_is_chosen(case: Case) -> None:
 def test_loops_do_not_depend_on_the_number_of_multiprocessors(case: Case) -> None:
     outputs = case.outputs()
     with case.limited():
-        few, many = (lowered(outputs, multiprocessors=n).program for n in (16, 132))
+        few, many = (lowered(outputs, target=CudaTarget("sm_80", n)).program for n in (16, 132))
     assert [(show(c.loops), c.params) for c in few.calls] == [(show(c.loops), c.params) for c in many.calls]
 
 

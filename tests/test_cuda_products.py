@@ -10,10 +10,11 @@ import graphs as g
 import numpy as np
 import pytest
 import weft as wf
-from contractkit import SM80, TF32, lowered, product, texts, transposed
+from contractkit import product, texts, transposed
 from cuda_emulator import build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
 from cuda_loops import launched
+from cuda_lowered import SM80, TF32, lowered
 from cudakit import device
 from harness import Array, Env, inputs_of, leaf, normal_inputs
 from test_windows import conv
