@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import weft as wf
+from cuda_lowered import NoCode
 from cudakit import device, execute, in_order, needs_compiler
 from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
-from test_cuda_lowering import NoCode
 from weft import options
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text
