@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import struct
+import threading
 from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from cuda_emulator import build
-from cuda_emulator.driver import EmulatorDriver, EmulatorError
+from cuda_emulator.driver import REVERSE, EmulatorDriver, EmulatorError
 from cuda_emulator.samples import elementwise
 from weft.runtime.cuda.driver import Driver, OutOfMemory
 
@@ -164,6 +165,27 @@ def test_captured_work_is_done_at_each_replay_and_not_before(driver):
     assert values(driver, y, 2) == [0, 0]
     assert [replay(), replay()] == [0, 0]
     assert values(driver, y, 2) == [4, 8]
+
+
+def test_two_devices_of_one_process_take_turns():
+    driver, other = EmulatorDriver(), EmulatorDriver(order=REVERSE)
+    wrong = []
+
+    def work(device: EmulatorDriver) -> None:
+        x, y = floats(device, list(range(3000))), device.allocate(12000)
+        for _ in range(50):
+            launch(device, DOUBLE, x, y, 3000, 0)
+            wrong.extend(v for v in values(device, y, 3000)[:5] if v not in (0, 2, 4, 6, 8))
+            device.fill(y, 255, 12000)
+        device.free(x)
+        device.free(y)
+
+    threads = [threading.Thread(target=work, args=(d,)) for d in (driver, other)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
 
 
 def test_events_measure_milliseconds(driver):

@@ -21,6 +21,8 @@ from cuda_emulator import build, races
 FORWARD, REVERSE, RANDOM = 0, 1, 2
 NOTHING = Usage(registers=0, shared=0, spill_stores=0, spill_loads=0, local=0)  # a C++ compiler reports no more
 
+_MACHINE = threading.RLock()  # a process has one, whatever the number of drivers
+
 
 class EmulatorError(RuntimeError):
     """A kernel did what it must not."""
@@ -82,7 +84,6 @@ class EmulatorDriver:
         self._reports = races.Reports() if races.active() else None
         self._libraries: dict[str, tuple[Path, int]] = {}
         self._recording: list[Callable[[], None]] | None = None
-        self._lock = threading.RLock()
 
     # ------------------------------------------------------------ code
 
@@ -109,7 +110,7 @@ class EmulatorDriver:
 
     def allocate(self, nbytes: int) -> int:
         """Poisoned bytes at a multiple of 256, protected pages around them. Raises OutOfMemory beyond total_memory."""
-        with self._lock:
+        with _MACHINE:
             held = sum(self.sizes.values())
             address = self._machine.emulator_allocate(ctypes.c_size_t(nbytes)) if held + nbytes <= self.total_memory else 0
             if not address:
@@ -118,7 +119,7 @@ class EmulatorDriver:
             return address
 
     def free(self, address: int) -> None:
-        with self._lock:
+        with _MACHINE:
             if self.sizes.pop(address, None) is None:
                 raise EmulatorError(f"{address:#x} is no allocation")
             if not self._machine.emulator_free(ctypes.c_uint64(address)):
@@ -164,7 +165,7 @@ class EmulatorDriver:
         self._run(lambda: self._launch(function, grid, block, arguments, shared))
 
     def _launch(self, function: Function, grid: int, block: int, arguments: bytes, shared: int) -> None:
-        with self._lock:
+        with _MACHINE:
             self.launches += 1
             failed = self._machine.emulator_launch(
                 function.entry, arguments, function.arity, grid, block, ctypes.c_size_t(shared),
@@ -195,7 +196,7 @@ class EmulatorDriver:
     def capture(self, run: Callable[[], None]) -> Callable[[], int]:
         """What run() launches, to be done at each call of the result, which gives 0; not now."""
         actions: list[Callable[[], None]] = []
-        with self._lock:
+        with _MACHINE:
             self._recording = actions
             try:
                 run()

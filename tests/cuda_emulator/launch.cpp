@@ -22,8 +22,10 @@ static void describe(const char* at, char* text, std::size_t room) {
         std::snprintf(text, room, ", below the stack");
 }
 
+static thread_local bool launches = false;  // this thread of the system
+
 static void on_fault(int signal, siginfo_t* info, void*) {
-    if (!current) {  // not a kernel's doing
+    if (!launches || !current) {  // not a kernel's doing
         ::signal(signal, SIG_DFL);
         return;
     }
@@ -42,6 +44,7 @@ class Faults {
 
    public:
     Faults() {
+        launches = true;
         static char stack[64 * 1024];
         stack_t alternate = {};
         alternate.ss_sp = stack;
@@ -54,6 +57,7 @@ class Faults {
     }
 
     ~Faults() {
+        launches = false;
         for (int i = 0; i < 3; i++) sigaction(signals[i], &before[i], nullptr);
         sigaltstack(&stack_before, nullptr);
     }
