@@ -289,6 +289,31 @@ def test_what_a_loaded_kernel_takes_is_known(python: Run) -> None:
     python("assert unit.driver.load(IMAGE).usage('double_p0').registers == 32")
 
 
+def test_kernels_are_compiled_beside_each_other(python: Run) -> None:
+    python("""
+        from weft import options
+        met = threading.Barrier(2, timeout=30)
+        PycudaDriver.build = lambda self, text: Built(str(met.wait() * 0).encode() + text.encode(), {})
+        with options.override(num_threads=2):
+            built = unit.driver.build_many(["a", "b", "c", "d"])
+        assert [b.image for b in built] == [b"0a", b"0b", b"0c", b"0d"]
+    """)
+
+
+def test_a_text_that_does_not_compile_is_an_error_of_all(python: Run) -> None:
+    python("""
+        def build(self, text):
+            raise errors.CompileError(text)
+        PycudaDriver.build = build
+        try:
+            unit.driver.build_many(["a", "b"])
+        except errors.CompileError as error:
+            assert str(error) == "a"
+        else:
+            raise AssertionError
+    """)
+
+
 def test_events_measure_time(python: Run) -> None:
     python("""
         x = to_device([0] * 100_000)

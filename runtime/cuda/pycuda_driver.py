@@ -9,10 +9,12 @@ import atexit
 import ctypes
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
+from ... import options
 from ...codegen.cuda import build
 from . import streams
 from .current import Current
@@ -78,6 +80,11 @@ class PycudaDriver:
 
     def build(self, text: str) -> Built:
         return build.compile_text(text, self.arch)
+
+    def build_many(self, texts: Sequence[str]) -> list[Built]:
+        """One for each text; compilers run beside each other, and without Python's lock."""
+        with ThreadPoolExecutor(options.current().num_threads) as threads:
+            return list(threads.map(self.build, texts))
 
     def load(self, image: bytes) -> PycudaModule:
         with self.here:

@@ -5,6 +5,8 @@ Both are kept beside other temporary files: PyCUDA takes minutes to build.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -34,25 +36,35 @@ def root() -> Path:
     pytest.skip("no CUDA headers or no g++")
 
 
+def made(source: Path, name: str, *arguments: str) -> Path:
+    """A shared library of a source here, in a folder named after what it says: checkouts may differ in it."""
+    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    out = KEPT / digest / name
+    if not out.exists():
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=KEPT) as work:
+            new = Path(work) / name
+            options = ["-std=c++17", "-O1", "-g", "-shared", "-fPIC", *arguments, "-o", str(new), "-ldl"]
+            subprocess.run(["g++", str(source), *options], check=True)
+            new.replace(out)
+    return out
+
+
 @cache
 def library() -> Path:
     """A folder with the stand-in as libcuda.so.1, and as libcuda.so to link with."""
-    folder = KEPT / "library"
-    folder.mkdir(parents=True, exist_ok=True)
-    made = folder / "libcuda.so.1"
-    if not made.exists() or made.stat().st_mtime < SOURCE.stat().st_mtime:
-        include = ["g++", "-I", str(root() / "include"), "-x", "c++"]
-        shown = subprocess.run([*include, "-E", "-P", "-"], input=PROTOTYPES, text=True, capture_output=True, check=True).stdout
-        names = sorted(set(re.findall(r"CUresult\s+(cu[A-Z]\w*)\s*\(", shown)))
-        rest = folder / "missing.cpp"
-        rest.write_text("".join(MISSING.format(name=name) for name in names))
-        new = made.with_suffix(".new")
-        options = ["-std=c++17", "-O1", "-g", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", "-o", str(new), "-ldl"]
-        subprocess.run([*include, str(SOURCE), str(rest), *options], check=True)
-        new.replace(made)
-    if not (folder / "libcuda.so").exists():
-        (folder / "libcuda.so").symlink_to(made.name)
-    return folder
+    KEPT.mkdir(parents=True, exist_ok=True)
+    include = f"-I{root() / 'include'}"
+    command = ["g++", include, "-x", "c++", "-E", "-P", "-"]
+    shown = subprocess.run(command, input=PROTOTYPES, text=True, capture_output=True, check=True).stdout
+    names = sorted(set(re.findall(r"CUresult\s+(cu[A-Z]\w*)\s*\(", shown)))
+    with tempfile.NamedTemporaryFile("w", suffix=".cpp", dir=KEPT) as rest:
+        rest.write("".join(MISSING.format(name=name) for name in names))
+        rest.flush()
+        out = made(SOURCE, "libcuda.so.1", include, rest.name, "-Wl,-soname,libcuda.so.1")
+    with contextlib.suppress(FileExistsError):
+        (out.parent / "libcuda.so").symlink_to(out.name)
+    return out.parent
 
 
 @cache
@@ -63,7 +75,8 @@ def pycuda() -> Path:
         with tempfile.TemporaryDirectory(dir=KEPT) as work:
             new = Path(work) / "site"
             pip("install", "--target", str(new), wheel(Path(work)), *PARTS)
-            new.replace(site)
+            with contextlib.suppress(OSError):  # another process was faster
+                new.replace(site)
     return site
 
 
@@ -92,8 +105,4 @@ def pip(*arguments: str, **environment: str) -> None:
 @cache
 def kernels() -> Path:
     """Host functions that stand for the kernels of the tests."""
-    made = KEPT / "kernels.so"
-    source = SOURCE.with_name("kernels.cpp")
-    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
-        subprocess.run(["g++", "-O1", "-shared", "-fPIC", "-o", str(made), str(source)], check=True)
-    return made
+    return made(SOURCE.with_name("kernels.cpp"), "kernels.so")
