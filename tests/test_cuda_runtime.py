@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from recording_driver import RecordingDriver
+from recording_driver import RecordedModule, RecordingDriver
 from weft import errors
+from weft.codegen.cuda.built import Built, Usage
 from weft.ir import dtype as dt
 from weft.ir.index import Var
 from weft.ir.loop import GRID, Buf, For, Loops, Param
@@ -651,6 +652,16 @@ def test_the_call_of_a_prepared_program_takes_addresses() -> None:
     prepared.words[1] = k.address
     assert prepared.call([0, 2])(x.address, y.address) == 0
     assert y.values() == [1 + 2 * i for i in range(N)]
+
+
+def test_a_kernel_s_usage_is_what_its_compiler_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench()
+    said, told = Usage(40, 0, 8, 12, 16), Usage(40, 0, 0, 0, 16)
+    monkeypatch.setattr(bench.driver, "build", lambda text: Built(b"", {"double_p0": said}))
+    bench.executable(AFFINE)
+    assert bench.unit.kernels.usage("double", 0) is None
+    monkeypatch.setattr(RecordedModule, "usage", lambda self, name: told)
+    assert [bench.unit.kernels.usage(symbol, 0) for symbol in ("double", "add")] == [said, told]
 
 
 # ---------------------------------------------------------------- images

@@ -29,6 +29,7 @@ class Kernels:
         self.driver = driver
         self._lock = threading.RLock()
         self._modules: dict[str, Module] = {}
+        self._reports: dict[str, Usage] = {}  # of compilers, by the name of a function
         self._held: dict[str, str] | None = None
 
     def has(self, symbol: str) -> bool:
@@ -38,7 +39,7 @@ class Kernels:
                 built = images.find(symbol, self.driver.arch) if self._on_disk else None
                 if built is None:
                     return False
-                self._modules[symbol] = self.driver.load(built.image)
+                self._load(symbol, built)
             return True
 
     def want(self, texts: Texts) -> None:
@@ -65,7 +66,11 @@ class Kernels:
         for symbol, built in zip(texts, _built(self.driver, list(texts.values())), strict=True):
             if self._on_disk:
                 images.keep(symbol, self.driver.arch, built)
-            self._modules[symbol] = self.driver.load(built.image)
+            self._load(symbol, built)
+
+    def _load(self, symbol: str, built: Built) -> None:
+        self._modules[symbol] = self.driver.load(built.image)
+        self._reports |= built.report
 
     @property
     def _on_disk(self) -> bool:
@@ -76,8 +81,10 @@ class Kernels:
         return self._modules[symbol].function(phase_symbol(symbol, phase), shared)
 
     def usage(self, symbol: str, phase: int) -> Usage | None:
-        """What one phase takes of a multiprocessor."""
-        return self._modules[symbol].usage(phase_symbol(symbol, phase))
+        """What one phase takes of a multiprocessor, where the device tells; spills are known from the compiler alone."""
+        name = phase_symbol(symbol, phase)
+        told = self._modules[symbol].usage(name)
+        return told and self._reports.get(name, told)
 
 
 def _built(driver: Driver, texts: list[str]) -> list[Built]:
