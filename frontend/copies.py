@@ -15,80 +15,129 @@ from ..ir.graph import Node, node, sources
 from ..ir.op import Op
 from . import storage
 from .devices import CPU, default, device_of, only_cpu
+from .layout import strides_of
 from .storage import Storage, copies, lookup
 
 ONE_DEVICE = "it becomes one program, which runs on one device: return what is computed, and move it after the call"
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module through realize
-Waiting = list[tuple[Tensor, list[Node]]]  # each with the places where its graph is cut
 
 
 def placed(n: Node, device: str) -> Node:
     """The value on a device. A 0-d value of the CPU is there as long as it is on no other."""
     if n.device == device or (device == CPU and not n.shape and n.device is None):
         return n
+    if n.device not in (None, CPU) and not storage.is_row_major(n.shape, strides_of(n)):
+        n = node(Op.KEEP, (n,))  # a GPU sends what lies in one piece
     return node(Op.COPY, (n,), device)
+
+
+# ---------------------------------------------------------------- what is computed when
 
 
 def rounds(tensors: Sequence[Tensor]) -> Iterator[tuple[str, list[Tensor]]]:
     """(device, Tensors to compute there in one program): when the next is asked for, those before must have been computed."""
-    waiting = _with_what_crosses(tensors)
-    kept = [t for t, _ in waiting]  # with their memory, until all is done
-    while waiting:
-        ready, waiting = _ready(waiting)
-        yield from ready.items()
-    kept.clear()
+    groups = _by_device(tensors)
+    if all([_cross(_nodes(group), device) for device, group in groups.items()]):
+        yield from groups.items()
+        return
+    turns = _turns(tensors)  # these Tensors keep their memory until all is done
+    for turn in turns:
+        for device, group in _by_device(turn).items():
+            _cross(_nodes(group), device)
+            yield device, group
 
 
-def _ready(waiting: Waiting) -> tuple[dict[str, list[Tensor]], Waiting]:
-    """By device the Tensors for which all that crosses is there, and the others."""
-    ready: dict[str, list[Tensor]] = {}
-    later = []
-    for t, crossings in waiting:
-        if all([_has_crossed(n) for n in crossings]):
-            ready.setdefault(device_of(t.node), []).append(t)
-        else:
-            later.append((t, crossings))
-    assert ready, "values wait for each other"
-    return ready, later
+def _nodes(tensors: Sequence[Tensor]) -> list[Node]:
+    return [t.node for t in tensors]
 
 
-def _with_what_crosses(tensors: Sequence[Tensor]) -> Waiting:
-    """The Tensors, and Tensors of what they need from other devices; each with the places where its graph is cut."""
-    from .tensor import bare
-
-    known = {t.node for t in tensors}
-    out, stack = [], list(tensors)
-    while stack:
-        t = stack.pop()
-        crossings = _crossings(t.node)
-        out.append((t, crossings))
-        for n in map(_source, crossings):
-            if n not in known and in_memory(n) is None:
-                known.add(n)
-                stack.append(bare(n))
-    return out[::-1]
+def _by_device(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
+    found: dict[str, list[Tensor]] = {}
+    for t in tensors:
+        found.setdefault(device_of(t.node), []).append(t)
+    return found
 
 
 def _source(crossing: Node) -> Node:
     return crossing.src[0] if crossing.op is Op.COPY else crossing
 
 
-def _crossings(root: Node) -> list[Node]:
-    """Where the graph of a value is cut: COPYs, and 0-d values of the CPU."""
-    device, found, seen, stack = device_of(root), [], {root}, [root]
+def _is_crossing(n: Node, device: str) -> bool:
+    """Is the graph of a value on this device cut at a Node that it is computed of."""
+    return n.op is Op.COPY and (n.src[0].device not in (None, device) or in_memory(n.src[0]) is not None)
+
+
+def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
+    """Where the graph of values on one device is cut: COPYs, and 0-d values of the CPU."""
+    found, seen, stack = [], set(roots), list(roots)
+    on_gpu = device != CPU
     while stack:
         n = stack.pop()
-        if lookup(n) is not None:
+        op = n.op
+        if op is Op.CONST or lookup(n) is not None:
             continue
-        is_scalar = n is not root and n.device == CPU != device
-        if is_scalar or (n.op is Op.COPY and (n.src[0].device not in (None, device) or in_memory(n.src[0]) is not None)):
+        if (on_gpu and n.device == CPU) or (op is Op.COPY and _is_crossing(n, device)):
             found.append(n)
-        else:
-            below = [s for s in sources(n) if s not in seen]
-            seen.update(below)
-            stack += below
+            continue
+        for s in n.src or sources(n):
+            if s not in seen:
+                seen.add(s)
+                stack.append(s)
     return found
+
+
+def _cross(roots: Sequence[Node], device: str) -> bool:
+    """Copies what values on one device need from others, if all of that is in memory."""
+    crossings = _crossings(roots, device)
+    found = [in_memory(_source(n)) for n in crossings]
+    if None in found:
+        return False
+    for n, stored in zip(crossings, found, strict=True):
+        if n.op is Op.COPY and stored is not None and n not in copies:
+            copies[n] = storage.moved(stored, n.arg)
+    return True
+
+
+def _turns(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
+    """The Tensors, and Tensors of what they need from other devices, by how often values cross over on the way to them."""
+    from .tensor import bare
+
+    levels = _levels(_nodes(tensors))
+    targets = set(_nodes(tensors))
+    wanted = [*tensors, *(bare(n) for n in levels if n not in targets and in_memory(n) is None)]
+    turns: list[list[Tensor]] = [[] for _ in range(1 + max(levels.values()))]
+    for t in wanted:
+        turns[levels[t.node]].append(t)
+    return turns
+
+
+def _levels(roots: Sequence[Node]) -> dict[Node, int]:
+    """For each of these, and for all that crosses on the way to them, the most crossings on a path to it. A value on no device
+    is looked at from each device that needs it."""
+    levels: dict[tuple[Node, str], int] = {}
+    items = {(n, device_of(n)): None for n in roots}
+    stack = list(items)
+    while stack:
+        n, device = place = stack[-1]
+        below = _below(n, device)
+        missing = [p for p in below if p not in levels]
+        if missing and place not in levels:
+            stack += missing
+            continue
+        stack.pop()
+        levels[place] = max((levels[p] + (p[1] != device) for p in below), default=0)
+        items |= dict.fromkeys(p for p in below if p[1] != device)
+    return {n: levels[n, device] for n, device in items}
+
+
+def _below(n: Node, device: str) -> list[tuple[Node, str]]:
+    """What a value on a device is computed of, and where."""
+    if lookup(n) is not None:
+        return []
+    if n.op is Op.COPY and _is_crossing(n, device):
+        return [(n.src[0], device_of(n.src[0]))]
+    return [(s, CPU if s.device == CPU else device) for s in n.src or sources(n)]
 
 
 def one_device(name: str, roots: Sequence[Node]) -> str:
@@ -112,14 +161,6 @@ def one_device(name: str, roots: Sequence[Node]) -> str:
         seen.update(below)
         stack += below
     return found[0] if found else default()
-
-
-def _has_crossed(n: Node) -> bool:
-    """Is what crosses here in memory; of a COPY, on the other side: it is copied if it can be."""
-    stored = in_memory(_source(n))
-    if stored is not None and n.op is Op.COPY and n not in copies:
-        copies[n] = storage.moved(stored, n.arg)
-    return stored is not None
 
 
 def in_memory(n: Node) -> Storage | None:

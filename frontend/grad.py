@@ -218,31 +218,32 @@ def check_grad(
         raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
     arrays = [_in_float64(x if isinstance(x, Tensor) else creation.tensor(creation.as_array(x, None))) for x in inputs]
-    tensors = [creation.tensor(a) for a in arrays]
+    places = [x.device if isinstance(x, Tensor) else None for x in inputs]
+    tensors = [creation.tensor(a, device=place) for a, place in zip(arrays, places, strict=True)]
     floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     if not floats:
         raise errors.DTypeError("check_grad: no input has floats, so there is no gradient to check")
     out = f(*tensors)
     if not isinstance(out, Tensor):
         raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
-    weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape))
+    weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape), device=out.device)
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
     realize(gradients)
 
     def loss(i: int, changed: np.ndarray[Any, Any]) -> float:
-        given = [creation.tensor(changed if k == i else a) for k, a in enumerate(arrays)]
+        given = [creation.tensor(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
         return float((f(*given) * weights).sum().item())
 
     wrong: list[str] = []
     for i, g in zip(floats, gradients, strict=True):
-        wrong += _differences(arrays[i], g.numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
+        wrong += _differences(arrays[i], g.cpu().numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
     if wrong:
         raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
 
 
 def _in_float64(x: Tensor) -> np.ndarray[Any, Any]:
     """The values, floats of any dtype as float64."""
-    return (x.double() if x.dtype.is_float else x).numpy()
+    return (x.double() if x.dtype.is_float else x).cpu().numpy()
 
 
 def _differences(

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -178,14 +179,20 @@ class Tensor(Tracked):
     def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
         """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...); a number is that of a GPU.
 
-        Gradients flow back to where the value was. Raises DeviceError for a device that is not there.
+        A value in memory is copied now, unless it requires a gradient; what is lazy stays so. Gradients flow back to where the
+        value was. Raises DeviceError for a device that is not there, MemoryError.
         """
         place, target = destination(args, device, dtype)
         out = self if target is None else self.astype(target)
         if place is None or (place == CPU and only_cpu()):
             return out
-        n = copies.placed(out.node, place)
-        return out if n is out.node else wrap(n, out._requires_grad)
+        n = out.node
+        if copies.placed(n, place) is n:
+            return out
+        stored = None if out._requires_grad else out._stored()
+        if stored is None or stored.is_absent:
+            return wrap(copies.placed(n, place), out._requires_grad)
+        return of_storage(realize.read(out, partial(storage.moved, device=place)))
 
     def astype(self, dtype: Any) -> Tensor:
         """In another dtype: floats to integers truncate and saturate, integers wrap, bool is x != 0."""

@@ -194,7 +194,7 @@ def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
     extents = _weight_shape("orthogonal", shape)
     gain = as_double("orthogonal", "gain", gain)
     rows, columns = extents[0], prod(extents[1:])
-    draws = ops.randn(max(rows, columns), min(rows, columns), dtype=np.float64).numpy()
+    draws = ops.randn(max(rows, columns), min(rows, columns), dtype=np.float64, device="cpu").numpy()
     q, r = np.linalg.qr(draws)
     q *= np.where(np.diagonal(r) < 0.0, -1.0, 1.0)  # else the signs of a column would not be even (Mezzadri 2007)
     return ops.tensor(gain * (q if rows >= columns else q.T), "float32" if dtype is None else dtype).reshape(*extents)

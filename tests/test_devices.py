@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import weakref
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -681,3 +682,42 @@ def test_batches_are_put_on_the_device(gpu: FarDriver, collate: Any) -> None:
     with wf.options.override(device="cuda"):
         assert {b.device for b in nn.data.DataLoader([1.0, 2.0, 3.0])} == {"cuda:0"}
     assert {b.device for b in nn.data.DataLoader([1.0, 2.0, 3.0])} == {"cpu"}
+
+
+def test_what_reads_values_for_python_reads_them_from_a_gpu(gpu: FarDriver) -> None:
+    w = wf.tensor(W).cuda()
+    wf.check_grad(lambda x: (x @ w.double()).tanh(), wf.tensor(X).cuda())
+    assert nn.data.default_collate([w, w])[1].tolist() == W.tolist()
+    with wf.options.override(device="cuda"):
+        p = nn.init.orthogonal_(nn.Parameter(wf.zeros(3, 3)))
+        np.testing.assert_allclose((p @ p.T).tolist(), np.eye(3), atol=1e-5)
+        assert p.device == "cuda:0"
+
+
+def test_memory_of_the_cpu_is_free_when_its_value_has_moved(gpu: FarDriver) -> None:
+    x = wf.tensor(X)
+    moved, gone = x.cuda(), weakref.ref(x._stored())
+    del x
+    assert gone() is None and moved.tolist() == X.tolist()
+
+
+def test_a_part_is_all_that_leaves_a_gpu(gpu: FarDriver) -> None:
+    x = wf.tensor(np.arange(10000.0).reshape(100, 100)).cuda()
+    before = gpu.count["bytes"]
+    y = x[:, 3].cpu()
+    assert y.tolist() == [100.0 * k + 3 for k in range(100)]
+    interpreted = 10000 * 8 + 100 * 8  # of the program that makes the part dense
+    assert gpu.count["bytes"] - before <= interpreted + 100 * 8
+
+
+def test_what_waits_for_another_device_is_computed_with_what_is_wanted_there(gpus: list[FarDriver]) -> None:
+    x = wf.tensor(X).to("cuda:0") + 1
+    y = (x * 2).to("cuda:1") + 1
+    z = x * 2 + 3
+    before = programs()
+    wf.realize(y, z)
+    assert programs() == before + 2
+    assert y.tolist() == (2 * X + 3).tolist() and z.tolist() == (2 * X + 5).tolist()
+    a = wf.tensor(X) * 3
+    chain = ((a.sum().to("cuda:0") + 1).to("cuda:1") + 1).cpu() + a.mean()
+    assert chain.item() == pytest.approx(3 * 15 + 2 + 7.5)

@@ -25,7 +25,7 @@ ADVICE = "pass a collate_fn that joins them"
 
 def as_array(name: str, what: str, x: Any) -> Array:
     """A NumPy array of an array, a Tensor, or anything that makes one. Raises DTypeError, and names both where it does."""
-    return x if isinstance(x, np.ndarray) else np.asarray(as_tensor(name, what, x).numpy())
+    return x if isinstance(x, np.ndarray) else np.asarray(as_tensor(name, what, x).cpu().numpy())
 
 
 def as_integers(name: str, what: str, x: Any) -> Array:
@@ -68,7 +68,7 @@ def _stacked(items: list[Any]) -> Any:
     first = items[0]
     match first:
         case Tensor():
-            return _stack([np.asarray(i.numpy()) for i in items])
+            return _stack([np.asarray(i.cpu().numpy()) for i in items])
         case np.ndarray() | np.generic():
             return _stack(items)
         case bool() | int() | float():
