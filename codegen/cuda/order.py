@@ -15,43 +15,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, LANES, REG, THREAD, WARPS, Alloc, Buf, Check, For, If, Multiply, Reduce, Stmt, Store, Wait
+from ...ir.loop import LANES, REG, THREAD, WARPS, Alloc, Buf, Check, Copy, For, If, Multiply, Reduce, Stmt, Store, Wait
 from ...ir.loop_walk import reads, statements
 from .expr import EmitError
-from .layout import Layout, accesses, own_loads, varies
+from .layout import Layout, accesses, own_loads
 from .target import WARP
+from .touches import State, Touch, may_be_one, owner
 
 FRESH, PARTIAL, SETTLED = "fresh", "partial", "settled"
 FIRST = "first"  # who does what one thread does for all
-
-
-@dataclass(frozen=True)
-class Touch:
-    """An access: who makes it (None: more than one thread), and at which index, for arguments."""
-
-    buf: Buf
-    index: Index
-    who: object
-
-
-@dataclass
-class State:
-    """Since the last barrier; and of accumulators."""
-
-    read: set[Touch] = field(default_factory=set)
-    written: set[Touch] = field(default_factory=set)
-    sums: dict[Buf, str] = field(default_factory=dict)
-
-    def copy(self) -> State:
-        return State(set(self.read), set(self.written), dict(self.sums))
-
-    def join(self, other: State) -> None:
-        self.read |= other.read
-        self.written |= other.written
-
-    def synchronised(self) -> None:
-        self.read.clear()
-        self.written.clear()
 
 
 @dataclass
@@ -96,6 +68,7 @@ class _Flow:
 
     def access(self, s: Stmt, state: State, read: Iterable[Touch], written: Iterable[Touch]) -> None:
         read, written = set(read), set(written)
+        self.displace(s, state)
         after = [(a, b) for a in state.written for b in read | written]
         if any(self.conflict(a, b) for a, b in after + [(a, b) for a in state.read for b in written]):
             self.order.barrier.add(id(s))
@@ -103,9 +76,16 @@ class _Flow:
         state.read |= read
         state.written |= written
 
+    def displace(self, s: Stmt, state: State) -> None:
+        """A Copy, which a Wait makes seen, still waits until nobody needs what was in its place before."""
+        targets = {t.to for t in statements([s]) if isinstance(t, Copy)}
+        if any(self.layout.overlap(o.buf, to) for to in targets for o in state.read | state.written if o.buf is not to):
+            self.order.barrier.add(id(s))
+            state.synchronised()
+
     def conflict(self, a: Touch, b: Touch) -> bool:
         """Whether two threads may touch one element."""
-        if a.buf is b.buf or (_may_be_one(a.buf, b.buf) and a.index == b.index):
+        if a.buf is b.buf or (may_be_one(a.buf, b.buf) and a.index == b.index):
             return a.who is None or a.who != b.who
         return self.layout.overlap(a.buf, b.buf)
 
@@ -141,26 +121,9 @@ class _Flow:
         found = accesses([s])
         written = {b for b in _written(s.body)}
         mapping = (s.extent, s.total, s.base, self.layout.unroll[id(s)])
-        touched = [Touch(b, i, self.owner(s, i, mapping)) for b, i, _ in found if self.is_shared(b)]
+        touched = [Touch(b, i, owner(s, i, mapping, self.fixed)) for b, i, _ in found if self.is_shared(b)]
         self.access(s, state, touched, [t for t in touched if t.buf in written])
         self.sums_after(s, state)
-
-    def owner(self, s: For, index: Index, mapping: object) -> object:
-        """What determines the thread, if the element determines the lane: its factor is above all that the rest adds, or
-        every variable is one digit of the index.
-        """
-        by = index.coef(s.var)
-        fixed = Index({t: c for t, c in index.terms if self.is_fixed(Index({t: 1}))}, index.const)
-        inner = index - fixed - Index({s.var: by})
-        if by < 1 or varies(inner, s.var) or inner.values():
-            return None
-        if inner.bounds[0] >= 0 and inner.bounds[1] < by:
-            return mapping, by, fixed
-        return (mapping, index) if _are_digits(index - fixed) else None
-
-    def is_fixed(self, index: Index) -> bool:
-        """Whether it is the same wherever threads may meet without a barrier."""
-        return index.vars() <= self.fixed and not index.values()
 
     def warps(self, s: For, state: State) -> None:
         self.sums_before(s, state)
@@ -260,20 +223,3 @@ def _written(body: list[Stmt]) -> set[Buf]:
 
 def _allocated(body: list[Stmt]) -> set[Buf]:
     return {s.buf for s in statements(body) if isinstance(s, Alloc)}
-
-
-def _are_digits(index: Index) -> bool:
-    """Whether each value of the index belongs to one value of every variable."""
-    if not index.is_affine or any(c < 0 for _, c in index.terms):
-        return False
-    below = 0
-    for t, c in sorted(index.terms, key=lambda tc: tc[1]):
-        if c <= below:
-            return False
-        below += c * t.bounds[1]
-    return True
-
-
-def _may_be_one(a: Buf, b: Buf) -> bool:
-    """Whether one argument may lie in the memory of another, element for element."""
-    return a.space == b.space == GLOBAL and a.dtype.itemsize == b.dtype.itemsize
