@@ -6,8 +6,9 @@ schedule says what these axes are in terms of its own loops, and gets the stages
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
 
 from ..ir import dtype as dt
 from ..ir.dtype import DType
@@ -114,6 +115,29 @@ class Framing:
             by |= schedule.spread(var(axis), g)
         return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
+    def by_groups(
+        self, groups: Sequence[list[Var]], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
+    ) -> tuple[Frame, list[Var]]:
+        """A frame with one variable for each group of outer axes, and these variables."""
+        units = [Var(f"u{i}", schedule.extent(g)) for i, g in enumerate(groups)]
+        by: dict[Var, Index] = {}
+        for g, unit in zip(groups, units, strict=True):
+            by |= schedule.spread(var(unit), g)
+        return self.frame(by, acc_index, lanes, scratch), units
+
+    def placed(self, frame: Frame, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
+        """The stages in the frame, its variables in terms of others; `join`: a loop over inner axes has one axis.
+
+        In two steps, so that what walks a group as one has an index of one term, also where that is a remainder in the end.
+        """
+        stages = self.stages(frame)
+        known, lanes = dict(zip(units, at, strict=True)), dict[Var, Var]()
+        for axes in {tuple(loop.axes): None for s in stages for loop in s.loops if join and len(loop.axes) > 1}:
+            shape = tuple(v.extent for v in axes)
+            lanes[axes[0]] = Var("c", prod(shape))
+            known |= dict(zip(axes, unravel(var(lanes[axes[0]]), shape), strict=True))
+        return [_substituted(s, Substitution(known), lanes) for s in stages]
+
     def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
         """The variables of groups from a position in them."""
         by: dict[Var, Index] = {}
@@ -141,6 +165,24 @@ class Framing:
         if signature not in self.inner:
             self.axes.add(signature)
         return self.inner[signature], self.axes.inner_at[signature]
+
+
+def _substituted(s: Stage, by: Substitution, lanes: Mapping[Var, Var]) -> Stage:
+    """A stage over other variables; loops whose first axis is in `lanes` have that one axis instead."""
+
+    def writes(found: list[Write]) -> list[Write]:
+        return [Write(w.buf, by.index(w.index), by.node(w.value)) for w in found]
+
+    loops = [
+        RowLoop(
+            [lanes[loop.axes[0]]] if loop.axes and loop.axes[0] in lanes else loop.axes,
+            [replace(r, value=by.node(r.value)) for r in loop.reductions],
+            writes(loop.writes),
+            [replace(t, index=by.index(t.index), value=by.node(t.value)) for t in loop.sums],
+        )
+        for loop in s.loops
+    ]
+    return Stage(loops, writes(s.writes))
 
 
 def lane_width(roots: Iterable[Node], target: Lanes) -> int:

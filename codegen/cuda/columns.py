@@ -12,14 +12,14 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ...ir.index import Index, Range, Var, var
+from ...ir.index import Index, Range, Var, unravel, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from .. import schedule
 from ..evaluate import load
 from ..framing import Framing, combined, identity, reductions_of
 from ..lower import Lowered
-from ..stages import Reduction, RowLoop
+from ..stages import Reduction, RowLoop, Stage
 from .grid import Blocks, place_of
 from .maps import accesses_of
 from .target import WARP
@@ -34,7 +34,6 @@ MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 
 def lower_columns(f: Framing, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
-    f.inner_groups = {s: [[v for g in groups for v in g]] for s, groups in f.inner_groups.items()}
     c = Columns(f, lane_group)
     text = f"columns: tiles of {c.tile} of {c.n} lanes, {c.size} at a time, steps shared by {c.warps} warps"
     return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.warps * WARP, f.work(), text)
@@ -45,22 +44,21 @@ class Columns:
 
     def __init__(self, f: Framing, lane_group: list[Var]) -> None:
         self.f, self.n = f, schedule.extent(lane_group)
-        others = [g for g in f.groups if g is not lane_group]
-        rows = prod(schedule.extent(g) for g in others)
-        self.size = self._size(lane_group, rows)
+        self.others, self.lane_group = [g for g in f.groups if g is not lane_group], lane_group
+        rows = prod(map(schedule.extent, self.others))
+        self.size = self._size(rows)
         self.tile = WARP * self.size
         shape = (rows, -(-self.n // self.tile))
         self.warps = self._warps(prod(shape))
         self.blocks = Blocks(prod(shape), 1)
         row, part = place_of(self.blocks.first, shape)
         self.lane = Var("l", self.tile)
-        by = f.rows_by(others, row) | schedule.spread(part * self.tile + var(self.lane), lane_group)
-        self.frame = f.frame(by, var(self.lane), self.tile)
+        self.at = [*unravel(row, tuple(map(schedule.extent, self.others))), part * self.tile + var(self.lane)]
         self.bounds: tuple[Index, int | None] = (part * self.tile, self.n) if self.n % self.tile else (Index(), None)
 
     def body(self) -> list[Stmt]:
         body: list[Stmt] = []
-        for s in self.f.stages(self.frame):
+        for s in self._stages(self.at, var(self.lane), self.tile):
             body += [Alloc(r.acc) for r in reductions_of(s)]
             for loop in s.loops:
                 body += self._reduced(loop) if loop.reductions else []
@@ -69,12 +67,14 @@ class Columns:
                 body.append(self._lanes([Store(w.buf, w.index, w.value) for w in s.writes]))
         return body
 
-    def _size(self, lane_group: list[Var], rows: int) -> int:
+    def _stages(self, at: list[Index], acc_index: Index | None = None, lanes: int = 1) -> list[Stage]:
+        return self.f.placed(*self.f.by_groups([*self.others, self.lane_group], acc_index, lanes), at, join=True)
+
+    def _size(self, rows: int) -> int:
         """Lanes that a thread takes at a time: a vector's, where there are enough tiles."""
         lane = Var("l", self.n)
-        others = [g for g in self.f.groups if g is not lane_group]
-        by = self.f.rows_by(others, var(Var("row", rows))) | schedule.spread(var(lane), lane_group)
-        size = vector(accesses_of(self.f.stages(self.f.frame(by))), lane, self.f.body * TOGETHER, self.n)
+        at = [*unravel(var(Var("row", rows)), tuple(map(schedule.extent, self.others))), var(lane)]
+        size = vector(accesses_of(self._stages(at)), lane, self.f.body * TOGETHER, self.n)
         while size > 1 and rows * self.n // (WARP * size) * MOST_WARPS < MANY_WARPS:
             size //= 2
         return size

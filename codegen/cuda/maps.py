@@ -7,7 +7,7 @@ scalar        one thread
 
 from __future__ import annotations
 
-from ...ir.index import Index, Var, var
+from ...ir.index import Index, Var, unravel, var
 from ...ir.loop import GLOBAL
 from ...ir.loop_walk import postorder
 from .. import schedule
@@ -31,13 +31,13 @@ def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
     kind = "short" if f.inner else "flat"
     what = f"{count} rows, the reductions of each in registers" if f.inner else f"all {count} elements"
     if count == 1:
-        body = in_registers(f.stages(f.frame(f.rows_by(f.groups, Index()))))
+        body = in_registers(_at(f, f.groups, Index()))
         return Blocks(1, 1).lowered(f.kernel, f.buffers, body, threads_for(1), f.work(), f"{kind}: {what}, one thread")
     groups = [*(g for g in f.groups if g is not lane_group), *([lane_group] if lane_group else [])]
     size, rounds, threads = _shares(f, groups, count)
     blocks = Blocks(count, threads * size * rounds)
     lane = Var("l", blocks.size)
-    body = in_registers(f.stages(f.frame(f.rows_by(groups, blocks.first + var(lane)))))
+    body = in_registers(_at(f, groups, blocks.first + var(lane)))
     text = f"{kind}: lanes over {what}, {size} at a time, {rounds} times a thread"
     return blocks.lowered(f.kernel, f.buffers, [blocks.lanes(lane, body, size)], threads, f.work(), text)
 
@@ -49,10 +49,14 @@ def accesses_of(stages: list[Stage]) -> list[Access]:
     return loads + [Access(w.index, w.buf.dtype.itemsize, True) for w in writes]
 
 
+def _at(f: Framing, groups: list[list[Var]], position: Index) -> list[Stage]:
+    return f.placed(*f.by_groups(groups), unravel(position, tuple(schedule.extent(g) for g in groups)))
+
+
 def _shares(f: Framing, groups: list[list[Var]], count: int) -> tuple[int, int, int]:
     """(neighbours that a thread takes at a time, how often, threads of a block)."""
     lane = Var("l", count)
-    accesses = accesses_of(f.stages(f.frame(f.rows_by(groups, var(lane)))))
+    accesses = accesses_of(_at(f, groups, var(lane)))
     size = vector(accesses, lane, max(1, f.body))
     while size > 1 and count // size < MANY:
         size //= 2

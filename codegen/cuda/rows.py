@@ -12,7 +12,7 @@ from collections import Counter
 from math import prod
 
 from ...ir.graph import Node
-from ...ir.index import Index, Var, var
+from ...ir.index import Index, Var, unravel, var
 from ...ir.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ...ir.loop_walk import Substitution, indices, postorder
 from ...ir.op import Op
@@ -78,11 +78,11 @@ class RowBody:
     """All stages of one row by so many threads."""
 
     def __init__(self, f: Framing, position: Index, threads: int, kept: int = KEPT) -> None:
-        f.inner_groups = {s: [[v for g in groups for v in g]] for s, groups in f.inner_groups.items()}
         self.left = min(kept, REGISTERS // threads // 2) * 4 * threads  # bytes
-        frame = f.frame(f.rows_by(f.groups, position), scratch=self.left)
+        row = unravel(position, tuple(schedule.extent(g) for g in f.groups))
+        frame, units = f.by_groups(f.groups, scratch=self.left)
         frame.keep = THREAD
-        self.stages = f.stages(frame)
+        self.stages = f.placed(frame, units, row, join=True)
         self.left = frame.scratch_bytes
         self.unroll = {axis: _vector(self.stages, axis, f.body) for axis in _lanes(self.stages)}
         self.kept: dict[Node, Buf] = {}

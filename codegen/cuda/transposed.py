@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ...ir.graph import Node
-from ...ir.index import Index, Var, var
+from ...ir.index import Index, Var, unravel, var
 from ...ir.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
 from ...ir.loop_walk import Substitution, postorder
 from ...ir.op import Op
@@ -72,12 +72,12 @@ class _Tiles:
         rows = prod(schedule.extent(g) for g in rest)
         tiles = [-(-n // TILE) for n in self.extents]
         self.blocks = Blocks(rows * prod(tiles), 1)
-        row, *at = place_of(self.blocks.first, (rows, *tiles))
-        self.bases = [part * TILE for part in at]
-        self.turn = _Turn(Var("i", TILE), Var("j", TILE))
-        by = f.rows_by(rest, row) | schedule.spread(self.bases[0] + var(self.turn.across), across)
-        by |= schedule.spread(self.bases[1] + var(self.turn.along), lanes)
-        self.writes = [w for s in f.stages(f.frame(by)) for w in writes_of(s)]
+        row, *tile = place_of(self.blocks.first, (rows, *tiles))
+        self.bases = [part * TILE for part in tile]
+        turn = Var("i", TILE), Var("j", TILE)
+        self.turn = _Turn(*turn)
+        at = [*unravel(row, tuple(map(schedule.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
+        self.writes = [w for s in f.placed(*f.by_groups([*rest, across, lanes]), at) for w in writes_of(s)]
         nodes = postorder(w.value for w in self.writes)
         found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
         self.loads = [n for n in found if self.turn.turned(n.arg[1])]
