@@ -20,7 +20,7 @@ from ..evaluate import load
 from ..framing import Framing, combined, identity, reductions_of
 from ..lower import Lowered
 from ..stages import Reduction, RowLoop, Stage
-from .grid import Blocks, place_of
+from .grid import Blocks, place_of, threads_for
 from .maps import accesses_of
 from .target import WARP
 from .vectors import vector
@@ -29,6 +29,7 @@ TOGETHER = 4  # steps whose values are added at once
 MOST_WARPS = 16
 LEAST_STEPS = 8  # of a warp: fewer are not worth adding one more partial sum
 MANY_WARPS = 1 << 11  # that keep all multiprocessors busy: with so many tiles, a tile needs one warp
+LANE_THREADS = 128  # of a block where one thread does all steps of a lane
 MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 
 
@@ -36,7 +37,7 @@ def lower_columns(f: Framing, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
     c = Columns(f, lane_group)
     text = f"columns: tiles of {c.tile} of {c.n} lanes, {c.size} at a time, steps shared by {c.warps} warps"
-    return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.warps * WARP, f.work(), text)
+    return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.threads, f.work(), text)
 
 
 class Columns:
@@ -48,8 +49,12 @@ class Columns:
         rows = prod(map(schedule.extent, self.others))
         self.size = self._size(rows)
         self.tile = WARP * self.size
+        self.warps = self._warps(rows * -(-self.n // self.tile))
+        self.threads = self.warps * WARP
+        if self.warps == 1:  # of blocks of one warp, too few would be on a multiprocessor at a time
+            self.threads = threads_for(-(-self.n // self.size), LANE_THREADS)
+            self.tile = self.threads * self.size
         shape = (rows, -(-self.n // self.tile))
-        self.warps = self._warps(prod(shape))
         self.blocks = Blocks(prod(shape), 1)
         row, part = place_of(self.blocks.first, shape)
         self.lane = Var("l", self.tile)

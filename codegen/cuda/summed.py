@@ -80,15 +80,18 @@ class _SummedRows:
 
     def _warps(self) -> int:
         """As many as have room for a line of each sum."""
-        line = sum(u.node.size * u.node.dtype.itemsize for u in self.f.kernel.columns)
-        return max(1, min(MOST_WARPS, schedule.power_of_two(MOST_LINES / line)))
+        return max(1, min(MOST_WARPS, schedule.power_of_two(MOST_LINES / self._line())))
+
+    def _line(self) -> int:
+        """Bytes of all sums."""
+        return sum(u.node.size * u.node.dtype.itemsize for u in self.f.kernel.columns)
 
     def _place(self, t: ColumnSum) -> ColumnSum:
         """The sum where a team keeps it: in registers where each thread adds to its own columns, else in shared memory or L2."""
         axis = t.index.as_var
         if axis in self.rows.unroll and axis is not None and axis.extent <= MOST_SHARE * self.team:
             return replace(t, acc=replace(t.acc, space=THREAD))
-        if self.warps > 1 or t.acc.size * t.acc.dtype.itemsize <= MOST_LINES:
+        if self.warps > 1 or self._line() <= MOST_LINES:
             return t
         return replace(t, acc=self.parts[t.node], index=var(self.blocks.grid) * t.acc.size + t.index)
 

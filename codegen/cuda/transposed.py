@@ -30,7 +30,7 @@ ROW = TILE + 1  # of a tile in shared memory
 THREADS = 256
 LEAST_EXTENT = 8  # of both axes: as much as a sector of memory has elements
 LEAST_SIZE = 1 << 14  # elements, below which caches serve any order
-MOST_TILES = 8  # in the shared memory of a block
+MOST_BYTES = 32 << 10  # of the tiles of a block: several share a multiprocessor
 
 
 @dataclass
@@ -54,7 +54,7 @@ def lower_transposed(f: Framing, lanes: list[Var]) -> Lowered | None:
     if best is None or not _turned_bytes(f, best, lanes) > 0:
         return None
     t = _Tiles(f, best, lanes)
-    return t.lowered() if 0 < len(t.loads) + len(t.stores) <= MOST_TILES else None
+    return t.lowered() if 0 < t.nbytes <= MOST_BYTES else None
 
 
 def _turned_bytes(f: Framing, across: list[Var], lanes: list[Var]) -> int:
@@ -83,7 +83,13 @@ class _Tiles:
         self.loads = [n for n in found if self.turn.turned(n.arg[1])]
         self.stores = [w for w in self.writes if self.turn.turned(w.index)]
 
+    @property
+    def nbytes(self) -> int:
+        """Of shared memory."""
+        return TILE * ROW * sum(d.itemsize for d in [*(n.dtype for n in self.loads), *(w.buf.dtype for w in self.stores)])
+
     def lowered(self) -> Lowered:
+        """Tiles that turn."""
         ins = [Buf(f"tile{i}", n.dtype, TILE * ROW, SCRATCH) for i, n in enumerate(self.loads)]
         outs = [Buf(f"turned{i}", w.buf.dtype, TILE * ROW, SCRATCH) for i, w in enumerate(self.stores)]
         body: list[Stmt] = [*map(Alloc, ins), *map(Alloc, outs)]
