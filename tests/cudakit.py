@@ -81,7 +81,7 @@ def together() -> Iterator[None]:
 
 
 class Programs(Generic[Case]):
-    """The programs of a table of cases, built in groups of neighbours."""
+    """The programs of a table of cases, built in groups of neighbours, of which one is kept: a process has Nodes enough."""
 
     def __init__(self, cases: Sequence[Case], make: Callable[[Case], Any], group: int = 64) -> None:
         self._cases, self._make, self._group = cases, make, group
@@ -93,6 +93,7 @@ class Programs(Generic[Case]):
         place = self._places[id(case)]
         if place not in self._made:
             first = place // self._group * self._group
+            self._made.clear()
             with together():
                 for i in range(first, min(first + self._group, len(self._cases))):
                     self._made[i] = self._make(self._cases[i])
