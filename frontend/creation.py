@@ -29,7 +29,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     place = check_device(device)
     if isinstance(data, Tensor):
         return _tracking((data.detach() if dtype is None else data.detach().astype(dtype)).to(place), requires_grad)
-    if _holds_tensors(data):
+    if holds_tensors(data):
         return _tracking(_stacked(data, dtype).to(place), requires_grad)
     array = as_array(data, dtype)
     target = _target_dtype(array, data, dtype)
@@ -111,8 +111,9 @@ def _is_plain_python(data: Any) -> bool:
     return type(data) in (float, int, bool)
 
 
-def _holds_tensors(data: Any) -> bool:
-    return isinstance(data, (list, tuple)) and any(isinstance(i, Tensor) or _holds_tensors(i) for i in data)
+def holds_tensors(data: Any) -> bool:
+    """Are there Tensors in these nested sequences."""
+    return isinstance(data, (list, tuple)) and any(isinstance(i, Tensor) or holds_tensors(i) for i in data)
 
 
 def _stacked(data: Any, dtype: Any) -> Tensor:

@@ -325,9 +325,12 @@ def _item(item: Any) -> Any:
         return item.item() if not item.shape and item.dtype.kind in "biu" else as_operand(item)
     if not isinstance(item, (list, tuple, range)):
         return item
-    from .creation import tensor  # which imports this module
+    from .creation import holds_tensors, tensor  # which imports this module
 
-    found = tensor(as_sequence("index", "a range", item) if isinstance(item, range) else item, device=CPU)
+    data = as_sequence("index", "a range", item) if isinstance(item, range) else item
+    if holds_tensors(data):
+        return tensor(data).node
+    found = tensor(data, device=CPU)
     stored = found._stored()
     n = found.node if stored is None else storage.operand(stored)
     return n if found.size else ew.cast(n, dt.int64)

@@ -140,7 +140,7 @@ def restore(
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
     outputs, leaves = structure.graph(copies=True)
-    known = {leaf: n or storage.leaf(s) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
+    known = {leaf: n or _leaf(s, structure.device) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
     for n in toposort(outputs):
         if n not in known:
             with graph.provenance(lines.get(n.site, n.site)):
@@ -148,6 +148,11 @@ def restore(
     for t, released, place in zip(tensors, releases, places, strict=True):
         with state.lock:
             _take_back(t, released, known[outputs[place]])
+
+
+def _leaf(stored: Storage, device: str) -> Node:
+    """An INPUT of a program on a device: what is not there goes along."""
+    return storage.leaf(stored) if stored.device == device else storage.operand(stored)
 
 
 def _take_back(t: Tensor, released: Released, root: Node) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 import weakref
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from far_driver import FarDriver, far_devices, installed
 from weft import errors as E
 from weft import nn
 from weft.frontend import realize, step
+from weft.nn.parallel import flat
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 W = np.linspace(-1, 1, 6, dtype=np.float32).reshape(3, 2)
@@ -721,3 +723,27 @@ def test_what_waits_for_another_device_is_computed_with_what_is_wanted_there(gpu
     a = wf.tensor(X) * 3
     chain = ((a.sum().to("cuda:0") + 1).to("cuda:1") + 1).cpu() + a.mean()
     assert chain.item() == pytest.approx(3 * 15 + 2 + 7.5)
+
+
+def test_a_failure_gives_back_what_was_to_be_computed(gpu: FarDriver) -> None:
+    x, i = wf.tensor(X).cuda(), wf.tensor([7]).cuda()
+    y = (x + np.ones(3, np.float32))[[0, 1]] * wf.tensor(2.0)
+    y[i] = 0.0
+    with pytest.raises(E.IndexError, match="index 7"):
+        y.realize()
+    gc.collect()
+    assert y.device == "cuda:0"
+    with pytest.raises(E.IndexError, match="index 7"):
+        (y + 1).realize()
+
+
+def test_indices_in_lists_may_be_tensors(gpu: FarDriver) -> None:
+    x = wf.tensor(X).cuda()
+    for one in (wf.tensor(1), wf.tensor(1).cuda()):
+        assert x[[one, 0]].tolist() == X[[1, 0]].tolist()
+
+
+def test_messages_between_processes_are_of_the_cpu(gpu: FarDriver) -> None:
+    with pytest.raises(E.DeviceError, match=r"on cuda:0: pass x.cpu\(\)"):
+        flat.layout(wf.tensor(X).cuda())
+    assert flat.layout(wf.tensor(X)) == (wf.float32, (2, 3))

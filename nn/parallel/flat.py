@@ -11,6 +11,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
+from ... import errors
 from ...frontend import realize, state, storage
 from ...frontend.broadcast import as_dtype
 from ...frontend.storage import Storage
@@ -23,7 +24,9 @@ Layout = tuple[DType, tuple[int, ...]]
 
 
 def layout(x: Tensor | Array) -> Layout:
-    """The dtype and the shape. Raises DTypeError."""
+    """The dtype and the shape. Raises DTypeError, DeviceError."""
+    if isinstance(x, Tensor) and x.is_cuda:
+        raise errors.DeviceError(f"parallel: a message is of the CPU's memory, this Tensor is on {x.device}: pass x.cpu()")
     return as_dtype(x.dtype), tuple(x.shape)
 
 
