@@ -47,7 +47,7 @@ def broadcasting() -> None:
     title("Axes of extent 1, and axes that are missing, stretch")
     rows, columns = wf.arange(1, 4).reshape(3, 1), wf.arange(1, 6)
     print(f"{rows.shape} * {columns.shape} -> {(rows * columns).shape}")
-    print((rows * columns).numpy())
+    print((rows * columns).cpu().numpy())
 
 
 def gradients() -> None:
@@ -55,9 +55,9 @@ def gradients() -> None:
     x = wf.tensor([0.0, 0.5, 1.0], requires_grad=True)
     first = wf.grad(wave(x).sum(), x)
     second = wf.grad(first.sum(), x)
-    print("wave:  ", wave(x).numpy())
-    print("wave': ", first.numpy())
-    print("wave'':", second.numpy())
+    print("wave:  ", wave(x).cpu().numpy())
+    print("wave': ", first.cpu().numpy())
+    print("wave'':", second.cpu().numpy())
 
 
 def directions() -> None:
@@ -69,10 +69,10 @@ def directions() -> None:
 
     p = wf.tensor([3.0, 4.0])
     value, pull = wf.vjp(polar, p)
-    print("polar([3, 4]):              ", value.numpy())
-    print("vjp, the radius's gradient: ", pull(wf.tensor([1.0, 0.0]))[0].numpy())
-    print("jvp, along [1, 0]:          ", wf.jvp(polar, (p,), (wf.tensor([1.0, 0.0]),))[1].numpy())
-    print("Hessian of valley @ [1, 0]: ", wf.hessian_vector_product(valley, p, wf.tensor([1.0, 0.0])).numpy())
+    print("polar([3, 4]):              ", value.cpu().numpy())
+    print("vjp, the radius's gradient: ", pull(wf.tensor([1.0, 0.0]))[0].cpu().numpy())
+    print("jvp, along [1, 0]:          ", wf.jvp(polar, (p,), (wf.tensor([1.0, 0.0]),))[1].cpu().numpy())
+    print("Hessian of valley @ [1, 0]: ", wf.hessian_vector_product(valley, p, wf.tensor([1.0, 0.0])).cpu().numpy())
 
 
 def kernels() -> None:
@@ -117,7 +117,7 @@ def plot(path: Path) -> None:
     x = wf.linspace(-3, 3, 400).requires_grad_()
     curve = wave(x)
     for label in ("wave", "wave'", "wave''"):
-        axes.plot(x.numpy(), curve.numpy(), label=label)
+        axes.plot(x.cpu().numpy(), curve.cpu().numpy(), label=label)
         curve = wf.grad(curve.sum(), x)
     axes.grid(alpha=0.3)
     axes.legend()

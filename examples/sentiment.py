@@ -100,7 +100,7 @@ def accuracy(model: SentimentCNN, data: Encoded) -> float:
     model.eval()
     with wf.no_grad():
         right = sum(
-            int(((scores(model, tokens).numpy() > 0.5) == labels.numpy()).sum())
+            int(((scores(model, tokens).cpu().numpy() > 0.5) == labels.cpu().numpy()).sum())
             for tokens, labels in DataLoader(data, EVALUATION_BATCH)
         )
     model.train()
@@ -132,7 +132,7 @@ def verdict(model: SentimentCNN, vocabulary: Vocabulary, text: str) -> str:
 def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
     """Takes the vectors of a file where it has some; the number of words that it has."""
     vectors, found = read_glove(path, vocabulary)
-    start = model.embedding.weight.numpy()
+    start = model.embedding.weight.cpu().numpy()
     if vectors.shape != start.shape:
         raise DataError(f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}: use --dim")
     model.embedding.weight.assign(wf.tensor(np.where(found[:, None], vectors, start)))

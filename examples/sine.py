@@ -61,7 +61,7 @@ def plot(path: Path, model: nn.Sequential, curves: common.Curves) -> None:
     figure, (left, right) = common.new_figure(2)
     common.draw_curve(left, "loss of the last point", curves["loss"])
     x = wf.linspace(0, POINTS[-1], 500)
-    right.plot(x.numpy(), model(x.reshape(-1, 1)).numpy(), label="network")
+    right.plot(x.cpu().numpy(), model(x.reshape(-1, 1)).cpu().numpy(), label="network")
     right.plot(POINTS, [sin(x) ** 2 for x in POINTS], "k.", label="sin(x)²")
     right.legend()
     common.save_figure(figure, path)

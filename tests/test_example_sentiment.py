@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import sentiment
 import weft as wf
+from cudakit import device, needs_compiler
 from weft import options
 from weft.nn.data import DataLoader, Sentences, Vocabulary, reviews, sst2
 
@@ -71,6 +72,13 @@ def test_main_reports_each_epoch_and_returns_the_accuracy(capsys: pytest.Capture
     assert lines[2].startswith("epoch 1/2: loss 0.") and "dev accuracy" in lines[3] and "sentences/s" in lines[3]
     assert lines[4].startswith("'I like the film.': ") and lines[4].endswith(" % sure)")
     assert lines[5] == f"dev accuracy: {100 * result:.2f} %" and len(lines) == 6
+
+
+@needs_compiler
+def test_runs_on_a_gpu_unchanged(capsys: pytest.CaptureFixture[str]) -> None:
+    device()
+    with options.override(device="cuda"):
+        assert 0.0 <= sentiment.main([*SMALL, "--limit", "16", "--classify", "I like the film."]) <= 1.0
 
 
 def test_the_seed_fixes_the_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cudakit import device, needs_compiler
+from weft import options
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem != "common")  # which the others import
@@ -32,10 +35,26 @@ def test_readme_names_it(script: Path) -> None:
     assert f"examples/{script.name}" in (ROOT / "README.md").read_text()
 
 
+@needs_compiler
 def test_the_examples_of_the_readme_run_one_after_the_other() -> None:
+    device()
     names: dict[str, object] = {}
     for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S):
         exec(compile(code, "README.md", "exec"), names)
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "name, arguments",
+    [("expressions", []), ("sine", ["--epochs", "1"]), ("points", ["--epochs", "2", "--points", "50"])],
+    ids=["expressions", "sine", "points"],
+)
+def test_trains_and_draws_on_a_gpu_unchanged(name: str, arguments: list[str], tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    device()
+    with options.override(device="cuda"):
+        importlib.import_module(name).main([*arguments, "--plot", str(tmp_path / "plot.png")])
+    assert (tmp_path / "plot.png").stat().st_size > 1000
 
 
 def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:
