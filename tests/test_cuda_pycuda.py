@@ -343,6 +343,26 @@ def test_a_fault_ends_the_use_of_the_device_with_a_clear_error(python: Run) -> N
     python(code, leaves="contexts: 1\nmodules: 1\nstreams: 2")
 
 
+def test_a_graph_that_does_not_start_tells_what_was_wrong_before(python: Run) -> None:
+    code = """
+        x, k, y = to_device(range(8)), to_device([1]), to_device([0] * 8)
+        prepared = executable(AFFINE).prepared()
+        prepared.words[:] = x.address, k.address, y.address
+        for _ in range(3):
+            prepared.execute()
+        unit.driver.launch(kernel("fault_p0"), 1, 32, b"", 0)
+        with unit.driver.here:
+            assert ctypes.CDLL("libcuda.so.1").cuStreamSynchronize(ctypes.c_void_p(unit.driver.stream)) == 700
+        try:
+            prepared.execute()
+        except errors.DeviceError as error:
+            assert "must be started again" in str(error) and "illegal memory access" in str(error), error
+        else:
+            raise AssertionError
+    """
+    python(code, leaves="contexts: 1\ndevice memory: 4\ngraphs: 1\nmodules: 3\nstreams: 2")
+
+
 # ---------------------------------------------------------------- programs
 
 

@@ -126,6 +126,9 @@ class CudaExecutable:
                 finally:
                     if taken:
                         pool.give_arena(taken)
+        except DeviceError:
+            self.unit.driver.synchronize()  # raises what has broken the device before, if that is why
+            raise
         except WeftError:
             raise
         except BaseException as reason:
