@@ -19,8 +19,10 @@ LOG = "WEFT_EMULATOR_RACES"
 
 
 def sanitizer() -> str | None:
-    """The library of ThreadSanitizer beside g++, or None."""
+    """The library of ThreadSanitizer beside g++, or None; it needs fixed addresses, which a container may forbid."""
     if shutil.which("g++") is None or shutil.which("setarch") is None:
+        return None
+    if subprocess.run(["setarch", "-R", "true"], capture_output=True, check=False).returncode:
         return None
     done = subprocess.run(["g++", "-print-file-name=libtsan.so"], capture_output=True, text=True, check=False)
     path = Path(done.stdout.strip())
@@ -56,7 +58,7 @@ class Reports:
 
 if __name__ == "__main__":
     if sanitizer() is None:
-        sys.exit("needs g++ with libtsan, and setarch")
+        sys.exit("needs g++ with libtsan, and a setarch that may fix addresses")
     with tempfile.TemporaryDirectory() as folder:
         line, environment = command(sys.argv[1:], f"{folder}/races")
         sys.exit(subprocess.run(line, env=environment, check=False).returncode)
