@@ -188,15 +188,15 @@ class ChainProblem:
     def _any(self, u: Unit) -> Position:
         return {v: Index() for sub in u.axes for v in sub}
 
-    def reduced(self, u: Unit, at: Position, held: Held) -> Node:
+    def reduced(self, u: Unit, at: Position, held: Held, guard: Mask = ()) -> Node:
         """What a reduction along the rows combines."""
         by = self._own(u, at, [], [])
-        return self.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()], held)
+        return self.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()], held, guard)
 
-    def of_space(self, u: Unit, at: Position, held: Held) -> Node:
+    def of_space(self, u: Unit, at: Position, held: Held, guard: Mask = ()) -> Node:
         """A map of the space."""
         by = self._own(u, at, [], [])
-        return self.value(u.node, [join(sub).substitute(by) for sub in u.kept()], held)
+        return self.value(u.node, [join(sub).substitute(by) for sub in u.kept()], held, guard)
 
     def condition(self, mask: SpaceMask, at: Position) -> Node:
         """The condition of a mask."""
@@ -209,17 +209,17 @@ class ChainProblem:
         held = {u.node: const(0, u.node.dtype) for u in self.chain.scores}
         return self.weight(r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)})
 
-    def weight(self, r: Result, at: Position, held: Held) -> Node:
+    def weight(self, r: Result, at: Position, held: Held, guard: Mask = ()) -> Node:
         """The factor of a result that is in the space, taken before a division that the result makes up for."""
         by = self._any(r.unit) | self._own(r.unit, at, [], [])
         index = [e.substitute(by) for e in r.unit.coordinates()]
         if not self.online or self.softmax is None:
-            return self.value(r.weight, index, held)
+            return self.value(r.weight, index, held, guard)
         quotients = self.softmax.quotients
         local: Callable[[Node, tuple[Index, ...]], Node | None]
-        local = lambda n, i: ev.value(n.src[0], i) if n in quotients and n not in held else held.get(n)  # noqa: E731
+        local = lambda n, i: ev.value(n.src[0], i, guard) if n in quotients and n not in held else held.get(n)  # noqa: E731
         ev = Evaluator(self.inputs, local)
-        return ev.value(r.weight, index)
+        return ev.value(r.weight, index, guard)
 
     def value(self, n: Node, index: Sequence[Index], held: Held, guard: Mask = ()) -> Node:
         return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index, guard)

@@ -97,19 +97,15 @@ class Task:
 
     # ------------------------------------------------------------ stages
 
-    def _strip(self, number: int, dtype: DType | None = None) -> Buf:
-        return self._scratch(f"space{number}", self.s.columns * self.s.rows, dtype)
-
-    def _weight(self, r: Result, at: Position, held: Held) -> Node:
-        """As a result's products take it."""
-        return self.p.weight(r, at, held)
+    def _strip(self, number: int) -> Buf:
+        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
 
     def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], at: Position, lane: Index, place: Index) -> list[Stmt]:
         """What a stage does at one place of the space; `lane` is that of the sums."""
         held = self._held(lane, place)
         body: list[Stmt] = [Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
         kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
-        weights = {r: self._weight(r, at, held) for r in stage.weights}
+        weights = {r: self.p.weight(r, at, held) for r in stage.weights}
         places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
         self.strips |= {u: places[v] for u, v in kept.items()}
         self.weights |= {r: places[v] for r, v in weights.items()}
@@ -137,11 +133,11 @@ class Task:
             for b in free:
                 if b.dtype is v.dtype and not any(b in read[w] for w in values if w is not v):
                     return v, b
-        return values[0], self._new_strip(values[0].dtype)
+        return values[0], self._new_strip()
 
-    def _new_strip(self, dtype: DType) -> Buf:
+    def _new_strip(self) -> Buf:
         taken = {b.name for b in self.scratch.values()}
-        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken), dtype)
+        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
 
     # ------------------------------------------------------------ masks
 

@@ -22,7 +22,7 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cu
     assert kernel.chain is not None
     p = ChainProblem(replace(kernel, chain=turned(kernel.chain)), strides, target)
     plan, panels = StagePlan(p), Panels(p, target)
-    task = RowBlock(p, plan, panels, choose(p, plan, panels, target))
+    task = RowBlock(p, plan, panels, choose(p, panels, target))
     blocks = Blocks(task.count, 1)
     body = task.body(blocks.first)
     buffers = (*p.buffers, *(c.flags.buf for c in task.checks))

@@ -3,8 +3,9 @@
 copy queries[row][d]
 for block of columns:
     copy columns[column][d], those of values too
-    space[row][column] = sum_d queries[row][d] * keys[column][d]                   in registers, then in shared memory
-    a warp for each row: m' = max(m, row of the block), sum, weights in place; sums and l times exp(m - m')
+    scores[row][column] = sum_d queries[row][d] * keys[column][d]                  in registers
+    the largest of a thread's scores in each of its rows, to shared memory; then m' = max(m, all of them) of each row
+    weights[row][column] of the scores, to shared memory; their sums likewise; sums and l times exp(m - m')
     sums[row][c] += sum_column weights[row][column] * values[column][c]            in registers
 epilogue
 """
@@ -15,17 +16,16 @@ from ....ir.dtype import DType
 from ....ir.graph import Node, const, node
 from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.kernel import Unit
-from ....ir.loop import LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Matrix, Stmt, Store
+from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Matrix, Reduce, Stmt, Store
 from ....ir.op import Op
-from ...chain.mask import FAR
-from ...chain.problem import ChainProblem, Held, Position, Result, Score, StageOf, StagePlan
+from ...chain.problem import ChainProblem, Position, Result, Score, StageOf, StagePlan
 from ...chain.task import Sizes, Task, new_maximum, whole_sum
 from ...evaluate import load
 from ...framing import identity
 from .flags import Check
 from .panels import Panel, Panels
-from .sizes import strip_stride
-from .tiles import Sum
+from .sizes import weights_stride
+from .tiles import Place
 
 
 class RowBlock(Task):
@@ -34,15 +34,15 @@ class RowBlock(Task):
     def __init__(self, p: ChainProblem, plan: StagePlan, panels: Panels, s: Sizes) -> None:
         super().__init__(p, s)
         self.plan, self.panels = plan, panels
-        self.stride = strip_stride(panels, s.columns)
-        self.scores = {q: panels.tile(f"scores{i}", s.rows, s.columns, apart=True) for i, q in enumerate(p.scores)}
-        self.sums = {r: panels.tile(f"sums{i}", s.rows, r.width) for i, r in enumerate(p.results)}
-        self.scale = Buf("scale", p.dtype, 1, REG)  # exp(m - m') of the row of a warp
+        self.stride = weights_stride(panels, s.columns)
+        self.space = panels.tile(s.rows, s.columns, apart=True)
+        self.tiles = {r: panels.tile(s.rows, r.width) for r in p.results}
+        self.sums = {r: tile.buf(f"sums{i}") for i, (r, tile) in enumerate(self.tiles.items())}
         self.checks: list[Check] = []  # phases that run first
 
     @property
     def threads(self) -> int:
-        return next(iter(self.sums.values())).threads
+        return self.space.threads
 
     def describe(self) -> str:
         s, p = self.s, self.p
@@ -63,17 +63,9 @@ class RowBlock(Task):
         terms = sum(q.length for q in self.p.scores) + sum(r.width for r in self.p.results)
         return self.count * self.s.rows * self.p.length() * terms
 
-    def _strip(self, number: int, dtype: DType | None = None) -> Buf:
-        return self._scratch(f"space{number}", self.s.rows * self.stride, dtype)
-
-    def _weight(self, r: Result, at: Position, held: Held) -> Node:
-        weight = self.p.weight(r, at, held)
-        return weight if weight.dtype is self.panels.dtype else node(Op.CAST, (weight,), self.panels.dtype)
-
-    def _held(self, lane: Index, place: Index) -> Held:
-        """What is known at a row and a place of the space; a row's registers are those of its warp."""
-        held = {u.node: load(b, place) for u, b in self.strips.items()}
-        return held | {u.node: load(b, Index() if b.space == REG else lane) for u, b in self.rows_known.items()}
+    def _strip(self, number: int) -> Buf:
+        """Values of a block of the space, in registers."""
+        return self.scratch.setdefault(f"space{number}", self.space.buf(f"space{number}"))
 
     def _panel(self, panel: Panel, lines: int) -> Buf:
         return self.scratch.setdefault(panel.name, panel.buf(lines))
@@ -87,8 +79,7 @@ class RowBlock(Task):
         work = self._start()
         columns = self._unless_ruled_out(position, var(part), self._columns(var(part) * self.s.columns))
         work += [For(part, self.parts, SERIAL, columns), *self._end()]
-        tiles = [*self.scores.values(), *self.sums.values()]
-        return [*(Alloc(b) for b in (*self.scratch.values(), *(tile.sums for tile in tiles))), *work]
+        return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
 
     def _unless_ruled_out(self, position: Index, part: Index, body: list[Stmt]) -> list[Stmt]:
         """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
@@ -108,7 +99,7 @@ class RowBlock(Task):
         row = Var("l", rows)
         zeros = {b: const(identity(u.node.arg[0], b.dtype), b.dtype) for u, b in self.stats.items()}
         out += [For(row, rows, LANES, [Store(b, var(row), zero) for b, zero in zeros.items()])] if zeros else []
-        return out + [tile.clear() for tile in self.sums.values()]
+        return out + [self.tiles[r].clear(sums) for r, sums in self.sums.items()]
 
     def _columns(self, first: Index) -> list[Stmt]:
         """A block of columns."""
@@ -123,7 +114,7 @@ class RowBlock(Task):
         out = [panel.copy(self._panel(panel, columns), columns, at, mask) for panel in self.panels.columns]
         self.strips = {q.unit: self._strip(i) for i, q in enumerate(self.p.scores)}
         out += [t for q in self.p.scores for t in self._score(q)]
-        out += self._weigh(first)
+        out += [t for stage in self.plan.stages for t in self._stage(stage, first)]
         return out + [t for r in self.p.results for t in self._add_result(r)]
 
     def _row_mask(self, row: Index) -> Mask:
@@ -140,72 +131,80 @@ class RowBlock(Task):
     # ------------------------------------------------------------ products
 
     def _score(self, q: Score) -> list[Stmt]:
-        """space[row][column] = sum of products."""
-        query, key, tile = self.panels.query[q], self.panels.key[q], self.scores[q]
+        """Sums of products, a value of the space."""
+        query, key, strip = self.panels.query[q], self.panels.key[q], self.strips[q.unit]
         rows, lanes = query.as_lines(self.scratch[query.name]), key.as_lines(self.scratch[key.name])
-        strip = self.strips[q.unit]
-
-        def put(row: Index, column: Index, total: Sum) -> list[Stmt]:
-            return [Store(strip, row * self.stride + column, total.now)]
-
-        return [tile.clear(), tile.add(rows, lanes, self.panels.steps(q.length)), tile.each(put)]
+        return [self.space.clear(strip), self.space.add(strip, rows, lanes, self.panels.steps(q.length))]
 
     def _add_result(self, r: Result) -> list[Stmt]:
         """sums[row][c] = sums[row][c] * rescale[row] + the weights of a block times its values."""
-        panel, tile = self.panels.value[r], self.sums[r]
+        panel, tile, sums = self.panels.value[r], self.tiles[r], self.sums[r]
         weights, values = Matrix(self.weights[r], Index(), self.stride, 1), panel.as_steps(self.scratch[panel.name])
 
-        def rescaled(row: Index, _: Index, total: Sum) -> list[Stmt]:
-            return [total.store(node(Op.MUL, (total.now, load(self.scratch["rescale"], row))))]
+        def rescaled(p: Place) -> list[Stmt]:
+            return [Store(sums, p.at, node(Op.MUL, (load(sums, p.at), load(self.scratch["rescale"], p.row))))]
 
-        return [*([tile.each(rescaled)] if self.p.online else []), tile.add(weights, values, self.s.columns)]
+        rescale = [tile.by_threads(tile.each(rescaled))] if self.p.online else []
+        return [*rescale, tile.add(sums, weights, values, self.s.columns)]
 
     # ------------------------------------------------------------ stages
 
-    def _weigh(self, first: Index) -> list[Stmt]:
-        """A warp for each row: reductions along the row, then weights in place of scores."""
-        row, body = Var("row", self.s.rows), list[Stmt]()
-        for stage in self.plan.stages:
-            body += self._stage(stage, row, first)
-        if self._is_ragged:
-            c = Var("column", self.s.columns)
-            place, beyond = var(row) * self.stride + var(c), (Range(first + var(c), self.p.length(), FAR),)
-            weighing = dict.fromkeys(self.weights.values())
-            stores: list[Stmt] = [Store(b, place, const(0, b.dtype), beyond) for b in weighing]
-            body.append(For(c, c.extent, LANES, stores))
-        base, total = self._cut()
-        return [For(row, row.extent, WARPS, body, base=base, total=total)] if body else []
+    def _stage(self, stage: StageOf, first: Index) -> list[Stmt]:
+        """One pass over the scores of every thread: reductions, then values that are kept or weigh."""
+        accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.space.lines, REG) for u in stage.reductions}
+        pitch = self.space.shares + 1
+        parts = {u: self._scratch(f"parts{i}", self.s.rows * pitch, u.node.dtype) for i, u in enumerate(accs)}
+        body: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
+        body += self.space.each(lambda p: self._values(stage, accs, first, p))
+        body += self.space.each_line(
+            lambda line, row, share: [Store(parts[u], row * pitch + share, load(b, line)) for u, b in accs.items()]
+        )
+        row = Var("l", self.s.rows)
+        whole = [t for u, b in parts.items() for t in self._reduced(u, self._joined(u, b, var(row) * pitch), var(row))]
+        return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
 
-    def _stage(self, stage: StageOf, row: Var, first: Index) -> list[Stmt]:
-        """One pass along a row of a block: reductions, then values that are kept or weigh."""
-        accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, 1, REG) for u in stage.reductions}
-        c = Var("column", self.s.columns)
-        at, place = self._at(var(row), first + var(c)), var(row) * self.stride + var(c)
-        values = self._stage_values(stage, accs, at, Index(), place)
-        base, total = (first, self.p.length()) if self._is_ragged else (Index(), None)
-        out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
-        out += [For(c, c.extent, LANES, values, base=base, total=total)] if values else []
-        return out + [t for u, b in accs.items() for t in self._reduced(u, load(b, Index()), var(row))]
+    def _values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:
+        """What a stage does with one score; of columns behind the last one the weight is 0."""
+        p, at = self.p, self._at(place.row, first + place.element)
+        mask = self._row_mask(place.row) + self._column_mask(first + place.element)
+        held = {u.node: load(b, place.at) for u, b in self.strips.items()}
+        held |= {u.node: load(b, place.row) for u, b in self.rows_known.items()}
+        body: list[Stmt] = [
+            Reduce(b, place.line, u.node.arg[0], p.reduced(u, at, held, mask), mask) for u, b in accs.items()
+        ]
+        kept = {u: p.of_space(u, at, held, mask) for u in stage.kept}
+        found = {r: p.weight(r, at, held, mask) for r in stage.weights}
+        for number, value in enumerate(dict.fromkeys(found.values())):
+            weights = self._scratch(f"weights{number}", self.s.rows * self.stride, self.panels.dtype)
+            self.weights |= {r: weights for r, v in found.items() if v is value}
+            body.append(Store(weights, place.row * self.stride + place.element, narrowed(value, weights.dtype)))
+        places = self._places(list(kept.values()), place.at, [self.strips[u] for u in stage.free])
+        self.strips |= {u: places[v] for u, v in kept.items()}
+        return body + [Store(b, place.at, v) for v, b in places.items() if v is not load(b, place.at)]
+
+    def _joined(self, u: Unit, parts: Buf, first: Index) -> Node:
+        """What all threads that share a row found."""
+        found = [load(parts, first + i) for i in range(self.space.shares)]
+        op = {"max": Op.MAX, "add": Op.ADD}[u.node.arg[0]]
+        while len(found) > 1:
+            found = [node(op, (a, b)) for a, b in zip(found[::2], found[1::2], strict=True)]
+        return found[0]
 
     def _reduced(self, u: Unit, now: Node, row: Index) -> list[Stmt]:
-        """What the row of a block reduces to joins what is known of the row; a new maximum is kept in registers, too."""
-        stat = self.stats[u]
+        """What a block of columns reduces to joins what is known of the row."""
+        stat, rescale = self.stats[u], self._scratch("rescale", self.s.rows)
         before = load(stat, row)
         if u.node is not self.p.maximum:
-            return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(self.scale, Index()))), now)))]
-        found, safe = Buf("found", stat.dtype, 1, REG), Buf("safe", stat.dtype, 1, REG)
-        known = (found, safe, self.scale)
-        self.rows_known[u] = safe
-        out: list[Stmt] = [Alloc(b) for b in known]
-        out += [Store(b, Index(), value) for b, value in zip(known, new_maximum(before, now), strict=True)]
-        out.append(Store(stat, row, load(found, Index())))
-        return [*out, Store(self._scratch("rescale", self.s.rows), row, load(self.scale, Index()))]
+            return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))]
+        safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
+        found, of_safe, ratio = new_maximum(before, now)
+        return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, found)]
 
     # ------------------------------------------------------------ epilogue
 
     def _end(self) -> list[Stmt]:
         """Sums of whole rows, then the outputs."""
-        self.rows_known = dict(self.stats)
+        self.rows_known, self.strips = dict(self.stats), {}
         row, whole = Var("l", self.s.rows), list[Stmt]()
         for u, stat in self.stats.items():
             if u.node is not self.p.maximum:
@@ -218,16 +217,18 @@ class RowBlock(Task):
         """Outputs that follow a result."""
         outputs = self.p.outputs_of(r)
 
-        def written(row: Index, element: Index, total: Sum) -> list[Stmt]:
-            held, value = self._held(row, Index()), total.now
+        tile = self.tiles[r]
+
+        def written(p: Place) -> list[Stmt]:
+            held, value = self._held(p.row, Index()), load(self.sums[r], p.at)
             if self.p.softmax is not None and self.p.online:
                 value = node(Op.DIV, (value, held[self.p.softmax.total]))
-            mask = self._row_mask(row) + mask_of([Range(element, 0, r.width)])
-            at = self._at(row, Index())
-            found = [self.p.stored(n, at, element, held | {r.unit.node: value}, mask) for n in outputs]
+            mask = self._row_mask(p.row) + mask_of([Range(p.element, 0, r.width)])
+            at = self._at(p.row, Index())
+            found = [self.p.stored(n, at, p.element, held | {r.unit.node: value}, mask) for n in outputs]
             return [Store(q.buf, q.at(index), v, mask) for q, index, v in found]
 
-        return [self.sums[r].each(written)] if outputs else []
+        return [tile.by_threads(tile.each(written))] if outputs else []
 
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""
@@ -237,3 +238,8 @@ class RowBlock(Task):
         base, total = self._cut()
         body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
         return [For(row, row.extent, LANES, body, base=base, total=total)] if body else []
+
+
+def narrowed(value: Node, dtype: DType) -> Node:
+    """As a factor on tensor cores."""
+    return value if value.dtype is dtype else node(Op.CAST, (value,), dtype)

@@ -16,7 +16,7 @@ from ....ir.index import Index, Mask, Range, Var, var
 from ....ir.loop import LANES, SCRATCH, Buf, For, Matrix, Stmt, Store
 from ...chain.problem import ChainProblem, Position, Result
 from ..target import CudaTarget
-from .tiles import VECTOR, Fragments, Square, Tile
+from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 
 Value = Callable[[Position, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
 
@@ -79,7 +79,7 @@ class Panels:
 
     def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
         panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
-        panel.padded = max(panel.padded, self.tile("", 16, r.width).padded)
+        panel.padded = max(panel.padded, self.tile(SIDE, r.width).padded)
         return panel
 
     def _panel(self, found: dict[Node, Panel], name: str, width: int, value: Value) -> Panel:
@@ -92,11 +92,9 @@ class Panels:
         """Steps of a sum of so many terms, padded."""
         return -(-terms // self.step) * self.step
 
-    def tile(self, name: str, rows: int, width: int, apart: bool = False) -> Tile:
+    def tile(self, rows: int, width: int, apart: bool = False) -> Tile:
         """Sums of so many rows; `apart`: the elements of a thread are no neighbours."""
-        if self.tensor:
-            return Fragments(name, self.p.dtype, rows, width)
-        return Square(name, self.p.dtype, rows, width, apart)
+        return Fragments(self.p.dtype, rows, width) if self.tensor else Square(self.p.dtype, rows, width, apart)
 
     def nbytes(self, rows: int, columns: int) -> int:
         """Shared memory for so many rows and columns."""

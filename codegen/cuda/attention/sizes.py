@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from ...chain.problem import ChainProblem, StagePlan
+from ...chain.problem import ChainProblem
 from ...chain.task import Sizes
 from ...schedule import extent
 from ..target import CudaTarget
@@ -12,41 +12,47 @@ from .panels import Panels
 from .tiles import VECTOR
 
 ROWS, COLUMNS = (128, 64, 32, 16), (64, 32, 16)
-SUMS = 128  # bytes of sums of a thread of a square, beside which factors find registers
-STATISTICS = 8  # values of a row beside the space: maximum, sum, factors of rescaling
+SUMS = 32  # of a thread of a square, which loads as many factors; of float64 a quarter, whose other values take more, too
+REGISTERS = 1 << 15  # of a block, where two share a multiprocessor; a thread has 256 at most
+STATISTICS = 4  # values of a row: maximum, what stands for it, sum, factor of rescaling
 
 
-def strip_stride(panels: Panels, columns: int) -> int:
-    """From row to row of the space: a vector more than its columns, so that banks differ."""
+def weights_stride(panels: Panels, columns: int) -> int:
+    """From row to row of the weights: a vector more than the columns, so that banks differ."""
     return columns + VECTOR // panels.dtype.itemsize
 
 
-def shared_bytes(p: ChainProblem, plan: StagePlan, panels: Panels, rows: int, columns: int) -> int:
+def shared_bytes(p: ChainProblem, panels: Panels, rows: int, columns: int) -> int:
     """Upper bound of what a block needs."""
-    strips = max(len(p.scores), sum(len(stage.kept) for stage in plan.stages)) * p.dtype.itemsize
-    weights = len(p.results) * panels.dtype.itemsize if panels.dtype is not p.dtype else 0
-    each = strip_stride(panels, columns) * (strips + weights) + STATISTICS * p.dtype.itemsize
-    return panels.nbytes(rows, columns) + rows * each
+    weights = len(p.results) * weights_stride(panels, columns) * panels.dtype.itemsize
+    shares = panels.tile(rows, columns).shares + 1 if p.chain.reduces else 0
+    return panels.nbytes(rows, columns) + rows * (weights + (STATISTICS + 2 * shares) * p.dtype.itemsize)
 
 
-def choose(p: ChainProblem, plan: StagePlan, panels: Panels, target: CudaTarget) -> Sizes:
+def choose(p: ChainProblem, panels: Panels, target: CudaTarget) -> Sizes:
     """The most columns, then the most rows, that leave room for a second block, and enough blocks for every multiprocessor.
 
-    Columns decide the order of sums: they depend on the shared memory alone.
+    Columns decide the order of sums: they depend on the room alone.
     """
 
     def fits(rows: int, columns: int, blocks: int) -> bool:
-        return shared_bytes(p, plan, panels, rows, columns) <= target.shared_limit // blocks
+        has_memory = shared_bytes(p, panels, rows, columns) <= target.shared_limit // blocks
+        return has_memory and has_registers(p, panels, rows, columns)
 
     least = ROWS[-1]
     widths = [c for c in COLUMNS if c == COLUMNS[-1] or c < 2 * p.length()]
-    columns = next((c for c in widths if fits(4 * least, c, 2)), next((c for c in widths if fits(least, c, 1)), widths[-1]))
+    wishes = [(r, c, blocks) for r, blocks in ((64, 2), (32, 2), (16, 2), (16, 1)) for c in widths]
+    columns = next((c for r, c, blocks in wishes if fits(r, c, blocks)), widths[-1])
     others = prod(extent(g) for g in p.batch + p.others)
-    possible = [r for r in ROWS if r == least or (r < 2 * p.rows() and fits(r, columns, 2) and _has_registers(p, panels, r))]
+    possible = [r for r in ROWS if r == least or (r < 2 * p.rows() and fits(r, columns, 2))]
     rows = next((r for r in possible if others * -(-p.rows() // r) >= target.multiprocessors), least)
     return Sizes(rows, -(-p.rows() // rows), columns, blocks=True)
 
 
-def _has_registers(p: ChainProblem, panels: Panels, rows: int) -> bool:
-    tiles = [panels.tile("", rows, r.width) for r in p.results]
-    return panels.tensor or sum(t.sums.size // t.threads for t in tiles) * p.dtype.itemsize <= SUMS
+def has_registers(p: ChainProblem, panels: Panels, rows: int, columns: int) -> bool:
+    """Do sums and scores take three quarters of a thread's registers at most, less 32 for addresses and factors?"""
+    space, words = panels.tile(rows, columns), p.dtype.itemsize // 4
+    sums = sum(panels.tile(rows, r.width).size for r in p.results) // space.threads * words
+    scores = len(p.scores) * space.size // space.threads * words
+    room = min(256, REGISTERS // space.threads) * 3 // 4 - 32
+    return sums + scores <= room and (panels.tensor or sums * words <= SUMS)

@@ -19,106 +19,109 @@ from ...evaluate import load
 
 VECTOR = 16  # bytes that a thread loads at once
 SIDE = 16  # threads along each side of a square
-WARP_ROWS = SQUARE[0]
 
 
 @dataclass(frozen=True)
-class Sum:
-    """One of a thread's sums."""
+class Place:
+    """Of one sum: in the tile, in the registers of the block, and among the rows of its thread."""
 
-    buf: Buf
-    place: Index
-
-    @property
-    def now(self) -> Node:
-        return load(self.buf, self.place)
-
-    def store(self, value: Node) -> Stmt:
-        return Store(self.buf, self.place, value)
-
-
-Each = Callable[[Index, Index, Sum], list[Stmt]]  # row, element, sum
+    row: Index
+    element: Index
+    at: Index
+    line: Index
 
 
 class Tile:
-    """rows x width sums; what lies behind the width is computed too, up to `padded`."""
+    """rows x width sums; what lies behind the width is computed too, up to `padded`. `shares` threads share a row."""
 
-    threads: int
-    padded: int
-    sums: Buf
+    def __init__(self, dtype: DType, threads: int, size: int, padded: int, lines: int, shares: int) -> None:
+        self.dtype, self.threads, self.size, self.padded, self.lines, self.shares = dtype, threads, size, padded, lines, shares
+        self.thread = Var("t", threads)
 
-    def each(self, body: Each) -> Stmt:
+    def buf(self, name: str) -> Buf:
+        return Buf(name, self.dtype, self.size, THREAD)
+
+    @property
+    def first(self) -> Index:
+        """The first sum of a thread."""
+        return var(self.thread) * (self.size // self.threads)
+
+    def by_threads(self, body: list[Stmt]) -> Stmt:
+        return For(self.thread, self.threads, LANES, body)
+
+    def clear(self, sums: Buf) -> Stmt:
+        return self.by_threads(self.each(lambda p: [Store(sums, p.at, const(0, sums.dtype))]))
+
+    def each(self, body: Callable[[Place], list[Stmt]]) -> list[Stmt]:
         """The body for every sum of a thread."""
         raise NotImplementedError
 
-    def add(self, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
-        """Adds products of so many steps."""
+    def each_line(self, body: Callable[[Index, Index, Index], list[Stmt]]) -> list[Stmt]:
+        """The body for every row of a thread: its number there, in the tile, and that of the thread in the row."""
+        line = Var("line", self.lines)
+        row, share = self.line(var(line))
+        return [nest([line], body(var(line), row, share))]
+
+    def line(self, line: Index) -> tuple[Index, Index]:
+        """A row of a thread, and the thread's number there."""
         raise NotImplementedError
 
-    def clear(self) -> Stmt:
-        return self.each(lambda _, __, s: [s.store(const(0, s.buf.dtype))])
+    def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
+        """Adds products of so many steps."""
+        raise NotImplementedError
 
 
 class Square(Tile):
     """16 x 16 threads. Of `width` elements each has `vector` neighbours, and more of them in steps of a line of threads."""
 
-    threads = SIDE * SIDE
+    def __init__(self, dtype: DType, rows: int, width: int, apart: bool) -> None:
+        self.steps, each = VECTOR // dtype.itemsize, -(-width // SIDE)  # steps: that are loaded at once
+        self.vector = 1 if apart else min(each, self.steps)
+        self.vectors = -(-each // self.vector)
+        padded = self.vector * self.vectors * SIDE
+        super().__init__(dtype, SIDE * SIDE, rows * padded, padded, rows // SIDE, SIDE)
 
-    def __init__(self, name: str, dtype: DType, rows: int, width: int, apart: bool) -> None:
-        most, each = VECTOR // dtype.itemsize, -(-width // SIDE)
-        self.vector = 1 if apart else min(each, most)
-        self.vectors, self.rows = -(-each // self.vector), rows // SIDE
-        self.padded = self.vector * self.vectors * SIDE
-        self.steps = most  # that are loaded at once
-        self.sums = Buf(name, dtype, self.threads * self.rows * self.vector * self.vectors, THREAD)
-        self.thread = Var("t", self.threads)
-
-    def each(self, body: Each) -> Stmt:
-        return For(self.thread, self.threads, LANES, [self._each(body)])
-
-    def _each(self, body: Each) -> Stmt:
-        i, v, n = Var("i", self.rows), Var("v", self.vectors), Var("n", self.vector)
+    def line(self, line: Index) -> tuple[Index, Index]:
         down, along = var(self.thread).divmod(SIDE)
-        number = (var(i) * self.vectors + var(v)) * self.vector + var(n)
-        place = var(self.thread) * (self.sums.size // self.threads) + number
-        element = along * self.vector + var(n) + var(v) * (SIDE * self.vector)
-        return nest([i, v, n], body(down * self.rows + var(i), element, Sum(self.sums, place)))
+        return down * self.lines + line, along
 
-    def add(self, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
+    def each(self, body: Callable[[Place], list[Stmt]]) -> list[Stmt]:
+        i, v, n = Var("i", self.lines), Var("v", self.vectors), Var("n", self.vector)
+        row, along = self.line(var(i))
+        element = along * self.vector + var(n) + var(v) * (SIDE * self.vector)
+        number = (var(i) * self.vectors + var(v)) * self.vector + var(n)
+        return [nest([i, v, n], body(Place(row, element, self.first + number, var(i))))]
+
+    def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
         k, u = Var("k", -(-steps // self.steps)), Var("u", self.steps)
         step = var(k) * self.steps + var(u)
 
-        def product(row: Index, element: Index, s: Sum) -> list[Stmt]:
-            return [Reduce(s.buf, s.place, "add", node(Op.MUL, (_of(rows, row, step), _of(lanes, element, step))))]
+        def product(p: Place) -> list[Stmt]:
+            return [Reduce(sums, p.at, "add", node(Op.MUL, (_of(rows, p.row, step), _of(lanes, p.element, step))))]
 
-        body = For(u, u.extent, UNROLL, [self._each(product)])
-        return For(self.thread, self.threads, LANES, [For(k, k.extent, SERIAL, [body])])
+        return self.by_threads([For(k, k.extent, SERIAL, [For(u, u.extent, UNROLL, self.each(product))])])
 
 
 class Fragments(Tile):
     """A warp for each 16 rows."""
 
-    def __init__(self, name: str, dtype: DType, rows: int, width: int) -> None:
-        self.rows, self.threads = rows, threads_of(rows)
-        self.padded = -(-width // SQUARE[0]) * SQUARE[0]
-        self.sums = Buf(name, dtype, rows * self.padded, THREAD)
-        self.thread = Var("t", self.threads)
+    def __init__(self, dtype: DType, rows: int, width: int) -> None:
+        padded = -(-width // SQUARE[0]) * SQUARE[0]
+        super().__init__(dtype, rows // SQUARE[0] * WARP, rows * padded, padded, 2, 4)
+        self.rows = rows
 
-    def each(self, body: Each) -> Stmt:
-        j, low, right = Var("j", self.padded // SQUARE[1]), Var("low", 2), Var("right", 2)
+    def line(self, line: Index) -> tuple[Index, Index]:
         warp, thread = var(self.thread).divmod(WARP)
-        row = warp * WARP_ROWS + thread // 4 + var(low) * 8
-        element = var(j) * SQUARE[1] + thread % 4 * 2 + var(right)
-        place = var(self.thread) * (self.sums.size // self.threads) + (var(j) * 2 + var(low)) * 2 + var(right)
-        return For(self.thread, self.threads, LANES, [nest([j, low, right], body(row, element, Sum(self.sums, place)))])
+        return warp * SQUARE[0] + thread // 4 + line * 8, thread % 4
 
-    def add(self, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
-        return Multiply(self.sums, rows, lanes, (self.rows, self.padded, steps), (WARP_ROWS, self.padded))
+    def each(self, body: Callable[[Place], list[Stmt]]) -> list[Stmt]:
+        j, low, right = Var("j", self.padded // SQUARE[1]), Var("low", 2), Var("right", 2)
+        row, share = self.line(var(low))
+        element, number = var(j) * SQUARE[1] + share * 2 + var(right), (var(j) * 2 + var(low)) * 2 + var(right)
+        return [nest([j, low, right], body(Place(row, element, self.first + number, var(low))))]
 
-
-def threads_of(rows: int) -> int:
-    """Those of a block on tensor cores."""
-    return rows // WARP_ROWS * WARP
+    def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
+        return Multiply(sums, rows, lanes, (self.rows, self.padded, steps), (SQUARE[0], self.padded))
 
 
 def _of(m: Matrix, i: Index, k: Index) -> Node:
