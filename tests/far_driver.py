@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from weft import options
+from weft.frontend import realize
 from weft.ir import graph
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import OutOfMemory
@@ -82,13 +84,14 @@ class FarDriver:
 
 @contextmanager
 def installed(*drivers: Any) -> Iterator[None]:
-    """These are cuda:0, cuda:1, .. in place of what was before."""
+    """These are cuda:0, cuda:1, .. in place of what was before, with programs of their own."""
     before = [devices._units.get(number) for number in range(len(drivers))]
     used = {*graph.used}
     for number, driver in enumerate(drivers):
         devices.install(driver, number)
     try:
-        yield
+        with mock.patch.object(realize, "_programs", {}):
+            yield
     finally:
         for number, unit in enumerate(before):
             devices.uninstall(number)

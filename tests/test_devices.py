@@ -747,3 +747,11 @@ def test_messages_between_processes_are_of_the_cpu(gpu: FarDriver) -> None:
     with pytest.raises(E.DeviceError, match=r"on cuda:0: pass x.cpu\(\)"):
         flat.layout(wf.tensor(X).cuda())
     assert flat.layout(wf.tensor(X)) == (wf.float32, (2, 3))
+
+
+def test_a_model_that_was_not_moved_is_refused(gpu: FarDriver) -> None:
+    model = nn.Linear(3, 2)
+    x = wf.tensor(X).cuda()
+    with pytest.raises(E.DeviceError, match="meets"):
+        model(x)
+    assert model.to(x.device)(x).device == "cuda:0" and model.cpu().weight.device == "cpu"
