@@ -122,6 +122,26 @@ def views_that_begin_anywhere():
     return cut("anywhere", 2060, shift=1)
 
 
+def chosen_rows(name, **more):
+    """Three rows of 64 a block, each where an index says."""
+    g, c, index = Var("g", 3), Var("c", 3 * 64), argument("index", dt.int64)
+    row = load(index, var(g) * 3 + var(c) // 64)
+    x = load(X, Index({Value(row, 9): 64}) + var(c) % 64)
+    body = lanes(c, Store(Y, var(g) * 192 + var(c), x), unroll=4)
+    rows = np.arange(9, dtype=np.int64) * 7 % 9
+    return Case(kernel_of(name, [index, X, Y], body, grid=g), [rows, ints(9 * 64), ints(9 * 64)], **more)
+
+
+@case
+def rows_that_an_index_chooses():
+    return chosen_rows("chosen")
+
+
+@case
+def chosen_rows_that_begin_anywhere():
+    return chosen_rows("chosen_anywhere", shift=1)
+
+
 def softmax(columns, size):
     g, c = Var("g", 3), Var("c", columns)
     at, m, s = var(g) * columns + var(c), Buf("m", f32, 1, REG), Buf("s", f32, 1, REG)

@@ -234,6 +234,11 @@ def test_lanes_that_follow_each_other_need_no_barrier():
     assert "barrier" not in emitted(rows())
 
 
+def test_rows_that_an_index_chooses_are_loaded_by_vectors():
+    assert "weft_load<4>(x + " in emitted(cases()["rows_that_an_index_chooses"].loops)
+
+
+
 def test_rows_of_other_threads_need_one_barrier():
     c, row = Var("c", 100), Buf("row", f32, 100, SCRATCH)
     backwards = lanes(c, Store(Y, var(c), load(row, var(c) * -1 + 99)))

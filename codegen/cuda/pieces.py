@@ -90,6 +90,18 @@ def vectors(run: list[Stmt], e: Var | None, piece: Var) -> dict[Node, Vector]:
     return found
 
 
+def gathered(run: list[Stmt], lanes: Lanes) -> dict[Node, Vector]:
+    """LOADs of whole pieces of arguments, at places that depend on what is alike for a piece: of rows that an index chooses."""
+    found: dict[Node, Vector] = {}
+    assert lanes.e is not None
+    for n in postorder([r for s in run for r in roots(s)], usual_operands):
+        if n.op is Op.LOAD and n.arg[0].space == GLOBAL and operands(n) and not any(map(lanes.varies, operands(n))):
+            buf, index, mask = n.arg
+            if w := vector_of(buf, index, mask, lanes.e):
+                found[n] = Vector(buf, index - Index({lanes.e: 1}), w, lanes.unroll // w)
+    return found
+
+
 def _vector(buf: Buf, n: Node, e: Var) -> int:
     return 0 if operands(n) or buf.space in (REG, THREAD) else vector_of(buf, n.arg[1], n.arg[2], e)
 
@@ -131,6 +143,9 @@ def write_run(fn: Function, run: list[Stmt], other: Body, again: set[Node]) -> N
     for n in postorder([r for s in run for r in roots(s)], usual_operands):
         if n.op is not Op.CONST and not lanes.varies(n):
             fn.evaluate(n)
+    for n, found in gathered(run, lanes).items():
+        if n not in fn.known:
+            _load_piece(fn, n, found)
     outputs = {id(s): v for s in run if isinstance(s, Store) and (v := _stored_vector(fn, s, lanes.e))}
     names = {at: fn.writer.fresh(v.buf.name) for at, v in outputs.items()}
     for at, out in outputs.items():

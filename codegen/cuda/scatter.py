@@ -23,9 +23,11 @@ from ..evaluate import Evaluator, Place, as_index, condition, counter, load
 from ..framing import identity, place_values
 from ..lower import Lowered
 from ..lower_special import owner_of
+from ..schedule import Access
 from .grid import flat_phase
 from .records import Phases, Record, Records
 from .target import WARP
+from .vectors import vector
 
 MOST_STEPS = 1 << 22  # indices that all elements together look at, up to which nothing needs to be sorted
 THREADS = 256
@@ -193,7 +195,8 @@ def _add_sums(s: _Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
     result = Store(s.out.buf, s.element(unravel(place, s.places), rest), load(acc, Index()))
     start = Alloc(acc, s.start)
     if row >= WIDE:
-        inside: Stmt = For(lane, row, LANES, [start, For(step, s.steps, SERIAL, [add], 1, left, s.steps), result])
+        walk: list[Stmt] = [start, For(step, s.steps, SERIAL, [add], 1, left, s.steps), result]
+        inside: Stmt = For(lane, row, LANES, walk, vector([Access(result.index, acc.dtype.itemsize, True)], lane, 1, row))
     else:
         of_number: list[Stmt] = [start, For(step, s.steps, LANES, [add], 1, left, s.steps), result]
         inside = schedule.nest([lane], *of_number)
