@@ -15,6 +15,7 @@ from ...ir.graph import Node, const
 from ...ir.index import Index, Var, var
 from ...ir.kernel import Kernel
 from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
+from ...ir.op import Op
 from .. import schedule
 from ..column_sums import last_phases, row_part
 from ..evaluate import load
@@ -84,7 +85,7 @@ class _SummedRows:
 
     def _line(self) -> int:
         """Bytes of all sums."""
-        return sum(u.node.size * u.node.dtype.itemsize for u in self.f.kernel.columns)
+        return sum(u.node.size * u.node.dtype.itemsize for u in self.f.kernel.columns if u.node.op is Op.REDUCE)
 
     def _place(self, t: ColumnSum) -> ColumnSum:
         """The sum where a team keeps it: in registers where each thread adds to its own columns, else in shared memory or L2."""
