@@ -58,7 +58,9 @@ class _Block:
 
     def __init__(self, p: Problem, tile: Tile) -> None:
         self.p, self.tile = p, tile
-        rows, lanes = (Sizes(size, tile.k, tile.stages, tile.threads) for size in (tile.rows, tile.lanes))
+        self.steps = -(-p.k // (tile.k * tile.parts))
+        all_k = self.steps * tile.k * tile.parts
+        rows, lanes = (Sizes(size, tile.k, all_k, tile.stages, tile.threads) for size in (tile.rows, tile.lanes))
         row = self.row = Operand(p, "row", p.row_factor, (p.rows, p.lanes), rows, not tile.tensor)
         lane = self.lane = Operand(p, "lane", p.lane_factor, (p.lanes, p.rows), lanes, not tile.tensor)
         self.dtype = p.anchor.node.dtype
@@ -66,8 +68,6 @@ class _Block:
         self.batch = tuple(extent(g) for g in p.batch)
         self.down, self.across = -(-p.m // tile.rows), -(-p.n // tile.lanes)
         self.group = min(GROUP, self.down)
-        self.all_steps = -(-p.k // tile.k)
-        self.steps = -(-self.all_steps // tile.parts)
         self.results = prod(self.batch) * p.m * p.n
         self.parts = Buf("parts", self.dtype, tile.parts * self.results, GLOBAL)
 
@@ -93,14 +93,12 @@ class _Block:
         g = Var("g", prod(shape))
         *batch, part, group, lane_tile, row_tile = unravel(var(g), shape)
         tile_row = group * self.group + row_tile
-        cut = self.tile.parts * self.steps > self.all_steps
         span = Span(
             spread_groups(self.p.batch, batch),
             tile_row * self.tile.rows,
             lane_tile * self.tile.lanes,
             part * self.steps,
             self.steps,
-            self.all_steps if cut else None,
         )
         body: list[Stmt] = [
             *self.core.accumulate(span),

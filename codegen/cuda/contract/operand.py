@@ -51,28 +51,26 @@ def own_axes(p: Problem) -> dict[Var, Index]:
 
 @dataclass(frozen=True)
 class Span:
-    """What a block computes: rows and lanes from a place on, steps of tiles of k; at most `all_steps` where they are cut."""
+    """What a block computes: rows and lanes from a place on, steps of tiles of k."""
 
     batch: dict[Var, Index]
     first_row: Index
     first_lane: Index
     first_step: Index
     steps: int
-    all_steps: int | None
 
-    def more(self, step: Index, ahead: int) -> Mask:
-        """Whether there is a step so many behind another one."""
-        after = step + ahead
-        cut = [] if self.all_steps is None else [Range(self.first_step + after, 0, self.all_steps)]
-        return mask_of([Range(after, 0, self.steps), *cut])
+    def has(self, step: Index) -> Mask:
+        """Whether there is such a step."""
+        return mask_of([Range(step, 0, self.steps)])
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Of the tiles of a factor: rows or lanes, steps of k, tiles that are kept, threads that bring them."""
+    """Of tiles of a factor: rows or lanes, steps of k, those of all tiles together, tiles kept, threads that bring them."""
 
     size: int
     k: int
+    all_k: int
     kept: int
     threads: int
 
@@ -133,7 +131,7 @@ class Operand:
         inside = list[Range]()
         if self.extent % self.sizes.size:
             inside.append(_before(first + i, self.extent, 1 if self.along_k else self.vector))
-        if self.p.k % self.sizes.k:
+        if self.sizes.all_k > self.p.k:
             inside.append(_before(step + k, self.p.k, self.vector if self.along_k else 1))
         return self.value(by, mask_of(inside))
 

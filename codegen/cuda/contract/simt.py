@@ -12,12 +12,14 @@ from ....ir.dtype import DType
 from ....ir.graph import Node, node
 from ....ir.index import Index, Var, var
 from ....ir.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ....ir.loop_walk import writes
 from ....ir.op import Op
 from ...evaluate import load
 from .operand import Operand, Span
 from .tile import Tile
 
 SQUARE = 4
+UNROLLED = 8  # steps of k in a row: with more, fragments that are loaded ahead take too many registers
 
 
 class Simt:
@@ -38,18 +40,23 @@ class Simt:
 
     def multiply(self, turn: int) -> Stmt:
         """Adds the products of the tiles that are in shared memory."""
-        tile, t, k = self.tile, Var("t", self.tile.threads), Var("k", self.tile.k)
+        tile, t = self.tile, Var("t", self.tile.threads)
+        group, k = Var("group", max(1, tile.k // UNROLLED)), Var("k", min(tile.k, UNROLLED))
+        step = var(k) + (var(group) * UNROLLED if group.extent > 1 else 0)
         a, b = Buf("a", self.dtype, tile.part[0], REG), Buf("b", self.dtype, tile.part[1], REG)
         down, across = var(t).divmod(self.across)
         i, j = Var("i", tile.part[0]), Var("j", tile.part[1])
         term = node(Op.MUL, (load(a, var(i)), load(b, var(j))))
         add = Reduce(self.acc, var(t) * tile.sums + var(i) * tile.part[1] + var(j), "add", term)
         steps: list[Stmt] = [
-            self._fragment(self.rows, turn, a, var(k), down, self.square[0], self.slices),
-            self._fragment(self.lanes, turn, b, var(k), across, self.square[1], self.lane_slices),
+            self._fragment(self.rows, turn, a, step, down, self.square[0], self.slices),
+            self._fragment(self.lanes, turn, b, step, across, self.square[1], self.lane_slices),
             For(i, i.extent, UNROLL, [For(j, j.extent, UNROLL, [add])]),
         ]
-        return For(t, t.extent, LANES, [Alloc(a), Alloc(b), For(k, k.extent, UNROLL, steps)])
+        products: Stmt = For(k, k.extent, UNROLL, steps)
+        if group.extent > 1:
+            products = For(group, group.extent, SERIAL, [products])
+        return For(t, t.extent, LANES, [Alloc(a), Alloc(b), products])
 
     def _fragment(self, operand: Operand, turn: int, into: Buf, k: Index, at: Index, square: int, slices: int) -> Stmt:
         """A thread's part of one step of k."""
@@ -74,23 +81,21 @@ class Simt:
     def accumulate(self, span: Span) -> list[Stmt]:
         """All products of a block: the next tiles come from memory while these are multiplied.
 
-        Two tiles of each factor take turns, so that a barrier is enough for each; where steps are cut, one has two barriers.
+        Two tiles of each factor take turns, so that one barrier is enough for a step.
         """
-        step, bufs = Var("step", span.steps), [self.rows.staged, self.lanes.staged]
-        if span.all_steps is None:
-            pair, turns = Var("pair", span.steps // 2), min(2, span.steps)
-            both = [*self._turn(span, var(pair) * 2, 0), *self._turn(span, var(pair) * 2 + 1, 1)] if turns == 2 else []
-            last = self._turn(span, Index(const=span.steps - 1), 0) if span.steps % 2 else []
-            loops = [*([For(pair, pair.extent, SERIAL, both)] if both else []), *last]
-        else:
-            turns = 1
-            loops = [For(step, step.extent, SERIAL, self._turn(span, var(step), 0), base=span.first_step, total=span.all_steps)]
-        bufs += [t for o in (self.rows, self.lanes) for t in o.tiles[:turns]]
-        return [*map(Alloc, bufs), Alloc(self.acc, 0), *self._load(span, Index()), *loops]
+        pairs, single = divmod(span.steps, 2)
+        pair = Var("pair", pairs)
+        both = [*self._turn(span, var(pair) * 2, 0), *self._turn(span, var(pair) * 2 + 1, 1)]
+        body = self._load(span, Index())
+        body += [For(pair, pairs, SERIAL, both)] if pairs else []
+        body += self._turn(span, Index(const=span.steps - 1), 0) if single else []
+        bufs = [self.rows.staged, self.lanes.staged, *self.rows.tiles, *self.lanes.tiles]
+        used = [b for b in bufs if b in writes(body)]
+        return [*map(Alloc, used), Alloc(self.acc, 0), *body]
 
     def _turn(self, span: Span, step: Index, turn: int) -> list[Stmt]:
         """One step: tiles from registers to shared memory, the next ones to registers, products."""
-        more = span.more(step, 1)
+        more = span.has(step + 1)
         load = [] if any(r.never for r in more) else [If(more, self._load(span, step + 1))]
         return [self.rows.store(Index(), turn), self.lanes.store(Index(), turn), *load, self.multiply(turn)]
 

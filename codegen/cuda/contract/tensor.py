@@ -43,9 +43,9 @@ class TensorCores:
         ahead = self.tile.stages - 1
         begin, step = Var("begin", ahead), Var("step", span.steps)
         fetch, arrive = self._fetch(span, var(begin))
-        fill: list[Stmt] = [If(span.more(var(begin), 0), [*fetch, *arrive]), Commit()]
+        fill: list[Stmt] = [If(span.has(var(begin)), [*fetch, *arrive]), Commit()]
         fetch, arrive = self._fetch(span, var(step) + ahead)
-        more = span.more(var(step), ahead)
+        more = span.has(var(step) + ahead)
         slot = var(step) % self.tile.stages
         shape = self.tile.rows, self.tile.lanes, self.tile.k
         body: list[Stmt] = [
@@ -55,7 +55,7 @@ class TensorCores:
             Multiply(self.acc, self.rows.matrix(slot), self.lanes.matrix(slot), shape, self.tile.part),
             *([If(more, arrive)] if arrive else []),
         ]
-        loop = For(step, span.steps, SERIAL, body, base=span.first_step, total=span.all_steps)
+        loop = For(step, span.steps, SERIAL, body)
         loops: list[Stmt] = [For(begin, ahead, SERIAL, fill), loop]
         bufs = [b for o in (self.rows, self.lanes) for b in (o.staged, *o.tiles) if b in writes(loops)]
         return [*map(Alloc, bufs), Alloc(self.acc, 0), *loops]
