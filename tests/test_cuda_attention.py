@@ -29,7 +29,8 @@ from weft.ir.fuse import Policy
 from weft.ir.graph import Node
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
-from weft.ir.loop import Loops
+from weft.ir.loop import Copy, Loops
+from weft.ir.loop_walk import statements
 from weft.ir.program import Value
 from weft.nn import functional as F
 
@@ -200,6 +201,15 @@ def test_weights_and_results_are_rounded_once_each() -> None:
     e = np.exp(x @ y.transpose(0, 2, 1) / np.sqrt(32))
     p = e / e.sum(-1, keepdims=True)
     assert (np.abs(got.astype("f8") - p @ values) <= 2**-8 * (p @ np.abs(values))).all()
+
+
+@pytest.mark.parametrize(("head", "copies"), [(8, 4), (12, 0)])
+def test_the_next_columns_arrive_by_themselves_where_they_lie_in_pieces_of_16_bytes(head: int, copies: int) -> None:
+    (x,) = leaves((2, 90, 3 * 2 * head), dtype=dt.bfloat16)
+    q, k, v = x.reshape(2, 90, 3, 2, head).permute(2, 0, 3, 1, 4)
+    program = chained(check(F.scaled_dot_product_attention(q, k, v, is_causal=True), tolerance=1e-2))
+    body = statements(program.lowered.kernels[0].step.loops.phases[-1].body)
+    assert sum(isinstance(s, Copy) for s in body) == copies
 
 
 def test_older_devices_multiply_half_inputs_as_float32() -> None:

@@ -12,11 +12,13 @@ epilogue
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ....ir.dtype import DType
 from ....ir.graph import Node, const, node
 from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.kernel import Unit
-from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Matrix, Reduce, Stmt, Store
+from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....ir.op import Op
 from ...chain.problem import ChainProblem, Position, Result, Score, StageOf, StagePlan
 from ...chain.task import Sizes, Task, new_maximum, whole_sum
@@ -39,6 +41,7 @@ class RowBlock(Task):
         self.tiles = {r: panels.tile(s.rows, r.width) for r in p.results}
         self.sums = {r: tile.buf(f"sums{i}") for i, (r, tile) in enumerate(self.tiles.items())}
         self.checks: list[Check] = []  # phases that run first
+        self.position = Index()  # the number of the block
 
     @property
     def threads(self) -> int:
@@ -74,21 +77,30 @@ class RowBlock(Task):
 
     def body(self, position: Index) -> list[Stmt]:
         *self.batch, block = unravel(position, self.shape)
-        self.first = block * self.s.rows
-        part = Var("part", self.parts)
-        work = self._start()
-        columns = self._unless_ruled_out(position, var(part), self._columns(var(part) * self.s.columns))
-        work += [For(part, self.parts, SERIAL, columns), *self._end()]
-        return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
-
-    def _unless_ruled_out(self, position: Index, part: Index, body: list[Stmt]) -> list[Stmt]:
-        """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
+        self.first, self.position = block * self.s.rows, position
         if self._live(Index(), self.s.columns) and all(map(self._is_checkable, self.p.results)):
             checks = [Check(self.p, self.s, of_rows) for of_rows in (False, True)]
             self.checks = [c for c in checks if c.operands()]
+        work = [*self._start(), *self._parts(), *self._end()]
+        return [*(Alloc(b) for b in (*self.scratch.values(), *self.sums.values())), *work]
+
+    def _parts(self) -> list[Stmt]:
+        """All blocks of columns; while one is computed with, the next one arrives, if it can by itself."""
+        part = Var("part", self.parts)
+        if self.panels.slots == 1:
+            each = self._copied(var(part)) + self._columns(var(part))
+            return [For(part, self.parts, SERIAL, self._unless_ruled_out(var(part), each))]
+        following = mask_of([Range(var(part) + 1, 0, self.parts)])
+        ahead = self._unless_ruled_out(var(part) + 1, self._fetched(var(part) + 1))
+        now = self._unless_ruled_out(var(part), self._columns(var(part)))
+        body: list[Stmt] = [Wait(0), If(following, ahead), Commit(), *now]  # all have read what the next block overwrites
+        return [*self._unless_ruled_out(Index(), self._fetched(Index())), Commit(), For(part, self.parts, SERIAL, body)]
+
+    def _unless_ruled_out(self, part: Index, body: list[Stmt]) -> list[Stmt]:
+        """Nothing where the mask rules out a block of columns for all rows, unless an operand there is not finite."""
         if not self.checks:
             return body
-        flags = [c.flags.now(position, self.s.row_blocks, part) for c in self.checks]
+        flags = [c.flags.now(self.position, self.s.row_blocks, part) for c in self.checks]
         flag = flags[0] if len(flags) == 1 else node(Op.MAX, flags)
         return [self._where_live(part * self.s.columns, self.s.columns, flag, body)]
 
@@ -101,21 +113,32 @@ class RowBlock(Task):
         out += [For(row, rows, LANES, [Store(b, var(row), zero) for b, zero in zeros.items()])] if zeros else []
         return out + [self.tiles[r].clear(sums) for r, sums in self.sums.items()]
 
-    def _columns(self, first: Index) -> list[Stmt]:
+    def _copied(self, part: Index) -> list[Stmt]:
+        return [k.copy(self._columns_of(k), self.s.columns, *self._lines(part)) for k in self.panels.columns]
+
+    def _fetched(self, part: Index) -> list[Stmt]:
+        return [
+            k.fetch(self._columns_of(k), self._slot(k, part), self.s.columns, *self._lines(part)) for k in self.panels.columns
+        ]
+
+    def _columns_of(self, panel: Panel) -> Buf:
+        return self._panel(panel, self.panels.slots * self.s.columns)
+
+    def _slot(self, panel: Panel, part: Index) -> Index:
+        """Where a panel's lines of a block of columns begin."""
+        return part % self.panels.slots * (self.s.columns * panel.stride)
+
+    def _lines(self, part: Index) -> tuple[Callable[[Index], Position], Callable[[Index], Mask]]:
+        """Where a line of a block of columns is, and whether it is there."""
+        first = part * self.s.columns
+        return lambda j: self._at(Index(), first + j), lambda j: self._column_mask(first + j)
+
+    def _columns(self, part: Index) -> list[Stmt]:
         """A block of columns."""
-        columns = self.s.columns
-
-        def at(j: Index) -> Position:
-            return self._at(Index(), first + j)
-
-        def mask(j: Index) -> Mask:
-            return self._column_mask(first + j)
-
-        out = [panel.copy(self._panel(panel, columns), columns, at, mask) for panel in self.panels.columns]
         self.strips = {q.unit: self._strip(i) for i, q in enumerate(self.p.scores)}
-        out += [t for q in self.p.scores for t in self._score(q)]
-        out += [t for stage in self.plan.stages for t in self._stage(stage, first)]
-        return out + [t for r in self.p.results for t in self._add_result(r)]
+        out = [t for q in self.p.scores for t in self._score(q, part)]
+        out += [t for stage in self.plan.stages for t in self._stage(stage, part * self.s.columns)]
+        return out + [t for r in self.p.results for t in self._add_result(r, part)]
 
     def _row_mask(self, row: Index) -> Mask:
         return mask_of([Range(self.first + row, 0, self.p.rows())]) if self.p.rows() % self.s.rows else ()
@@ -130,16 +153,18 @@ class RowBlock(Task):
 
     # ------------------------------------------------------------ products
 
-    def _score(self, q: Score) -> list[Stmt]:
+    def _score(self, q: Score, part: Index) -> list[Stmt]:
         """Sums of products, a value of the space."""
         query, key, strip = self.panels.query[q], self.panels.key[q], self.strips[q.unit]
-        rows, lanes = query.as_lines(self.scratch[query.name]), key.as_lines(self.scratch[key.name])
+        rows = query.as_lines(self.scratch[query.name], Index())
+        lanes = key.as_lines(self.scratch[key.name], self._slot(key, part))
         return [self.space.clear(strip), self.space.add(strip, rows, lanes, self.panels.steps(q.length))]
 
-    def _add_result(self, r: Result) -> list[Stmt]:
+    def _add_result(self, r: Result, part: Index) -> list[Stmt]:
         """sums[row][c] = sums[row][c] * rescale[row] + the weights of a block times its values."""
         panel, tile, sums = self.panels.value[r], self.tiles[r], self.sums[r]
-        weights, values = Matrix(self.weights[r], Index(), self.stride, 1), panel.as_steps(self.scratch[panel.name])
+        weights = Matrix(self.weights[r], Index(), self.stride, 1)
+        values = panel.as_steps(self.scratch[panel.name], self._slot(panel, part))
 
         def rescaled(p: Place) -> list[Stmt]:
             return [Store(sums, p.at, node(Op.MUL, (load(sums, p.at), load(self.scratch["rescale"], p.row))))]
@@ -161,6 +186,8 @@ class RowBlock(Task):
         )
         row = Var("l", self.s.rows)
         whole = [t for u, b in parts.items() for t in self._reduced(u, self._joined(u, b, var(row) * pitch), var(row))]
+        if not (stage.reductions or stage.kept or stage.weights):
+            return []
         return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
 
     def _values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:

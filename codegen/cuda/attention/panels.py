@@ -13,8 +13,10 @@ from ....ir import dtype as dt
 from ....ir.dtype import DType
 from ....ir.graph import Node
 from ....ir.index import Index, Mask, Range, Var, var
-from ....ir.loop import LANES, SCRATCH, Buf, For, Matrix, Stmt, Store
+from ....ir.loop import LANES, SCRATCH, Buf, Copy, For, Matrix, Stmt, Store
+from ....ir.loop_walk import Substitution
 from ...chain.problem import ChainProblem, Position, Result
+from ..contract.operand import is_piece
 from ..target import CudaTarget
 from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 
@@ -51,13 +53,29 @@ class Panel:
         store = Store(buf, line * self.stride + element, self.value(at(line), element, guard))
         return For(x, x.extent, LANES, [store], self.vector)
 
-    def as_lines(self, buf: Buf) -> Matrix:
-        """Its lines as rows (or lanes) of a product."""
-        return Matrix(buf, Index(), self.stride, 1)
+    def fetch(self, buf: Buf, first: Index, lines: int, at: Callable[[Index], Position], mask: Callable[[Index], Mask]) -> Stmt:
+        """The same as copies that arrive later, from an element of the buffer on."""
+        pieces = -(-self.padded // self.vector)
+        x, j = Var("x", lines * pieces), Var("j", self.vector)
+        line, piece = var(x).divmod(pieces)
+        guard = mask(line) + ((Range(piece, 0, self.width // self.vector),) if self.padded > self.width else ())
+        value = self.value(at(line), piece * self.vector + var(j), guard)
+        source, index, where = Substitution({j: Index()}).node(value).arg
+        to = first + line * self.stride + piece * self.vector
+        return For(x, x.extent, LANES, [Copy(buf, to, source, index, self.vector, where)])
 
-    def as_steps(self, buf: Buf) -> Matrix:
+    def lies_in_pieces(self, at: Position) -> bool:
+        """Is it memory itself, in pieces of 16 bytes?"""
+        piece, j = Var("piece", self.width // self.vector), Var("j", self.vector)
+        return self.width % self.vector == 0 and is_piece(self.value(at, var(piece) * self.vector + var(j), ()), j)
+
+    def as_lines(self, buf: Buf, first: Index) -> Matrix:
+        """Its lines as rows (or lanes) of a product, from an element of the buffer on."""
+        return Matrix(buf, first, self.stride, 1)
+
+    def as_steps(self, buf: Buf, first: Index) -> Matrix:
         """Its lines as steps of a product."""
-        return Matrix(buf, Index(), 1, self.stride)
+        return Matrix(buf, first, 1, self.stride)
 
 
 class Panels:
@@ -76,6 +94,8 @@ class Panels:
         self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
         self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
+        is_ready = self.tensor and all(panel.lies_in_pieces(p.trial) for panel in self.columns)
+        self.slots = 2 if is_ready else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
 
     def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
         panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))
@@ -98,8 +118,8 @@ class Panels:
 
     def nbytes(self, rows: int, columns: int) -> int:
         """Shared memory for so many rows and columns."""
-        elements = rows * sum(panel.stride for panel in self.rows) + columns * sum(panel.stride for panel in self.columns)
-        return elements * self.dtype.itemsize
+        of_rows, of_columns = (sum(panel.stride for panel in found) for found in (self.rows, self.columns))
+        return (rows * of_rows + self.slots * columns * of_columns) * self.dtype.itemsize
 
 
 def tensor_dtype(p: ChainProblem, target: CudaTarget) -> DType | None:

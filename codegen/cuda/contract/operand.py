@@ -155,7 +155,7 @@ class Operand:
         size = PIECE // self.node.dtype.itemsize
         piece, j = Var("piece", self.elements // size), Var("j", size)
         value = self._at(var(piece) * size + var(j), first, step, batch)
-        if self.vector != size or not _is_piece(value, j):
+        if self.vector != size or not is_piece(value, j):
             return None
         self.copied = True
         first_of_it = Substitution({j: Index()})
@@ -189,7 +189,7 @@ def common_power(*sizes: int) -> int:
     return divisor & -divisor
 
 
-def _is_piece(value: Node, j: Var) -> bool:
+def is_piece(value: Node, j: Var) -> bool:
     """A load of neighbours along j that start at a multiple of their number, or of none of them."""
     if value.op is not Op.LOAD:
         return False
