@@ -217,8 +217,10 @@ def _shift_right(a: Any, b: Any) -> Any:
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
     """Rounded once (f32: from f64), by exact rationals."""
-    if not (np.isfinite(a) and np.isfinite(b) and np.isfinite(c)):
+    if not (np.isfinite(a) and np.isfinite(b)):
         return a * b + c
+    if not np.isfinite(c):
+        return c  # also where a product rounded by itself would be the other infinity
     exact = Fraction(float(a)) * Fraction(float(b)) + Fraction(float(c))
     return float(exact) if exact else a * b + c
 

@@ -39,8 +39,10 @@ from loopkit import (
 )
 from weft.ir.graph import leaf
 from weft.ir.loop import GRID, SERIAL, For
+from weft.ir.loop_interp import OPS
 from weft.ir.loop_text import LoopError, show, verify
 from weft.ir.loop_walk import Substitution, postorder, reads, writes
+from weft.ir.op import Op
 
 
 def squares(size=40, dtype=f32, unrolled=1):
@@ -279,3 +281,10 @@ def test_walks_do_not_recurse():
     loops = kernel([x, y], Store(y, Index(), n))
     verify(loops)
     assert show(loops).count("sqrt") == 20_000
+
+
+def test_a_product_is_not_rounded_before_an_infinity_is_added() -> None:
+    big, infinity = np.float32(3e38), np.float32(-np.inf)
+    with np.errstate(over="ignore"):
+        assert OPS[Op.FMA](big, big, infinity) == infinity
+        assert OPS[Op.FMA](big, big, np.float32(0)) == np.float64(big) ** 2
