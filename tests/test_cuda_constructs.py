@@ -173,6 +173,14 @@ def rows_in_shared_memory():
 
 
 @case
+def a_single_lane_is_all_threads():
+    """What it stores in registers all threads know."""
+    one, c, s = Var("one", 1), Var("c", 40), Buf("s", f32, 1, REG)
+    body = [Alloc(s), lanes(one, Store(s, NOW, load(X, one)), Store(Z, var(one), load(X, 3)))]
+    return Case(kernel_of("single", [X, Y, Z], *body, lanes(c, Store(Y, var(c), load(s)))), [ints(4), ints(40), ints(1)])
+
+
+@case
 def several_pieces_at_once_and_more():
     """More than four pieces a thread: they are loaded four by four, the last ones as far as there are any."""
     c = Var("c", 3003)

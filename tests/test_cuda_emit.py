@@ -279,6 +279,12 @@ def test_gathered_places_are_not_added_to_by_lanes():
         text_of(lanes(c, Reduce(Y, at, "add", load(X, c))), buffers=(X, Y, i))
 
 
+def test_registers_that_loops_deal_out_otherwise_are_refused():
+    c, d, kept = Var("c", 128), Var("d", 128), Buf("kept", f32, 128, THREAD)
+    with pytest.raises(EmitError, match="kept is dealt out in pieces of 4 among 64, and of 1 among 64"):
+        text_of(Alloc(kept), lanes(c, Store(kept, var(c), load(X, c)), unroll=4), lanes(d, Store(Y, var(d), load(kept, d))))
+
+
 def test_transcendental_ops_are_refused():
     loops = replace(kernel([X, Y], Store(Y, NOW, op(Op.EXP, load(X)))), threads=(32,))
     with pytest.raises(EmitError, match="exp has no CUDA function: expand it first"):

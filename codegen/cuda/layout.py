@@ -81,13 +81,17 @@ def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
     out: list[Stmt] = []
     for s in body:
         match s:
-            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL):
+            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (kind == LANES and not _has_registers(s)):
                 out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
             case For() | If():
                 out.append(replace(s, body=_without_single_turns(s.body)))
             case _:
                 out.append(s)
     return out
+
+
+def _has_registers(s: For) -> bool:
+    return any(buf.space == THREAD for buf, _, _ in accesses(s.body))
 
 
 def lay_out(phase: For, threads: int) -> Layout:
@@ -99,10 +103,7 @@ def lay_out(phase: For, threads: int) -> Layout:
             out.registers[buf] = 0
     for one in found:
         out.unroll[id(one.loop)] = _unroll(one, out)
-    for one in found:
-        for buf, index, _ in one.accesses:
-            if buf in out.registers:
-                out.registers[buf] = max(out.registers[buf], _share(one, out, index))
+    _share_registers(out, found)
     scratch = [(b, in_warps) for b, in_warps in allocs if b.space == SCRATCH and b not in out.registers]
     last = _last_uses(phase.body)
     for buf, in_warps in scratch:
@@ -194,6 +195,19 @@ def vector_of(buf: Buf, index: Index, mask: Mask, e: Var) -> int:
     if any(varies(Index({t: 1}), e) for t, _ in others):
         return 0
     return w if all(c % w == 0 for c in [*(c for _, c in others), index.const]) else 0
+
+
+def _share_registers(out: Layout, found: list[_Loop]) -> None:
+    """How many elements of each register array are of one thread: of whole pieces, which all loops must deal out alike."""
+    pieces: dict[Buf, tuple[int, int]] = {}
+    for one in found:
+        for buf, index, _ in one.accesses:
+            if buf in out.registers:
+                out.registers[buf] = max(out.registers[buf], _share(one, out, index))
+                piece = out.unroll[id(one.loop)] * index.coef(one.loop.var), one.team
+                (size, team), known = piece, pieces.setdefault(buf, piece)
+                if known != piece:
+                    raise EmitError(f"{buf} is dealt out in pieces of {known[0]} among {known[1]}, and of {size} among {team}")
 
 
 def _share(one: _Loop, out: Layout, index: Index) -> int:
