@@ -12,8 +12,9 @@ from ...ir.loop import THREAD, Alloc, For, Loops
 from ...ir.loop_walk import statements, writes
 from .blocks import body, in_total
 from .function import Function
-from .layout import lay_out, simplified, threads_of
+from .layout import lay_out, threads_of
 from .order import find_order
+from .single import simplified
 from .target import CudaTarget
 from .values import TYPES
 from .writer import INDENT

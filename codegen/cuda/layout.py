@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask, Var
-from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, THREAD, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
 from ...ir.loop_walk import (
-    Substitution,
     all_roots,
     index_values,
     indices,
@@ -69,29 +68,6 @@ def threads_of(loops: Loops, phase: int) -> int:
     if not loops.threads:
         raise EmitError(f"{loops.name} has no threads: it was lowered for another target")
     return loops.threads[phase]
-
-
-def simplified(phase: For) -> For:
-    """Without loops of one turn, the grid's included."""
-    once = Substitution({phase.var: Index()}) if phase.extent == 1 else Substitution({})
-    return replace(phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body)))
-
-
-def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
-    out: list[Stmt] = []
-    for s in body:
-        match s:
-            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (kind == LANES and not _has_registers(s)):
-                out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
-            case For() | If():
-                out.append(replace(s, body=_without_single_turns(s.body)))
-            case _:
-                out.append(s)
-    return out
-
-
-def _has_registers(s: For) -> bool:
-    return any(buf.space == THREAD for buf, _, _ in accesses(s.body))
 
 
 def lay_out(phase: For, threads: int) -> Layout:
