@@ -64,10 +64,10 @@ class Structure:
         return repr((_plain(self.key), constants.hex(), self.varying))
 
     def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
-        """(outputs, leaves): the Graph over leaves -1, -2, ..: the inputs, then the varying constants. A program has no COPYs:
+        """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""
         entries, outputs = self.key[:2]
-        leaves = [graph.leaf(-1 - i, v.dtype, v.shape) for i, v in enumerate(self.values())]
+        leaves = [graph.leaf(_Place(i), v.dtype, v.shape) for i, v in enumerate(self.values())]
         constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
         stored = iter(leaves)
         known: list[Node] = []
@@ -102,6 +102,16 @@ class Structure:
         named = [s for entry in entries if not isinstance(entry[0], DType) for s in entry[2:]]
         floats = [c[0] for c in [*named, *outputs] if isinstance(c, tuple) and c[0].is_float]
         return [floats[use] for use in self.varying]
+
+
+class _Place:
+    """An input of one Graph. Were it equal to that of another one, Nodes of both would have the lines of the first."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"{-1 - self.number}"
 
 
 def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:

@@ -12,6 +12,7 @@ import pytest
 import weft as wf
 import weft.array_api as xp
 from weft import nn, options
+from weft.frontend import compile, realize
 from weft.nn import functional as F
 
 HERE = Path(__file__).name
@@ -50,6 +51,22 @@ def test_of_several_bad_indices_the_first_is_reported(threads: int) -> None:
             where = f"index {ROWS} is out of range for axis 0 of extent {ROWS}, in {__file__}:{here() + 1}"
             assert text_of(x[bad]) == f"index into shape (500, 64): {where}"
             np.testing.assert_array_equal(x.numpy(), table().numpy())
+
+
+def test_of_hundreds_of_arrays_of_indices_the_first_bad_one_is_reported() -> None:
+    x, total = wf.arange(10.0), wf.zeros(1)
+    for i in range(250):
+        total = total + x[wf.tensor([{150: 44, 210: 55}.get(i, i % 10)])]
+    calls = compile.program_of(realize.structure_of(total)).program.calls
+    assert sum(call.is_check for call in calls) == 3
+    assert all(len(call.refs) < 200 for call in calls if call.is_check), "more arguments than a GPU takes"
+    assert "index 44 is out of range" in text_of(total)
+
+
+def test_another_program_that_is_kept_does_not_lend_its_line() -> None:
+    x, i = table(), wf.tensor([ROWS])
+    kept = realize.structure_of(x[i] * 2).graph()
+    assert text_of(x.take(i, 0) + 1).endswith(f"in {__file__}:{here()}") and kept
 
 
 def test_the_array_is_named() -> None:
