@@ -27,6 +27,7 @@ from .target import Target
 
 PASSING_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two thirds of it would be found there again
+MOST_CHECKS = 100  # of one kernel: a GPU takes 4 KB of arguments, 511 buffers
 
 
 @dataclass
@@ -168,9 +169,10 @@ def lower_all(
         out.kernels.append(lowered)
         made(lowered.step.loops)
 
-    if checks.early:
-        places = leaves_of(n for n, _ in checks.early)
-        add(_check("check_inputs", lowering.checks(checks.early, strides, places, 0), places, lowering, early=True))
+    for first in range(0, len(checks.early), MOST_CHECKS):
+        some = checks.early[first : first + MOST_CHECKS]
+        places = leaves_of(n for n, _ in some)
+        add(_check(f"check_inputs{first or ''}", lowering.checks(some, strides, places, first), places, lowering, early=True))
     for i, (n, extent) in enumerate(checks.late):
         site = len(checks.early) + i
         lowered = lowering.checks([(n, extent)], strides, [n], site)

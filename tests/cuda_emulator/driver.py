@@ -18,6 +18,7 @@ from weft.runtime.cuda.driver import Built, OutOfMemory, Usage
 
 from cuda_emulator import build, races
 
+MOST_ARGUMENTS = 4096  # bytes; the drivers of CUDA 12.1 and later take more
 FORWARD, REVERSE, RANDOM = 0, 1, 2
 NOTHING = Usage(registers=0, shared=0, spill_stores=0, spill_loads=0, local=0)  # a C++ compiler reports no more
 
@@ -160,6 +161,8 @@ class EmulatorDriver:
             raise ValueError(f"{function.name} takes {function.arity} arguments of 8 bytes, not {len(arguments)} bytes")
         if not (1 <= grid < 1 << 31 and 1 <= block <= 1024):
             raise ValueError(f"{function.name}: a grid of {grid} blocks of {block} threads")
+        if len(arguments) > MOST_ARGUMENTS:
+            raise ValueError(f"{function.name}: {len(arguments)} bytes of arguments, limited to {MOST_ARGUMENTS}")
         if shared > function.shared:
             raise ValueError(f"{function.name}: {shared} bytes of shared memory, limited to {function.shared}")
         self._run(lambda: self._launch(function, grid, block, arguments, shared))
