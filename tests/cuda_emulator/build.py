@@ -20,6 +20,9 @@ HEADERS = HERE.parent.parent / "codegen" / "cuda"
 KERNEL = re.compile(r'extern "C" __global__ void(?: __launch_bounds__\([^)]*\))?\s+(\w+)\s*\(')
 COMMON = ["-std=c++20", "-w", "-fPIC", "-shared", "-ffp-contract=off", f"-I{HERE}", f"-I{HEADERS}"]
 KERNELS = ["-O1", "-fno-strict-aliasing", "-DWEFT_EMULATOR", "-include", "emulator.h"]
+RACES = ("-fsanitize=thread", "-g1")  # a runtime is preloaded
+INLINE = "-Dinline=inline __attribute__((always_inline))"
+ACCESSES = (*RACES, INLINE, "-fno-tree-sra", "-nodefaultlibs")  # each in its place and width, without that runtime
 DAY = 86400
 
 
@@ -37,13 +40,12 @@ def symbols(text: str) -> list[str]:
     return KERNEL.findall(text)
 
 
-def library(texts: Sequence[str], races: bool = False) -> Path:
-    """The library of all kernels of these texts; with `races`, instrumented by ThreadSanitizer.
+def library(texts: Sequence[str], instrumented: Sequence[str] = ()) -> Path:
+    """The library of all kernels of these texts; `instrumented`: RACES, ACCESSES or nothing.
 
     Symbol s of text number i is `entry(s, i)`: different texts may have equal symbols.
     """
-    flags = [*KERNELS, *(["-fsanitize=thread", "-g1"] if races else [])]
-    return _built("".join(_renamed(text, number) for number, text in enumerate(texts)), flags)
+    return _built("".join(_renamed(text, number) for number, text in enumerate(texts)), [*KERNELS, *instrumented])
 
 
 def entry(symbol: str, number: int) -> str:

@@ -66,6 +66,7 @@ class EmulatorDriver:
 
     name = "emulator"
     keeps_images = False  # on disk they would be taken for those of a GPU
+    instrumented = build.RACES if races.active() else ()
 
     def __init__(
         self,
@@ -95,7 +96,7 @@ class EmulatorDriver:
         """Compiles in one go the texts that are new."""
         new = [text for text in dict.fromkeys(texts) if text not in self._libraries]
         if new:
-            path = build.library(new, races.active())
+            path = build.library(new, self.instrumented)
             self._libraries.update({text: (path, number) for number, text in enumerate(new)})
         return [Built(text.encode(), {name: NOTHING for name in build.symbols(text)}) for text in texts]
 

@@ -46,6 +46,7 @@ inline void matrices(int line, unsigned* r, int count, const void* row, bool tra
     unsigned words[2] = {unsigned(address), unsigned(address >> 32)};
     const unsigned(*of)[8] = exchange(line, words, 2);
     int major = current->lane >> 2, minor = 2 * (current->lane & 3);
+    matrix_begins(row, current->lane < 8 * count);
     for (int i = 0; i < count; i++) {
         unsigned halves[2];
         for (int j = 0; j < 2; j++) {
@@ -54,6 +55,7 @@ inline void matrices(int line, unsigned* r, int count, const void* row, bool tra
         }
         r[i] = halves[0] | halves[1] << 16;
     }
+    matrix_ends();
 }
 
 template <class T> inline T shuffle(int line, T x, int lane) {

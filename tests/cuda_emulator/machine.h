@@ -58,6 +58,7 @@ inline bool failed() { return machine.failure[0]; }
 [[gnu::format(printf, 1, 2)]] void note(const char* format, ...);  // the first mistake is kept
 bool make_shared_memory(std::size_t bytes);
 void drop_shared_memory();
+void copied(const void* code, const void* to, const void* from, int bytes);  // for the log of accesses
 void arrange(unsigned* places, unsigned n);  // 0 .. n - 1 in the order of this launch
 void run_block();
 

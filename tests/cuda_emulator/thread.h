@@ -26,6 +26,8 @@ void copy_async(void* to, const void* from, int bytes, bool valid);
 void copy_commit();
 void copy_wait(int groups);
 void misaligned(const void* p, int bytes);
+void matrix_begins(const void* row, bool used);  // what a thread reads until matrix_ends() is one row
+void matrix_ends();
 
 inline void aligned(const void* p, int bytes) {
     if (reinterpret_cast<unsigned long long>(p) % bytes) misaligned(p, bytes);

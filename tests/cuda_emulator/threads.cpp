@@ -70,6 +70,7 @@ static void arrive(const Copy& copy) {
 void copy_async(void* to, const void* from, int bytes, bool valid) {
     aligned(to, bytes);
     if (valid) aligned(from, bytes);
+    copied(__builtin_return_address(0), to, valid ? from : nullptr, bytes);
     Copy copy = {to, from, bytes, valid ? bytes : 0};
     if (!machine.late_copies) return arrive(copy);
     std::memset(to, POISON, bytes);

@@ -1,0 +1,77 @@
+"""How warps touch memory: the tool counts what is known of kernels by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from cuda_emulator import build
+from cuda_emulator.accesses import Recorder, Use
+from cuda_emulator.launching import run
+
+pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
+
+HEAD = '#include "weft.cuh"\nextern "C" __global__ void __launch_bounds__(64) {name}_p0('
+HEAD += "const float* x, float* y, weft_status* status) {{\n    float* s = weft_shared<float>(0);\n    int t = threadIdx.x;\n"
+# of one place: (statement, units, least) of 2 warps
+GLOBAL = {
+    "contiguous": ("y[t] = 1.0f;", 8, 8),
+    "backwards": ("y[63 - t] = 1.0f;", 8, 8),
+    "stride_2": ("y[2 * t] = 1.0f;", 16, 8),
+    "stride_32": ("y[32 * t] = 1.0f;", 64, 8),
+    "misaligned": ("y[t + 1] = 1.0f;", 10, 8),
+    "broadcast": ("s[t] = x[t / 32];", 2, 2),
+    "vectors": ("weft_store(y + 4 * t, weft_vec<float, 4>{});", 32, 32),
+    "strided_vectors": ("weft_store(y + 8 * t, weft_vec<float, 4>{});", 64, 32),
+    "some_lanes": ("if (t < 8) y[t] = 1.0f;", 1, 1),
+    "in_a_loop": ("for (int i = t; i < 1000; i += 64) y[i] = 1.0f;", 125, 125),
+    "copies": ("weft_cp_async<16>(s + 4 * t, x + 4 * t);", 32, 32),
+}
+SHARED = {
+    "s_contiguous": ("s[t] = 1.0f;", 2, 2),
+    "s_stride_2": ("s[2 * t] = 1.0f;", 4, 2),
+    "s_stride_32": ("s[32 * t] = 1.0f;", 64, 2),
+    "s_stride_33": ("s[33 * t] = 1.0f;", 2, 2),
+    "s_broadcast": ("y[t] = s[t / 64];", 2, 2),
+    "s_halves_of_words": ("weft_shared<short>(0)[t] = 1;", 2, 2),
+    "s_doubles": ("weft_shared<double>(0)[t] = 1.0;", 4, 4),
+    "s_doubles_stride_2": ("weft_shared<double>(0)[2 * t] = 1.0;", 8, 4),
+    "s_vectors": ("weft_store(s + 4 * t, weft_vec<float, 4>{});", 8, 8),
+    "s_vectors_stride_4": ("weft_store(s + 16 * t, weft_vec<float, 4>{});", 32, 8),
+    "s_vectors_padded": ("weft_store(s + 20 * t, weft_vec<float, 4>{});", 8, 8),
+    "s_copies": ("weft_cp_async<16>(s + 4 * t, x + 4 * t);", 8, 8),
+    "s_matrices": ("unsigned r[4]; weft_ldmatrix_x4(r, s + 20 * (t % 32)); y[t] = r[0];", 8, 8),
+    "s_matrices_in_one_bank": ("unsigned r[4]; weft_ldmatrix_x4(r, s + 32 * (t % 32)); y[t] = r[0];", 64, 8),
+    "s_half_the_matrices": ("unsigned r[2]; weft_ldmatrix_x2(r, s + 20 * (t % 32)); y[t] = r[0];", 4, 4),
+}
+
+
+@pytest.fixture(scope="module")
+def device() -> Recorder:
+    found = Recorder()
+    found.build_many([text(name, line) for name, (line, _, _) in (GLOBAL | SHARED).items()])
+    return found
+
+
+def text(name: str, line: str) -> str:
+    return f"{HEAD.format(name=name)}    {line}\n}}\n"
+
+
+def seen(device: Recorder, code: str) -> list[Use]:
+    device.uses = []
+    run(device, code, 1, 64, [np.zeros(4096, np.float32)] * 2, shared=16384)
+    return device.uses
+
+
+@pytest.mark.parametrize("name", GLOBAL)
+def test_sectors(device: Recorder, name: str) -> None:
+    line, units, least = GLOBAL[name]
+    (use,) = [u for u in seen(device, text(name, line)) if not u.shared]
+    assert (use.units, use.least) == (units, least)
+    assert use.kernel == f"{name}_p0" and use.line == f"5: {line}"
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_wavefronts(device: Recorder, name: str) -> None:
+    line, units, least = SHARED[name]
+    (use,) = [u for u in seen(device, text(name, line)) if u.shared]
+    assert (use.units, use.least) == (units, least)
