@@ -42,7 +42,6 @@ from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_interp import OPS
 from weft.ir.loop_text import LoopError, show, verify
 from weft.ir.loop_walk import Substitution, postorder, reads, writes
-from weft.ir.op import Op
 
 
 def squares(size=40, dtype=f32, unrolled=1):
