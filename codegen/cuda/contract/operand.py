@@ -88,14 +88,11 @@ class Operand:
         self.p, self.sizes = p, sizes
         self.groups, self.others = sides
         self.node, self.value = stored_factor(p, factor)
-        found, last_k, last = self.value(own_axes(p), ()), p.reduced[-1][-1], self.groups[-1][-1]
-        self.along_k = contiguous(found, last_k) and not contiguous(found, last)
+        steps, own = self._neighbours(p.reduced), self._neighbours(self.groups)
+        self.along_k = steps > 0 and not own
         self.line = sizes.k if self.along_k else sizes.size
         self.elements = sizes.size * sizes.k
-        inner = p.reduced[-1] if self.along_k else self.groups[-1]
-        self.vector = common_power(PIECE // self.node.dtype.itemsize, self.line, extent(inner))
-        if not contiguous(found, inner[-1]):
-            self.vector = 1
+        self.vector = common_power(PIECE // self.node.dtype.itemsize, self.line, steps if self.along_k else own or 1)
         self.unroll = min(self.vector, max(1, self.elements // sizes.threads))
         lies_along_k = self.along_k and not steps_apart
         pitch = (sizes.k if lies_along_k else sizes.size) + padding(self.node.dtype, lies_along_k, steps_apart)
@@ -105,6 +102,13 @@ class Operand:
         self.staged = Buf(f"{name}_staged", self.node.dtype, self.elements, THREAD)
         kept = 1 if steps_apart else sizes.kept
         self.tiles = [Buf(f"{name}_tile", self.node.dtype, kept * self.slot, SCRATCH) for _ in range(sizes.kept // kept)]
+
+    def _neighbours(self, groups: Groups) -> int:
+        """Elements that follow each other in memory along these axes: all, those along the last axis, or 0."""
+        position, by = Var("position", groups_extent(groups)), own_axes(self.p)
+        if contiguous(self.value(by | groups_at(groups, var(position)), ()), position):
+            return position.extent
+        return extent(groups[-1]) if contiguous(self.value(by, ()), groups[-1][-1]) else 0
 
     @property
     def extent(self) -> int:
