@@ -214,6 +214,12 @@ def test_the_tile_follows_the_shape(shape: tuple[int, int, int], tile: str) -> N
     assert tile in text, text
 
 
+def test_sums_of_large_results_stay_in_one_block() -> None:
+    """Parts would take as much memory as the result, several times."""
+    (text,) = texts(lowered([product("nn", 4100, 4100, 4100)]))
+    assert "tiled" in text and "parts" not in text
+
+
 def test_few_products_take_a_thread_a_result() -> None:
     (text,) = texts(lowered([product("nn", 20, 20, 20)]))
     assert text.startswith("naive")

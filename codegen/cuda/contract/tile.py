@@ -26,6 +26,7 @@ CACHED = 24  # bytes from the level-2 cache to a multiprocessor a cycle
 LOADED = 0.25  # cycles of a warp to load one element of a factor from shared memory, next to its products
 SUMS = 256  # bytes of sums in the registers of a thread
 MOST_PARTS = 64  # blocks that share a sum
+PARTIAL = 1 << 26  # bytes of such sums: more would not stay in the level-2 cache, and is memory that nobody expects
 LEAST_STEPS = 4  # tiles of k for each of them
 ONE_BY_ONE = 8  # products a cycle of a multiprocessor whose threads load both factors of each from the caches
 NEXT = 50  # cycles from one of these products to the next of a sum
@@ -129,9 +130,10 @@ def _on_tensor_cores(p: Problem, factors: list[DType], target: CudaTarget) -> bo
 
 def _in_parts(p: Problem, t: Tile) -> list[Tile]:
     """A tile with its sums in one block, or in more."""
-    steps = ceil(p.k / t.k)
+    steps, results = ceil(p.k / t.k), groups_extent(p.batch) * p.m * p.n
     found, parts = [t], 2
-    while parts <= MOST_PARTS and steps >= parts * LEAST_STEPS:
+    most = min(MOST_PARTS, PARTIAL // (results * p.anchor.node.dtype.itemsize))
+    while parts <= most and steps >= parts * LEAST_STEPS:
         found.append(replace(t, parts=ceil(steps / ceil(steps / parts))))
         parts *= 2
     return found
