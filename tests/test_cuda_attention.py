@@ -172,6 +172,7 @@ def test_float64_stays_float64() -> None:
 
 HALVES = [(dt.float16, 2e-3), (dt.bfloat16, 1e-2)]
 HALF_SHAPES = [  # batch, queries, keys, head, value
+    ((), 70, 60, 16, 16),
     ((), 40, 30, 16, 6),
     ((2,), 130, 170, 40, 64),
     ((2, 3), 64, 64, 64, 32),

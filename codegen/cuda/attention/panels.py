@@ -20,6 +20,7 @@ from ..contract.operand import is_piece
 from ..target import CudaTarget
 from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 
+COLUMNS = (64, 32, 16)  # of a block
 Value = Callable[[Position, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
 
 
@@ -94,8 +95,8 @@ class Panels:
         self.key = {q: self._panel(columns, "columns", q.length, partial(p.term, q, q.key, narrow=narrow)) for q in p.scores}
         self.value = {r: self._of_result(columns, r, narrow) for r in p.results}
         self.rows, self.columns = list(rows.values()), list(columns.values())
-        is_ready = self.tensor and all(panel.lies_in_pieces(p.trial) for panel in self.columns)
-        self.slots = 2 if is_ready else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
+        arrive = self.tensor and p.length() > COLUMNS[0] and all(panel.lies_in_pieces(p.trial) for panel in self.columns)
+        self.slots = 2 if arrive else 1  # blocks of columns in shared memory: the next one arrives while one is multiplied
 
     def _of_result(self, found: dict[Node, Panel], r: Result, narrow: bool) -> Panel:
         panel = self._panel(found, "columns", r.width, partial(self.p.weighted, r, narrow=narrow))

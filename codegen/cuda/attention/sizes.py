@@ -8,10 +8,10 @@ from ...chain.problem import ChainProblem
 from ...chain.task import Sizes
 from ...schedule import extent
 from ..target import CudaTarget
-from .panels import Panels
+from .panels import COLUMNS, Panels
 from .tiles import VECTOR
 
-ROWS, COLUMNS = (128, 64, 32, 16), (64, 32, 16)
+ROWS = (128, 64, 32, 16)
 SUMS = 32  # of a thread of a square, which loads as many factors; of float64 a quarter, whose other values take more, too
 REGISTERS = 1 << 15  # of a block, where two share a multiprocessor; a thread has 256 at most
 STATISTICS = 4  # values of a row: maximum, what stands for it, sum, factor of rescaling
