@@ -11,6 +11,8 @@ import weft as wf
 from cuda_lowered import NoCode
 from cudakit import device, execute, in_order, needs_compiler
 from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from weft import options
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text
@@ -310,6 +312,22 @@ def test_skipping_changes_no_value(which: int, row: int, value: float) -> None:
     assert skipping(program) == 3
     for got, want in zip(execute(program, outputs, env), oracle(outputs, env), strict=True):
         np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(want)))
+
+
+TOLERANCES = {dt.float32: 2e-5, dt.float64: 1e-12, dt.float16: 6e-3, dt.bfloat16: 3e-2}
+TARGETS = [None, CudaTarget("sm_80", 1, 163 << 10), CudaTarget("sm_80", 1, 99 << 10), CudaTarget("sm_75", 1, 64 << 10)]
+extent = st.integers(1, 90)
+
+
+@settings(max_examples=12, deadline=None)
+@given(extent, extent, extent, st.sampled_from([*TOLERANCES]), st.booleans(), st.booleans(), st.sampled_from(TARGETS))
+def test_random_shapes(
+    rows: int, columns: int, head: int, dtype: DType, is_causal: bool, with_gradients: bool, target: CudaTarget | None
+) -> None:
+    tensors = leaves((2, rows, head), (2, columns, head), (2, columns, head), dtype=dtype)
+    out = F.scaled_dot_product_attention(*tensors, is_causal=is_causal)
+    gradients = wf.grad((out * out).sum(), tensors) if with_gradients else []
+    check(out, *gradients, target=target, tolerance=TOLERANCES[dtype])
 
 
 # ---------------------------------------------------------------- machine code
