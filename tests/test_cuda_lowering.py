@@ -74,6 +74,14 @@ def test_the_first_wrong_index_is_reported_whichever_block_finds_it(order: str) 
         execute(compiled(outputs), outputs, env)
 
 
+@needs_compiler
+def test_all_updates_may_fall_on_the_one_element_of_a_result() -> None:
+    updates, index = leaf(17), leaf(17, dtype=dt.int64)
+    outputs = [node(Op.SCATTER, (updates, index), ((0,), (1,)))]
+    env = {updates: np.arange(17, dtype=np.float32), index: np.zeros(17, np.int64)}
+    assert execute(compiled(outputs), outputs, env)[0].tolist() == [136]
+
+
 FEW = [row for row in ROWS if not row.name.startswith("argsort")][::8]  # the emulated device runs them all
 
 

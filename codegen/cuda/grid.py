@@ -72,9 +72,9 @@ class Blocks:
 def flat_phase(
     kernel: Kernel, buffers: tuple[Buf, ...], count: int, each: int, body: Callable[[Index], list[Stmt]], text: str, threads: int
 ) -> Lowered:
-    """Lanes over `count` things, of `each` operations."""
+    """Lanes over `count` things, of `each` operations; no lanes for a single one."""
     threads = threads_for(count, threads)
     blocks = Blocks(count, threads)
     lane = Var("l", blocks.size)
-    loop = blocks.lanes(lane, body(blocks.first + var(lane)))
-    return blocks.lowered(kernel, buffers, [loop], threads, count * each, text)
+    loops = [blocks.lanes(lane, body(blocks.first + var(lane)))] if count > 1 else body(Index())
+    return blocks.lowered(kernel, buffers, loops, threads, count * each, text)
