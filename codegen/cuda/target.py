@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...ir.dtype import DType
 
+OWN_SHARED = 256  # bytes of shared memory that weft_block_reduce of weft.cuh has in a kernel, besides what that asks for
 WARP = 32  # threads that run in step
 VECTOR_BITS = 128  # of the widest load and store
 
@@ -17,7 +18,7 @@ class CudaTarget:
 
     arch: str  # sm_75, sm_80, sm_90a ..
     multiprocessors: int = 132
-    shared_limit: int = 227 << 10  # bytes of shared memory that a block may ask for
+    shared_limit: int = (227 << 10) - OWN_SHARED  # bytes of shared memory that a block may ask for
     matmul: str = "float32"  # how float32 products are computed: "float32", or "tf32" on tensor cores
 
     @property

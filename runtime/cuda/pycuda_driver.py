@@ -16,6 +16,7 @@ from typing import Any
 
 from ... import options
 from ...codegen.cuda import build
+from ...codegen.cuda.target import OWN_SHARED
 from . import streams
 from .current import Current
 from .driver import Built, OutOfMemory, Usage
@@ -23,7 +24,7 @@ from .graphs import Graphs
 from .pinned import Pages, Pinned
 from .staging import Staging
 
-UNASKED = 48 << 10  # bytes of dynamic shared memory that a kernel may have without being allowed more
+UNASKED = (48 << 10) - OWN_SHARED  # bytes of dynamic shared memory that a kernel may have without being allowed more
 FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
 
 
@@ -56,7 +57,7 @@ class PycudaDriver:
         self.name, self.total_memory = device.name(), device.total_memory()
         self.arch = architecture(*device.compute_capability())
         self.multiprocessors = device.get_attribute(attribute.MULTIPROCESSOR_COUNT)
-        self.shared_limit = device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+        self.shared_limit = device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) - OWN_SHARED
         self.here = Current(cuda, number)
         with self.here:
             self._stream = cuda.Stream()

@@ -72,7 +72,7 @@ class EmulatorDriver:
         self,
         arch: str = "sm_90a",
         multiprocessors: int = 4,
-        shared_limit: int = 232448,
+        shared_limit: int = 232192,
         total_memory: int = 1 << 30,
         order: int = FORWARD,
         seed: int = 0,

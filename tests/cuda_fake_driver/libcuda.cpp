@@ -36,11 +36,13 @@ struct Recorded {
     double time;
 };
 typedef std::shared_ptr<Recorded> Event;  // work that needs it may outlive it
+const int OWN_SHARED = 256;  // bytes, of every kernel
+
 struct Function {
     std::string name;
     Kernel kernel;
     Emulated emulated;
-    int shared = 48 << 10;
+    int shared = (48 << 10) - OWN_SHARED;
 
     CUresult operator()(unsigned grid, unsigned block, unsigned shared, const std::vector<long long>& words);
 };
@@ -324,13 +326,13 @@ ENTRY CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const 
 }
 ENTRY CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute what, int value) {
     READY;
-    if (what != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 232448) return CUDA_ERROR_INVALID_VALUE;
+    if (what != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES || value > 232448 - OWN_SHARED) return CUDA_ERROR_INVALID_VALUE;
     ((Function*)function)->shared = value;
     return CUDA_SUCCESS;
 }
 ENTRY CUresult cuFuncGetAttribute(int* value, CUfunction_attribute what, CUfunction) {
     READY;
-    *value = what == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : what == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? 16 : 0;
+    *value = what == CU_FUNC_ATTRIBUTE_NUM_REGS ? 32 : what == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES ? OWN_SHARED : 0;
     return CUDA_SUCCESS;
 }
 ENTRY CUresult cuLaunchKernel(
