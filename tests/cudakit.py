@@ -35,10 +35,14 @@ needs_compiler = pytest.mark.skipif(
 
 
 @cache
+def _emulator() -> EmulatorDriver:
+    return EmulatorDriver()
+
+
 def device() -> Driver:
-    """The GPU of this machine, if PyCUDA finds one; else the emulated device, installed as cuda:0 for the rest of the process."""
+    """The GPU of this machine, if PyCUDA finds one; else the emulated device, which is cuda:0 till the end of the file."""
     if not devices.available():
-        devices.install(EmulatorDriver())
+        devices.install(_emulator())
     return devices.driver()
 
 

@@ -1,0 +1,20 @@
+"""What a file of tests leaves behind. In: a file that may install a device. Out: a process that has none, for other files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from weft.ir import graph
+from weft.runtime.cuda import devices
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_device_is_left() -> Iterator[None]:
+    """Devices that were there before the first test of a file are there after its last, and no other."""
+    units, used = {**devices._units}, {*graph.used}
+    yield
+    devices._units.clear()
+    devices._units.update(units)
+    graph.used.clear()
+    graph.used.update(used)
