@@ -25,9 +25,11 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, const, provenance, user_site
+from ..ir.op import Op
 from . import storage
 from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype
+from .devices import CPU
 from .other_names import note_names
 from .tracking import Tracked
 
@@ -61,12 +63,19 @@ def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
     from .creation import tensor  # which imports this module
 
     try:
-        return tensor(x).node
+        return _going_along(tensor(x).node)
     except errors.DTypeError as error:
         why = str(error).removeprefix("tensor: ")
         raise errors.DTypeError(f"{name}: {what} is a Tensor, an array or a number, not {shown(x)}: {why}") from None
     except errors.WeftError as error:
         raise type(error)(f"{name}: {what}: {str(error).removeprefix('tensor: ')}") from None
+
+
+def _going_along(n: Node) -> Node:
+    """Numbers in the CPU's memory that were no Tensor: they are wherever the other operands are."""
+    if n.op is not Op.INPUT or n.arg.storage is None or n.device != CPU:
+        return n
+    return storage.operand(n.arg.storage)
 
 
 def _operand(name: str, what: str, x: Any, tracks: list[bool]) -> Node | bool | int | float:
