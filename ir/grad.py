@@ -90,7 +90,12 @@ def vjp(
                         new = _moved(new, s.device)
                     old = found.get(s)
                     found[s] = new if old is None else _sum(old, new)
-    return [results.get(w) for w in wrt]
+    return [_at_home(results.get(w), w.device) if used else results.get(w) for w in wrt]
+
+
+def _at_home(g: Node | None, device: str | None) -> Node | None:
+    """A cotangent that no value went into is where its Node is: read on its own, it would be wherever new data go."""
+    return node(Op.COPY, (g,), device) if g is not None and g.device is None and device is not None else g
 
 
 def _hooked(g: Cotangent, hook: Callable[[Node], Node]) -> Cotangent:

@@ -166,6 +166,21 @@ def test_indices_of_python_go_along(gpu: FarDriver) -> None:
     assert x.tolist() == [[7, 7, 7], [3, 4, 5]] and x.device == "cuda:0"
 
 
+def test_arrays_and_lists_go_along_as_arguments_of_functions(gpu: FarDriver) -> None:
+    x = wf.tensor(X, device="cuda")
+    found = [
+        wf.maximum(x, np.ones_like(X)),
+        wf.where(X > 2, x, 0.0),
+        wf.concat([x, [[7.0, 8.0, 9.0]]]),
+        nn.functional.embedding(np.array([1, 0]), x),
+        nn.functional.linear(x, W.T),
+        nn.functional.cross_entropy(x, [0, 2]),
+        nn.Linear(3, 2).to("cuda")(X),
+    ]
+    assert {y.device for y in found} == {"cuda:0"}
+    assert found[2].tolist() == [*X.tolist(), [7, 8, 9]] and found[3].tolist() == X[::-1].tolist()
+
+
 def test_an_index_out_of_range_is_found(gpu: FarDriver) -> None:
     x, i = wf.tensor(X).cuda(), wf.tensor([5]).cuda()
     y = x[i]
@@ -195,6 +210,16 @@ def test_a_gradient_passes_a_scalar_that_the_cpu_computes(gpu: FarDriver) -> Non
     w = wf.tensor(W, requires_grad=True)
     (wf.tensor(X).cuda() * w.sum()).sum().backward()
     assert w.grad.device == "cpu" and w.grad.tolist() == np.full((3, 2), 15.0).tolist()
+
+
+def test_a_gradient_that_is_a_constant_is_where_the_parameter_is(gpu: FarDriver) -> None:
+    w = nn.Parameter(wf.tensor(W, device="cuda"))
+    optimizer = nn.optim.SGD([w], lr=0.5)
+    (w * 2).sum().backward()
+    assert w.grad is not None and w.grad.device == "cuda:0"
+    assert w.grad.tolist() == np.full_like(W, 2).tolist()
+    optimizer.step()
+    assert w.tolist() == (W - 1).tolist()
 
 
 def test_second_derivatives_and_jvp(gpu: FarDriver) -> None:
