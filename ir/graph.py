@@ -212,6 +212,8 @@ def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
 
 # ---------------------------------------------------------------- devices
 
+FITTING = (Op.EXPAND, Op.RESHAPE, Op.PERMUTE, Op.PAD, Op.CAST)  # what functions do to operands before they meet
+
 
 def _device_of(n: Node) -> str | None:
     """The device of a Node, whose sources know theirs. Raises DeviceError where they are on several."""
@@ -226,13 +228,20 @@ def _device_of(n: Node) -> str | None:
             continue
         if first is not None and device != first.device:
             raise errors.DeviceError(
-                f"a value {first.dtype.name}{list(first.shape)} on {first.device} meets one {s.dtype.name}{list(s.shape)} on "
-                f"{device}: move one of them, with x.to({first.device!r}) or x.to({device!r})"
+                f"a value {_given(first)} on {first.device} meets one {_given(s)} on {device}: move one of them, with "
+                f"x.to({first.device!r}) or x.to({device!r})"
             )
         first = s
     if first is None:
         return "cpu" if not n.shape and any(s.device for s in n.src) else None
     return first.device
+
+
+def _given(n: Node) -> str:
+    """The dtype and shape of a value before it was fitted to others."""
+    while n.op in FITTING:
+        n = n.src[0]
+    return f"{n.dtype.name}{list(n.shape)}"
 
 
 def _device_found(n: Node) -> str | None:

@@ -74,6 +74,13 @@ def test_values_on_two_devices_do_not_meet(gpu: FarDriver) -> None:
     assert (x.cuda() + y).tolist() == (2 * X).tolist()
 
 
+def test_values_that_do_not_meet_are_named_as_they_were_given(gpu: FarDriver) -> None:
+    x, layer = wf.tensor(X), nn.Linear(3, 2).to("cuda")
+    for build in (lambda: layer(x), lambda: x @ layer.weight.T, lambda: wf.concat([x, layer.weight.astype("float64")])):
+        with pytest.raises(E.DeviceError, match=r"a value float32\[2, 3\] on \w+(:0)? meets one float32\[2, 3\] on"):
+            build()
+
+
 def test_numbers_go_along(gpu: FarDriver) -> None:
     x = wf.tensor(X).cuda()
     y = x + wf.tensor(2.0) + wf.ones(3) + wf.arange(3) + np.ones(3, np.float32)
