@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import errors
+from .. import errors, options
 from ..ir.graph import Node, used
 from ..runtime.device import CPU, available, copy, default, foreign, get, number_of, unit
 from .arguments import shown
@@ -27,7 +27,7 @@ def check_device(device: Any) -> str | None:
 
 def only_cpu() -> bool:
     """Has no other device than the CPU been named: then values need not be asked where they are."""
-    return not used and default() == CPU
+    return not used and options.current().device == CPU
 
 
 def device_of(n: Node) -> str:
