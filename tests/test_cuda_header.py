@@ -12,6 +12,7 @@ from cuda_emulator.driver import EmulatorDriver
 from cuda_emulator.launching import run
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text, ptx
+from weft.codegen.cuda.target import OWN_SHARED
 from weft.ir import dtype as dt
 
 ARCHES = ("sm_75", "sm_80", "sm_90a")
@@ -62,6 +63,23 @@ def test_vectors_of_16_bytes_are_one_access(arch):
         accesses = re.findall(r"\b(ld|st)\.(?:global|local)([.\w]*)", kernel)
         assert sorted(kind for kind, _ in accesses) == ["ld", "ld", "st", "st"]
         assert all(re.search(r"\.v4\.[bfu]32|\.v2\.[bfu]64", how) for _, how in accesses)
+
+
+REDUCTIONS = """
+#include "weft.cuh"
+extern "C" __global__ void reductions_p0(float* a, double* b, long long* c, weft_status* status) {
+    a[threadIdx.x] = weft_block_reduce<weft_sum, 256>(a[threadIdx.x]);
+    b[threadIdx.x] = weft_block_reduce<weft_largest, 256>(b[threadIdx.x]);
+    c[threadIdx.x] = weft_block_reduce<weft_sum, 256>(c[threadIdx.x]);
+}
+"""
+
+
+@compiled
+@pytest.mark.parametrize("arch", ARCHES)
+def test_reductions_of_all_types_share_what_a_kernel_has_besides_its_dynamic_memory(arch):
+    (usage,) = compile_text(REDUCTIONS, arch).report.values()
+    assert usage.shared == OWN_SHARED
 
 
 @compiled

@@ -382,10 +382,11 @@ template <class T> WEFT_FN T weft_of_lane(T x, int lane, int) { return static_ca
 template <class T> WEFT_FN T weft_lanes_apart(T x, int apart, int) {
     return static_cast<T>(__shfl_xor_sync(0xffffffffu, x, apart));
 }
-template <class T> WEFT_FN T* weft_partials() {
+WEFT_FN void* weft_partials_memory() {  // no template: one for all types of a kernel
     __shared__ double partials[32];
-    return reinterpret_cast<T*>(partials);
+    return partials;
 }
+template <class T> WEFT_FN T* weft_partials() { return static_cast<T*>(weft_partials_memory()); }
 #endif
 
 struct weft_sum {
