@@ -2,7 +2,9 @@
 
 An access of a warp is what its 32 threads do at one place of the code for the n-th time since they last waited for others. In
 device memory it moves sectors of 32 bytes. In shared memory, which has 32 banks of 4 bytes, it takes a wavefront for each word
-that one bank must give; accesses of 8 and 16 bytes go by half and quarter warps.
+that one bank must give. There one of 8 bytes goes by half warps, one of 16 bytes by quarters, two of which go as one where
+threads next to each other, or next but one, ask for the same (public measurements have it so). Neighbours that a thread asks
+for in turn, with no wait between, count as one vector, which the compiler makes of them in unrolled loops.
 """
 
 from __future__ import annotations
@@ -118,44 +120,77 @@ def _uses_at(log: Array, kernel: str, line: str) -> Iterator[Use]:
         part = log[log["shared"] == shared]
         if not len(part):
             continue
+        part = part[np.lexsort([part[n] for n in ("epoch", "thread", "block")])]  # stable: a thread's own order stays
+        part = _joined(part) if shared else part
         group = _groups(part)
         units, least = (_wavefronts if shared else _sectors)(part, group)
         first = part[0]
         yield Use(kernel, line, shared, bool(first["write"]), int(first["bytes"]), int(group.max()) + 1, units, least)
 
 
+def _starts(log: Array) -> Array:
+    """Where a thread begins, or has waited."""
+    changed = [np.diff(log[n].astype(np.int64)) != 0 for n in ("block", "thread", "epoch")]
+    return np.r_[True, np.logical_or.reduce(changed)]
+
+
+def _position(starts: Array) -> Array:
+    """How far each one is behind the last start."""
+    at = np.arange(len(starts))
+    return at - np.maximum.accumulate(np.where(starts, at, 0))
+
+
+def _joined(log: Array) -> Array:
+    """With vectors for neighbours that one thread touches in turn, as wide as all of the place allow."""
+    width = int(log["bytes"][0])
+    starts = _starts(log)
+    starts[1:] |= np.diff(log["address"].astype(np.int64)) != width
+    lengths = np.diff(np.r_[np.flatnonzero(starts), len(log)])
+    by = 16 // width
+    while by > 1 and ((lengths % by).any() or (log["address"][starts] % (by * width)).any()):
+        by //= 2
+    found = log[_position(starts) % by == 0]
+    found["bytes"] = by * width
+    return found
+
+
 def _groups(log: Array) -> Array:
-    """The number of the warp's access that each belongs to; the log is of one place, each thread in its order."""
-    thread = np.stack([log["block"], log["thread"], log["epoch"]], 1).astype(np.int64)
-    order = np.lexsort(thread.T[::-1])  # stable
-    starts = np.r_[True, (np.diff(thread[order], axis=0) != 0).any(1)]
-    at = np.arange(len(log))
-    turn = np.empty(len(log), np.int64)
-    turn[order] = at - np.maximum.accumulate(np.where(starts, at, 0))
-    key = np.stack([log["block"], log["thread"] // WARP, log["epoch"], turn], 1)
-    return np.unique(key, axis=0, return_inverse=True)[1].reshape(-1)
+    """The number of the warp's access that each belongs to; the log is of one place, by threads."""
+    key = np.zeros(len(log), np.int64)
+    for part in (log["block"], log["thread"] // WARP, log["epoch"], _position(_starts(log))):
+        key = key * (int(part.max()) + 1) + part
+    return np.unique(key, return_inverse=True)[1].reshape(-1)
 
 
 def _pieces(log: Array, group: Array, unit: int) -> tuple[Array, Array]:
     """(group, unit) of every distinct unit of memory that an access of a warp touches."""
-    many = max(1, int(log["bytes"].max()) // unit)
+    many = max(1, int(log["bytes"][0]) // unit)
     at = (log["address"][:, None].astype(np.int64) + unit * np.arange(many)) // unit
-    inside = unit * np.arange(many) < log["bytes"][:, None]
-    pairs = np.stack([np.broadcast_to(group[:, None], at.shape)[inside], at[inside]], 1)
-    found = np.unique(pairs, axis=0)
-    return found[:, 0], found[:, 1]
+    first, span = int(at.min()), int(at.max()) - int(at.min()) + 1
+    found = np.unique((group[:, None] * span + at - first).reshape(-1))
+    return found // span, found % span + first
 
 
 def _sectors(log: Array, group: Array) -> tuple[int, int]:
-    asked, _ = _pieces(log, group, 1)
-    least = -(-np.bincount(asked) // SECTOR)
+    width = int(log["bytes"][0])
+    least = -(-np.bincount(_pieces(log, group, width)[0]) * width // SECTOR)
     return len(_pieces(log, group, SECTOR)[0]), int(least.sum())
 
 
 def _wavefronts(log: Array, group: Array) -> tuple[int, int]:
-    phases = np.maximum(1, log["bytes"] // WORD).astype(np.int64)
-    lanes = log["thread"].astype(np.int64) % WARP
-    phase = group * 4 + lanes * phases // WARP
-    of, word = _pieces(log, np.unique(phase, return_inverse=True)[1].reshape(-1), WORD)
-    count = np.bincount(of * BANKS + word % BANKS, minlength=BANKS * (int(of.max()) + 1)).reshape(-1, BANKS)
-    return int(count.max(1).sum()), len(count)
+    phases = max(1, int(log["bytes"][0]) // WORD)  # of a warp, unless they go as one
+    whole = group * max(1, phases // 2) + log["thread"] % WARP * max(1, phases // 2) // WARP
+    part = np.where(_go_as_one(log, whole), 0, log["thread"] % WARP * phases // WARP % 2) if phases > 1 else 0
+    of, word = _pieces(log, 2 * whole + part, WORD)
+    most = np.bincount(of * BANKS + word % BANKS, minlength=BANKS * (int(of.max()) + 1)).reshape(-1, BANKS).max(1)
+    fewest = -(-np.bincount(_pieces(log, whole, WORD)[0]) // BANKS)
+    return int(most.sum()), int(fewest.sum())
+
+
+def _go_as_one(log: Array, whole: Array) -> Array:
+    """Whether every thread of what may go as one has a neighbour that asks for the same, or nothing."""
+    address = np.full((int(whole.max()) + 1, WARP), -1, np.int64)
+    lane = log["thread"] % WARP
+    address[whole, lane] = log["address"]
+    alike = [((address == address[:, np.arange(WARP) ^ apart]) | (address < 0)).all(1) for apart in (1, 2)]
+    return (alike[0] | alike[1])[whole]

@@ -22,7 +22,8 @@ COMMON = ["-std=c++20", "-w", "-fPIC", "-shared", "-ffp-contract=off", f"-I{HERE
 KERNELS = ["-O1", "-fno-strict-aliasing", "-DWEFT_EMULATOR", "-include", "emulator.h"]
 RACES = ("-fsanitize=thread", "-g1")  # a runtime is preloaded
 INLINE = "-Dinline=inline __attribute__((always_inline))"
-ACCESSES = (*RACES, INLINE, "-fno-tree-sra", "-nodefaultlibs")  # each in its place and width, without that runtime
+AS_WRITTEN = ("-fno-tree-sra", "--param=max-completely-peel-times=0")  # a place for each access, in its width
+ACCESSES = (*RACES, INLINE, *AS_WRITTEN, "-nodefaultlibs")  # without that runtime
 DAY = 86400
 
 
