@@ -37,6 +37,7 @@ class Core(Protocol):
 
     slices: int  # of the rows of a tile, in which the sums are left
     slice_rows: int
+    gap: int  # elements behind each row of a slice in shared memory, so that what a warp leaves there meets all banks
 
     def accumulate(self, span: Span) -> list[Stmt]:
         """The sums of all products of a block, and the memory that they need."""
@@ -111,7 +112,7 @@ class _Block:
 
     def _leave(self, span: Span, batch: Index, part: Index) -> list[Stmt]:
         """The results, in slices that pass through shared memory so that stores are whole lines."""
-        core, pitch = self.core, self.tile.lanes + VECTOR
+        core, pitch = self.core, self.tile.lanes + self.core.gap
         sums = Buf("sums", self.dtype, core.slice_rows * pitch, SCRATCH)
         piece, row, lane = Var("slice", core.slices), Var("row", core.slice_rows), Var("lane", self.tile.lanes)
         first = span.first_row + core.tile_row(var(piece), var(row))

@@ -25,6 +25,8 @@ UNROLLED = 8  # steps of k in a row: with more, fragments that are loaded ahead 
 class Simt:
     """The sums of a block in the registers of its threads."""
 
+    gap = 4
+
     def __init__(self, tile: Tile, dtype: DType, rows: Operand, lanes: Operand) -> None:
         self.tile, self.dtype, self.rows, self.lanes = tile, dtype, rows, lanes
         self.square = min(SQUARE, tile.part[0]), min(SQUARE, tile.part[1])

@@ -25,6 +25,8 @@ PER_SQUARE = 4  # sums of a thread
 class TensorCores:
     """The sums of a block in the registers of its warps, as the products leave them."""
 
+    gap = 8  # a half warp stores 4 rows of 8
+
     def __init__(self, tile: Tile, rows: Operand, lanes: Operand) -> None:
         self.tile, self.rows, self.lanes = tile, rows, lanes
         self.slices = tile.part[0] // SQUARE[0]
