@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import tempfile
 from functools import cache
@@ -14,9 +15,9 @@ from .compiler import Compiler, Output, Refused
 
 @cache
 def find() -> Compiler | None:
-    """nvcc, if a toolkit, a wheel or the PATH has it."""
+    """nvcc, if a toolkit, a wheel or the PATH has it, with the host compiler that it calls."""
     path = toolkit.tool("nvcc")
-    if path is None:
+    if path is None or shutil.which("gcc") is None:
         return None
     told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
     version = re.search(r"release [\d.]+, V([\d.]+)", told.stdout)
