@@ -76,5 +76,5 @@ def flat_phase(
     threads = threads_for(count, threads)
     blocks = Blocks(count, threads)
     lane = Var("l", blocks.size)
-    loops = [blocks.lanes(lane, body(blocks.first + var(lane)))] if count > 1 else body(Index())
+    loops: list[Stmt] = [blocks.lanes(lane, body(blocks.first + var(lane)))] if count > 1 else body(Index())
     return blocks.lowered(kernel, buffers, loops, threads, count * each, text)
