@@ -203,9 +203,9 @@ class Tensor(Tracked):
         """On the CPU."""
         return self.to("cpu")
 
-    def cuda(self) -> Tensor:
-        """On the first GPU. Raises DeviceError where there is none."""
-        return self.to("cuda")
+    def cuda(self, device: builtins.int = 0) -> Tensor:
+        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none."""
+        return self.to(f"cuda:{device}")
 
     float, double = converted(dt.float32), converted(dt.float64)
     half, bfloat16 = converted(dt.float16), converted(dt.bfloat16)

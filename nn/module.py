@@ -141,9 +141,9 @@ class Module(Tree):
         """On the CPU."""
         return self.to("cpu")
 
-    def cuda(self) -> Self:
-        """On the first GPU. Raises DeviceError where there is none."""
-        return self.to("cuda")
+    def cuda(self, device: int = 0) -> Self:
+        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none."""
+        return self.to(f"cuda:{device}")
 
     def float(self) -> Self:
         """As float32."""

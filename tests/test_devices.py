@@ -155,6 +155,13 @@ def test_from_one_gpu_to_another(gpus: list[FarDriver]) -> None:
         x + y
 
 
+def test_a_gpu_is_named_by_its_number(gpus: list[FarDriver]) -> None:
+    assert [wf.tensor(X).cuda(1).device, wf.tensor(X).to(1).device] == ["cuda:1"] * 2
+    assert nn.Linear(2, 2).cuda(1).weight.device == "cuda:1"
+    with pytest.raises(E.DeviceError):
+        wf.tensor(X).cuda(7)
+
+
 def test_two_devices_are_two_programs(gpu: FarDriver) -> None:
     x, y = wf.tensor(X) + 1, wf.tensor(X).cuda() + 1
     before = programs()
