@@ -3,8 +3,8 @@
 An access of a warp is what its 32 threads do at one place of the code for the n-th time since they last waited for others. In
 device memory it moves sectors of 32 bytes. In shared memory, which has 32 banks of 4 bytes, it takes a wavefront for each word
 that one bank must give. There one of 8 bytes goes by half warps, one of 16 bytes by quarters, two of which go as one where
-threads next to each other, or next but one, ask for the same (public measurements have it so). Neighbours that a thread asks
-for in turn, with no wait between, count as one vector, which the compiler makes of them in unrolled loops.
+threads next to each other, or next but one, ask for the same (public measurements have it so). Neighbouring words for which a
+thread asks in turn, with no wait between, count as one vector, which the compiler makes of them in unrolled loops.
 """
 
 from __future__ import annotations
@@ -141,8 +141,10 @@ def _position(starts: Array) -> Array:
 
 
 def _joined(log: Array) -> Array:
-    """With vectors for neighbours that one thread touches in turn, as wide as all of the place allow."""
+    """With vectors for neighbouring words that one thread touches in turn, as wide as all of the place allow."""
     width = int(log["bytes"][0])
+    if width < WORD:
+        return log
     starts = _starts(log)
     starts[1:] |= np.diff(log["address"].astype(np.int64)) != width
     lengths = np.diff(np.r_[np.flatnonzero(starts), len(log)])
