@@ -3,7 +3,7 @@
 A thread has the rows and lanes of a few squares of up to 4 x 4 in each quarter of the tile, so that its loads are vectors
 that meet different banks:
 
-    rows of a thread    slice * (rows / slices) + 4 * (thread / across) + i      lanes likewise, with thread % across
+    rows of a thread    slice * (rows / slices) + 4 * down + i      lanes likewise, with `across` (see _part_of)
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from ....ir.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If,
 from ....ir.loop_walk import writes
 from ....ir.op import Op
 from ...evaluate import load
+from ..target import WARP
 from .operand import Operand, Span
 from .tile import Tile
 
 SQUARE = 4
+ACROSS = 8  # threads of a warp that have different lanes
 UNROLLED = 8  # steps of k in a row: with more, fragments that are loaded ahead take too many registers
 
 
@@ -40,13 +42,26 @@ class Simt:
         """The row of a tile from that of a slice."""
         return piece * self.slice_rows + row
 
+    def _part_of(self, thread: Index) -> tuple[Index, Index]:
+        """Which rows and lanes a thread has, counted in its own.
+
+        A warp has 4 x 8 parts where there are so many: neighbours share lanes, those next but one share rows. Then each of its
+        loads takes two wavefronts, as the same vectors for threads so near to each other take one for half a warp.
+        """
+        if self.across % ACROSS or self.tile.rows // self.tile.part[0] % (WARP // ACROSS):
+            return thread.divmod(self.across)
+        warp, place = thread.divmod(WARP)
+        down, across = warp.divmod(self.across // ACROSS)
+        half, inside = place.divmod(WARP // 2)
+        return down * (WARP // ACROSS) + half * 2 + inside % 2, across * ACROSS + inside // 2
+
     def multiply(self, turn: int) -> Stmt:
         """Adds the products of the tiles that are in shared memory."""
         tile, t = self.tile, Var("t", self.tile.threads)
         group, k = Var("group", max(1, tile.k // UNROLLED)), Var("k", min(tile.k, UNROLLED))
         step = var(k) + (var(group) * UNROLLED if group.extent > 1 else 0)
         a, b = Buf("a", self.dtype, tile.part[0], REG), Buf("b", self.dtype, tile.part[1], REG)
-        down, across = var(t).divmod(self.across)
+        down, across = self._part_of(var(t))
         i, j = Var("i", tile.part[0]), Var("j", tile.part[1])
         term = node(Op.MUL, (load(a, var(i)), load(b, var(j))))
         add = Reduce(self.acc, var(t) * tile.sums + var(i) * tile.part[1] + var(j), "add", term)
@@ -71,7 +86,7 @@ class Simt:
         """The sums of a slice, from registers to shared memory."""
         t, s = Var("t", self.tile.threads), Var("s", self.lane_slices)
         i, j = Var("i", self.square[0]), Var("j", self.square[1])
-        down, across = var(t).divmod(self.across)
+        down, across = self._part_of(var(t))
         row = down * self.square[0] + var(i)
         lane = var(s) * (self.tile.lanes // self.lane_slices) + across * self.square[1] + var(j)
         at = (var(i) + piece * self.square[0]) * self.tile.part[1] + var(s) * self.square[1] + var(j)
