@@ -5,7 +5,7 @@
         for warp: the values, lanes as most accesses lie; those that others store along the other axis, into shared memory
         for warp: from there
 
-Rows of 33 in shared memory let a warp read a column of it at once.
+Rows of 33 in shared memory, or of 32 and a word of smaller elements, let a warp read a column of it at once.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from ...ir.dtype import DType
 from ...ir.graph import Node
 from ...ir.index import Index, Var, unravel, var
 from ...ir.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
@@ -26,7 +27,7 @@ from .grid import Blocks, place_of
 from .target import WARP
 
 TILE = WARP
-ROW = TILE + 1  # of a tile in shared memory
+WORD = 4  # bytes of a bank of shared memory
 THREADS = 256
 LEAST_EXTENT = 8  # of both axes: as much as a sector of memory has elements
 LEAST_SIZE = 1 << 14  # elements, below which caches serve any order
@@ -86,31 +87,32 @@ class _Tiles:
     @property
     def nbytes(self) -> int:
         """Of shared memory."""
-        return TILE * ROW * sum(d.itemsize for d in [*(n.dtype for n in self.loads), *(w.buf.dtype for w in self.stores)])
+        dtypes = [*(n.dtype for n in self.loads), *(w.buf.dtype for w in self.stores)]
+        return sum(TILE * _pitch(d) * d.itemsize for d in dtypes)
 
     def lowered(self) -> Lowered:
         """Tiles that turn."""
-        ins = [Buf(f"tile{i}", n.dtype, TILE * ROW, SCRATCH) for i, n in enumerate(self.loads)]
-        outs = [Buf(f"turned{i}", w.buf.dtype, TILE * ROW, SCRATCH) for i, w in enumerate(self.stores)]
+        ins = [_tile(f"tile{i}", n.dtype) for i, n in enumerate(self.loads)]
+        outs = [_tile(f"turned{i}", w.buf.dtype) for i, w in enumerate(self.stores)]
         body: list[Stmt] = [*map(Alloc, ins), *map(Alloc, outs)]
-        body += self._turned([(buf, self._at(turned=True), n) for buf, n in zip(ins, self.loads, strict=True)])
+        body += self._turned([(buf, self._at(buf, turned=True), n) for buf, n in zip(ins, self.loads, strict=True)])
         body.append(self._values(dict(zip(self.loads, ins, strict=True)), outs))
-        back = [(w.buf, w.index, load(buf, self._at(turned=False))) for buf, w in zip(outs, self.stores, strict=True)]
+        back = [(w.buf, w.index, load(buf, self._at(buf, turned=False))) for buf, w in zip(outs, self.stores, strict=True)]
         body += self._turned(back)
         text = f"transposed: tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
         text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
         return self.blocks.lowered(self.f.kernel, self.f.buffers, body, THREADS, self.f.work(), text)
 
-    def _at(self, turned: bool) -> Index:
+    def _at(self, buf: Buf, turned: bool) -> Index:
         """Where an element of a tile is in shared memory: lanes next to each other as they are when it is written."""
-        i, j = var(self.turn.across), var(self.turn.along)
-        return j * ROW + i if turned else i * ROW + j
+        i, j, pitch = var(self.turn.across), var(self.turn.along), _pitch(buf.dtype)
+        return j * pitch + i if turned else i * pitch + j
 
     def _values(self, ins: dict[Node, Buf], outs: list[Buf]) -> For:
         """The values of a tile, those turned into its shared memory."""
         known = Substitution({})
-        known.done = {n: load(buf, self._at(turned=True)) for n, buf in ins.items()}
-        places = {id(w): (buf, self._at(turned=False)) for buf, w in zip(outs, self.stores, strict=True)}
+        known.done = {n: load(buf, self._at(buf, turned=True)) for n, buf in ins.items()}
+        places = {id(w): (buf, self._at(buf, turned=False)) for buf, w in zip(outs, self.stores, strict=True)}
         stores: list[Stmt] = []
         for w in self.writes:
             buf, index = places.get(id(w), (w.buf, w.index))
@@ -131,3 +133,12 @@ class _Tiles:
         totals = [n if n % TILE else None for n in extents]
         inner = For(lane, TILE, LANES, body, 1, bases[1], totals[1])
         return For(row, TILE, WARPS, [inner], 1, bases[0], totals[0])
+
+
+def _tile(name: str, dtype: DType) -> Buf:
+    return Buf(name, dtype, TILE * _pitch(dtype), SCRATCH)
+
+
+def _pitch(dtype: DType) -> int:
+    """Elements from one row of a tile to the next: an odd number of words, or of double words."""
+    return TILE + max(1, WORD // dtype.itemsize)
