@@ -12,15 +12,19 @@ from cuda_emulator import build
 from cuda_emulator.accesses import Recorder, Use
 from cuda_emulator.launching import run
 from cuda_lowered import SM80, TF32, lowered
-from harness import leaf, normal_inputs
+from harness import Env, leaf, normal_inputs
+from test_cuda_attention import compiled, leaves
 from test_cuda_products import in_float32, on_device
+from test_windows import conv
 from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
 from weft.codegen.cuda.target import CudaTarget
+from weft.frontend.compile import Compiled
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.graph import Node, node
 from weft.ir.op import Op
+from weft.nn import functional as F
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 
@@ -104,8 +108,13 @@ def test_wavefronts(device: Recorder, name: str) -> None:
 
 def total(outputs: list[Node], shared: bool, target: CudaTarget = SM80) -> float:
     """Sectors or wavefronts of all kernels, by the fewest that there could be."""
-    device, env = Recorder(), normal_inputs(outputs)
-    on_device(device, lowered(outputs, env, target), outputs, env)
+    env = normal_inputs(outputs)
+    return wasted(lowered(outputs, env, target), outputs, env, shared)
+
+
+def wasted(program: Compiled, outputs: list[Node], env: Env, shared: bool) -> float:
+    device = Recorder()
+    on_device(device, program, outputs, env)
     uses = [u for u in device.uses if u.shared == shared]
     return sum(u.units for u in uses) / max(1, sum(u.least for u in uses))
 
@@ -165,3 +174,18 @@ def test_products_ask_for_whole_sectors_and_meet_all_banks(how: str, form: str, 
 
 def tiled_by(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
+
+
+def test_convolutions_meet_all_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    tiled_by(tensor_tiles(2)[1], monkeypatch)
+    assert total(conv((1, 32, 16, 16), (64, 32, 3, 3), pad=1, dtype=dt.bfloat16)[:1], shared=True) <= 1.1
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["sectors", "wavefronts"])
+def test_attention_on_tensor_cores_wastes_little(shared: bool) -> None:
+    tensors = leaves((1, 256, 64), (1, 256, 64), (1, 256, 64), dtype=dt.bfloat16)
+    outputs = [F.scaled_dot_product_attention(*tensors).node]
+    env = normal_inputs(outputs)
+    program = compiled(outputs, env, CudaTarget("sm_90a"))
+    assert "tensor cores" in program.lowered.kernels[0].lowered.schedule
+    assert wasted(program, outputs, env, shared) <= 1.1
