@@ -14,6 +14,7 @@ from .tiles import VECTOR
 ROWS = (128, 64, 32, 16)
 SUMS = 32  # of a thread of a square, which loads as many factors; of float64 a quarter, whose other values take more, too
 REGISTERS = 1 << 15  # of a block, where two share a multiprocessor; a thread has 256 at most
+KEPT = 1 << 10  # bytes that a multiprocessor of compute capability 8 or 9 keeps of each block (CUDA C Programming Guide)
 STATISTICS = 4  # values of a row: maximum, what stands for it, sum, factor of rescaling
 
 
@@ -36,8 +37,8 @@ def choose(p: ChainProblem, panels: Panels, target: CudaTarget) -> Sizes:
     """
 
     def fits(rows: int, columns: int, blocks: int) -> bool:
-        has_memory = shared_bytes(p, panels, rows, columns) <= target.shared_limit // blocks
-        return has_memory and has_registers(p, panels, rows, columns)
+        room = target.shared_limit // blocks - (KEPT if blocks > 1 else 0)
+        return shared_bytes(p, panels, rows, columns) <= room and has_registers(p, panels, rows, columns)
 
     least = ROWS[-1]
     widths = [c for c in COLUMNS if c == COLUMNS[-1] or c < 2 * p.length()]
