@@ -98,9 +98,11 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
 
 
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[str | None, DType | None]:
-    """The device and the dtype that the arguments of `to` ask for, if any. Raises DeviceError, DTypeError."""
+    """The device and the dtype that arguments of `to` ask for, if any: a Tensor for its own. Raises DeviceError, DTypeError."""
     for a in args:
-        if (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or _is_device(a):
+        if isinstance(a, Tensor):
+            device, dtype = a.device, a.dtype
+        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or _is_device(a):
             device = a
         elif a is not None:
             dtype = a
@@ -176,8 +178,9 @@ class Tensor(Tracked):
 
     # ------------------------------------------------------------ conversions
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Tensor:
-        """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...); a number is that of a GPU.
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> Tensor:
+        """Another dtype or device: t.to("cuda"), t.to(wf.float64), t.to(device=..., dtype=...), t.to(other) for those of a
+        Tensor; a number is that of a GPU. Copies to one never wait for it, whatever non_blocking says.
 
         A value in memory is copied now, unless it requires a gradient; what is lazy stays so. Gradients flow back to where the
         value was. Raises DeviceError for a device that is not there, MemoryError.

@@ -121,7 +121,7 @@ class Module(Tree):
 
     # ------------------------------------------------------------ dtypes, devices
 
-    def to(self, *args: Any, device: Any = None, dtype: Any = None) -> Self:
+    def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> Self:
         """Every Parameter, its gradient and every Buffer on another device, floats in another dtype: m.to("cuda", wf.float64).
 
         Parameters and Buffers stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.

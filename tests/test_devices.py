@@ -794,3 +794,11 @@ def test_a_model_that_was_not_moved_is_refused(gpu: FarDriver) -> None:
     with pytest.raises(E.DeviceError, match="meets"):
         model(x)
     assert model.to(x.device)(x).device == "cuda:0" and model.cpu().weight.device == "cpu"
+
+
+def test_a_tensor_stands_for_its_device_and_dtype(gpu: FarDriver) -> None:
+    like = wf.zeros(2, dtype=wf.float64, device="cuda").realize()
+    x = wf.tensor([1, 2]).to(like, non_blocking=True)
+    assert x.device == "cuda:0" and x.dtype is wf.float64 and x.tolist() == [1.0, 2.0]
+    model = wf.nn.Linear(2, 1).to(like)
+    assert {(p.device, p.dtype) for p in model.parameters()} == {("cuda:0", wf.float64)}
