@@ -44,6 +44,7 @@ def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: b
     """
     from ..runtime import dlpack
 
+    copy = None if copy is None else as_bool("__dlpack__", "copy", copy)
     here = device_pair(t.device)
     if stream is not None and here == dlpack.CPU:
         raise errors.BufferError(f"__dlpack__: stream {shown(stream)}: the CPU has no streams")

@@ -210,6 +210,7 @@ class OnGpu:
 
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: X.__dlpack__(stream=1), E.BufferError, "stream 1: the CPU has no streams"),
+    (lambda: X.__dlpack__(copy=np.ones(2)), E.DTypeError, "copy is True or False, not array"),
     (lambda: X.__dlpack__(dl_device=(2, 0)), BufferError, r"on cpu \(1, 0\), not on the device \(2, 0\)"),
     (lambda: wf.from_dlpack([1, 2]), E.DTypeError, "list has no __dlpack__"),
     (lambda: wf.from_dlpack(np.zeros(3, complex)), E.DTypeError, "no dtype for elements of complex128"),
