@@ -53,9 +53,6 @@ class Lanes:
     def _itself(self, n: Node) -> bool:
         return (n.op is Op.LOAD and n.arg[0] in self.own) or any(self.e in i.vars() for i in indices(n))
 
-    def varying_index(self, index: Index) -> bool:
-        return self.e is not None and (self.e in index.vars() or any(self.varies(n) for n in index.values()))
-
 
 class Function:
     def __init__(self, target: CudaTarget, layout: Layout, order: Order, threads: int, name: str) -> None:

@@ -7,25 +7,17 @@ Right for any masks, strides, gathers and dtypes. Neighbours in a warp are neigh
 
 from __future__ import annotations
 
-from ...ir.graph import Node, const, node
+from ...ir.graph import const, node
 from ...ir.index import Index, Var, unravel, var
-from ...ir.kernel import Kernel
 from ...ir.loop import REG, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.op import Op
 from .. import schedule
-from ..contract.problem import Groups, Problem, analyse, groups_extent, spread_groups
+from ..contract.problem import Groups, Problem, groups_extent, spread_groups
 from ..evaluate import load
 from ..lower import Lowered
-from ..phases import in_turn
 from .grid import flat_phase
-from .target import CudaTarget
 
 THREADS = 128
-
-
-def lower_naive(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
-    """Loops of a contraction kernel, a phase for each of its problems."""
-    return in_turn([lower_naive_problem(p) for p in analyse(kernel, strides, target)])
 
 
 def lower_naive_problem(p: Problem) -> Lowered:
