@@ -14,8 +14,8 @@ AnySettings = Settings | CudaSettings
 
 def current_settings(device: str = "cpu") -> AnySettings:
     """Target and thresholds from the options. Raises DeviceError for a device that is not there."""
-    text = str(devices.get(device))
-    return _host_settings() if text == "cpu" else _cuda_settings(int(text.partition(":")[2]))
+    found = devices.get(device)
+    return _host_settings() if found == devices.CPU else _cuda_settings(devices.number_of(found))
 
 
 def _host_settings() -> Settings:
