@@ -15,14 +15,12 @@ import numpy as np
 import pytest
 from cuda_emulator import build as emulator_build
 from cuda_emulator.driver import FORWARD, RANDOM, REVERSE, EmulatorDriver
-from harness import Env, inputs_of, layout
+from harness import Env, inputs_of, values_of
 from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled, build
 from weft.ir.graph import Node
-from weft.ir.index import row_major_strides
-from weft.ir.program import Value
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Driver
 
@@ -71,17 +69,19 @@ def compiled(
 ) -> Compiled:
     """The CUDA program of distinct outputs; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
-    values = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
     with options.override(verify=True, cache_dir=None):
-        return build(list(outputs), leaves, values, donations or {}, settings(matmul=matmul))
+        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, settings(matmul=matmul))
 
 
 @contextmanager
 def together() -> Iterator[None]:
     """Programs that are compiled inside share one run of the C++ compiler at the end."""
     device()
-    with devices.unit().kernels.together():
+    kernels, wanted = devices.unit().kernels, dict[str, Callable[[], str]]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "want", wanted.update)
         yield
+    kernels.want(wanted)
 
 
 class Programs(Generic[Case]):

@@ -7,8 +7,7 @@ lives: they are small.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from . import images
@@ -30,7 +29,6 @@ class Kernels:
         self._lock = threading.RLock()
         self._modules: dict[str, Module] = {}
         self._reports: dict[str, Usage] = {}  # of compilers, by the name of a function
-        self._held: dict[str, str] | None = None
 
     def has(self, symbol: str) -> bool:
         """Is the kernel here, or on the disk; then it is loaded."""
@@ -46,21 +44,8 @@ class Kernels:
         """Builds and loads what is not here yet. Raises CompileError."""
         with self._lock:
             missing = {symbol: text() for symbol, text in texts.items() if not self.has(symbol)}
-            if self._held is not None:
-                self._held |= missing
-            elif missing:
+            if missing:
                 self._build(missing)
-
-    @contextmanager
-    def together(self) -> Iterator[None]:
-        """What is wanted inside is built at the end, in one go: nothing of it may run before."""
-        self._held = {}
-        try:
-            yield
-        finally:
-            held, self._held = self._held, None
-        if held:
-            self._build(held)
 
     def _build(self, texts: Mapping[str, str]) -> None:
         for symbol, built in zip(texts, _built(self.driver, list(texts.values())), strict=True):
