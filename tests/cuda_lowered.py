@@ -6,16 +6,14 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
-from harness import Env, assert_close, inputs_of, interpret, layout
+from harness import Env, assert_close, inputs_of, interpret, values_of
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
 from weft.ir.fuse import Policy
 from weft.ir.graph import Node
-from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
-from weft.ir.program import Value
 
 SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")
 
@@ -37,7 +35,6 @@ class NoCode:
 def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget = SM80) -> Compiled:
     """The program of some outputs; inputs are laid out as in `env`, else dense."""
     ins = inputs_of(outputs)
-    laid_out = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in ins]
     backend = SimpleNamespace(
         policy=Policy(chains=False, pools=False),
         lowering=CudaLowering(target),
@@ -47,7 +44,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget 
     )
     before, compiler.backend_of = compiler.backend_of, lambda _: backend
     try:
-        return compiler.build(list(outputs), ins, laid_out, {})
+        return compiler.build(list(outputs), ins, values_of(ins, env), {})
     finally:
         compiler.backend_of = before
 

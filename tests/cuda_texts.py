@@ -8,15 +8,13 @@ from typing import Any
 
 import weft as wf
 from cuda_emulator.driver import EmulatorDriver
-from harness import Env, inputs_of, layout
+from harness import Env, inputs_of, values_of
 from weft import nn, options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import realize
 from weft.frontend.compile import build
 from weft.ir.graph import Node
-from weft.ir.index import row_major_strides
-from weft.ir.program import Value
 from weft.nn import functional as F
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Built
@@ -67,9 +65,8 @@ def collecting(arch: str) -> Iterator[TextDriver]:
 def compile_graph(outputs: Sequence[Node], driver: TextDriver, env: Env | None = None, matmul: str = "float32") -> None:
     """The program of a Graph for the driver."""
     leaves = inputs_of(outputs)
-    values = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
     target = CudaTarget(driver.arch, driver.multiprocessors, driver.shared_limit, matmul)
-    build(list(outputs), leaves, values, {}, CudaSettings(target))
+    build(list(outputs), leaves, values_of(leaves, env), {}, CudaSettings(target))
 
 
 def _like(*shape: int, dtype: Any = wf.float32) -> wf.Tensor:

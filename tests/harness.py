@@ -65,12 +65,17 @@ def layout(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
+def values_of(leaves: Sequence[Node], env: Env | None = None) -> list[Value]:
+    """How inputs lie in memory: as in `env`, else dense."""
+    return [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
+
+
 def compiled(
     outputs: Sequence[Node], env: Env | None = None, donations: Mapping[int, int] | None = None, **opts: Any
 ) -> Compiled:
     """The program of distinct outputs under options; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
-    values = [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
+    values = values_of(leaves, env)
     with options.override(**(FORCED | opts)):
         return build(list(outputs), leaves, values, donations or {})
 
