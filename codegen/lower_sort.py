@@ -12,7 +12,6 @@ from memory to memory: from x, then between a scratch buffer and the output; the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from ..ir import dtype as dt
@@ -21,8 +20,8 @@ from ..ir.index import Index, Mask, Var, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ..ir.op import Op
-from .evaluate import Evaluator, Place, as_index, counter, load
-from .framing import place_values
+from .alone import Alone
+from .evaluate import as_index, counter, load
 from .lower import Chunks, Lowered, Tuning
 from .target import Target
 
@@ -71,22 +70,16 @@ def with_constant(op: Op, x: Node, value: float) -> Node:
     return node(op, (x, const(value, x.dtype)))
 
 
-@dataclass
-class Sorting:
+class Sorting(Alone):
     """What all schedules share: the lines of x, where an element is, where its place in the order goes."""
-
-    kernel: Kernel
-    evaluator: Evaluator
-    out: Place
-    buffers: tuple[Buf, ...]
 
     @property
     def x(self) -> Node:
-        return self.kernel.units[0].node.src[0]
+        return self.node.src[0]
 
     @property
     def axis(self) -> int:
-        return self.kernel.units[0].node.arg[0]  # type: ignore[no-any-return]
+        return self.node.arg[0]  # type: ignore[no-any-return]
 
     @property
     def n(self) -> int:
@@ -116,15 +109,9 @@ class Sorting:
         return Lowered(Loops(self.kernel.name, (*self.buffers, *scratch), params, phases), values, work, f"sort: {text}")
 
 
-def sorting(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Sorting:
-    """The lines of an ARGSORT, in the places of the kernel's arguments."""
-    inputs, outputs, buffers = place_values(kernel, strides)
-    return Sorting(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
-
-
 def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of an ARGSORT; the schedule depends on the shape alone."""
-    s = sorting(kernel, strides)
+    s = Sorting.of(kernel, strides)
     if s.n <= RANK_LIMIT:
         return _ranks(s, target, tuning)
     blocks = min(MAX_BLOCKS, -(-s.n // BLOCK)) if s.lines < FEW_LINES else 1

@@ -11,7 +11,6 @@ what comes before its thread's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from ...ir.graph import Node, const, node
@@ -19,8 +18,8 @@ from ...ir.index import Index, Range, Var, row_major, unravel, var
 from ...ir.kernel import Kernel
 from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.op import SCANS, Op
-from ..evaluate import Evaluator, Place, condition, load
-from ..framing import place_values
+from ..alone import Alone
+from ..evaluate import condition, load
 from ..lower import Lowered
 from .grid import Blocks, place_of, threads_for
 
@@ -37,7 +36,7 @@ LINE_THREADS = 128
 
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     """A running sum or product."""
-    s = _scan(kernel, strides)
+    s = _Scan.of(kernel, strides)
     if (s.lines >= MANY_LINES and (s.n <= SHORT or s.inner > 1)) or s.n == 1:
         return _by_lines(s)
     piece = s.threads * NEIGHBOURS
@@ -48,17 +47,7 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     return _by_blocks(s)
 
 
-@dataclass
-class _Scan:
-    kernel: Kernel
-    evaluator: Evaluator
-    out: Place
-    buffers: tuple[Buf, ...]
-
-    @property
-    def node(self) -> Node:
-        return self.kernel.units[0].node
-
+class _Scan(Alone):
     @property
     def n(self) -> int:
         return self.node.shape[self.node.arg]  # type: ignore[no-any-return]
@@ -106,11 +95,6 @@ class _Scan:
 
     def shared(self, name: str, size: int) -> Buf:
         return Buf(name, self.node.dtype, size, SCRATCH)
-
-
-def _scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> _Scan:
-    inputs, outputs, buffers = place_values(kernel, strides)
-    return _Scan(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
 
 
 # ---------------------------------------------------------------- many lines

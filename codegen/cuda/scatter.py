@@ -9,7 +9,6 @@ sorted        updates in the order of their destinations (codegen/cuda/records.p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from ...ir import dtype as dt
@@ -19,8 +18,9 @@ from ...ir.kernel import Kernel
 from ...ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.op import Op
 from .. import schedule
-from ..evaluate import Evaluator, Place, as_index, condition, counter, load
-from ..framing import identity, place_values
+from ..alone import Alone
+from ..evaluate import as_index, condition, counter, load
+from ..framing import identity
 from ..lower import Lowered
 from ..lower_special import owner_of
 from ..schedule import Access
@@ -37,7 +37,7 @@ WIDE = WARP  # numbers of an update along which lanes run; of shorter ones, lane
 
 def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     """Each element of the result belongs to one thread or warp."""
-    s = _scatter(kernel, strides)
+    s = _Scatter.of(kernel, strides)
     owner, counted = owner_of(s.node)
     walked = s.steps if counted is None else s.steps // s.at_shape[counted]
     if counted is not None and walked * s.node.size <= max(MOST_STEPS, 2 * s.node.size):
@@ -47,17 +47,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lower
     return _sorted(s)
 
 
-@dataclass
-class _Scatter:
-    kernel: Kernel
-    evaluator: Evaluator
-    out: Place
-    buffers: tuple[Buf, ...]
-
-    @property
-    def node(self) -> Node:
-        return self.kernel.units[0].node
-
+class _Scatter(Alone):
     @property
     def axes(self) -> tuple[int, ...]:
         """Those of the result that indices choose on."""
@@ -103,11 +93,6 @@ class _Scatter:
         """Where an element of the result is."""
         of_axis = dict(zip([*self.axes, *self.rest], [*chosen, *rest], strict=True))
         return self.out.at([of_axis[a] for a in range(self.node.ndim)])
-
-
-def _scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> _Scatter:
-    inputs, outputs, buffers = place_values(kernel, strides)
-    return _Scatter(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
 
 
 # ---------------------------------------------------------------- walks

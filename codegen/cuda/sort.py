@@ -15,7 +15,7 @@ from ...ir.loop import LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Redu
 from ...ir.op import Op
 from ..evaluate import counter, load
 from ..lower import Lowered
-from ..lower_sort import Sorting, place_at, sorting
+from ..lower_sort import Sorting, place_at
 from .grid import Blocks
 from .records import TILE, Record, Records
 from .target import WARP
@@ -26,7 +26,7 @@ WARPS_OF_BLOCK = 4
 
 def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     """Loops of an ARGSORT; the schedule depends on the shape alone."""
-    s = sorting(kernel, strides)
+    s = Sorting.of(kernel, strides)
     if s.n <= RANK_LIMIT:
         return _ranks(s)
 
