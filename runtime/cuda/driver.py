@@ -40,7 +40,8 @@ class Driver(Protocol):
     no signal handler interrupts, and `bound_copy(to, source, nbytes)`; `here`, a context manager that makes the device the
     current one of this thread: what `bound` and `capture` return is called inside; `pinned(nbytes)`, page-locked host memory;
     `stream`, the handle of its stream; `wait_for(stream)` and `let_wait(stream)`, which order its work and that of a stream of
-    another library.
+    another library; `build_many(texts)`, several at a time; `keeps_images = False`, where images are of no
+    use to other processes.
     """
 
     name: str
