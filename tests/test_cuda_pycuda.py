@@ -125,6 +125,11 @@ def test_a_second_device_is_one(python: Run) -> None:
     )
 
 
+def refused(says: str) -> str:
+    """Code in which there is no device, for this reason."""
+    return f"try: devices.unit()\nexcept errors.DeviceError as error: assert {says!r} in str(error)\nelse: raise AssertionError"
+
+
 def test_a_number_too_high_is_refused(python: Run) -> None:
     python("""
         try:
@@ -137,12 +142,11 @@ def test_a_number_too_high_is_refused(python: Run) -> None:
 
 
 def test_without_a_gpu_cuda_is_said_not_to_start(python: Run) -> None:
-    code = "assert 'does not start: cuInit failed: no CUDA-capable device is detected' in devices.why_not()"
-    python(code, before=BEFORE, STANDIN_DEVICES="0")
+    python(refused("does not start: cuInit failed: no CUDA-capable device is detected"), before=BEFORE, STANDIN_DEVICES="0")
 
 
 def test_without_libcuda_it_is_named(tmp_path: Path) -> None:
-    code = "from weft.runtime.cuda import devices; assert 'libcuda.so.1 could not be loaded' in devices.why_not()"
+    code = "from weft import errors; from weft.runtime.cuda import devices\n" + refused("libcuda.so.1 could not be loaded")
     parts = [str(Path(weft.__path__[0]).parent), str(build.pycuda())]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(parts), "LD_LIBRARY_PATH": str(tmp_path)}
     if subprocess.run([sys.executable, "-c", "import ctypes; ctypes.CDLL('libcuda.so.1')"], check=False).returncode == 0:

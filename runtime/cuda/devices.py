@@ -77,15 +77,6 @@ def available() -> tuple[int, ...]:
     return tuple(sorted({*_units, *range(count)}))
 
 
-def why_not() -> str | None:
-    """What is missing, None if nothing is."""
-    try:
-        unit()
-    except DeviceError as error:
-        return str(error)
-    return None
-
-
 # ---------------------------------------------------------------- PyCUDA
 
 
