@@ -12,13 +12,13 @@ from typing import Any
 from . import errors
 from .frontend import ops as _ops
 from .frontend.devices import available as _available
-from .frontend.explain import dump, explain
 from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.other_names import OF_WEFT, no_attribute
 from .frontend.precision import matmul_precision
+from .inspection.explain import dump, explain
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -38,7 +38,8 @@ from .ir.dtype import (
 
 __version__ = "0.1.0"
 
-_LAZY = {name: f".{name}" for name in ("array_api", "codegen", "frontend", "ir", "nn", "options", "runtime")}
+_FOLDERS = ("array_api", "codegen", "commands", "frontend", "inspection", "ir", "nn", "runtime")
+_LAZY = {name: f".{name}" for name in (*_FOLDERS, "options")}
 _LAZY["cuda"] = ".frontend.gpus"
 
 __all__ = [

@@ -13,8 +13,9 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, Site, used
+from ..ir.graph import Node, used
 from ..ir.op import Op
+from ..ir.site import Site
 from . import state
 from .devices import CPU, device_of
 from .storage import VIEWED, Storage, cached, lookup, viewed

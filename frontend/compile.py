@@ -13,7 +13,7 @@ from .. import options
 from ..codegen.checks import clamp_late, find_checks
 from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
 from ..ir.fuse import Fused, fuse
-from ..ir.graph import Node, node, provenance, verify
+from ..ir.graph import Node, node, verify
 from ..ir.half import widen
 from ..ir.memory import Memory, memory_of
 from ..ir.op import Op
@@ -22,10 +22,12 @@ from ..ir.prepare import prepare
 from ..ir.program import Program, Value
 from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
+from ..ir.site import provenance
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
 from .backend import Backend, backend_of
+from .passes import Pass, Passes
 from .settings import AnySettings, current_settings
 from .structure import Structure
 
@@ -34,14 +36,22 @@ from .structure import Structure
 class Compiled:
     """A program and every artefact on the way to it."""
 
-    graph: list[Node]
-    simplified: list[Node]
+    passes: list[Pass]
     fused: Fused
     lowered: LoweredProgram
     program: Program
     executable: Any  # runtime/executable.py's, or what has its interface
     kernel_keys: list[str]
     backend: Backend
+
+    @property
+    def graph(self) -> list[Node]:
+        """The roots as they came in."""
+        return list(self.passes[0].roots or ())
+
+    def roots_behind(self, name: str) -> list[Node]:
+        """The Graph that a pass gave."""
+        return next(list(p.roots) for p in self.passes if p.name == name and p.roots is not None)
 
     @property
     def donations(self) -> Mapping[int, int]:
@@ -77,25 +87,30 @@ def build(
     backend = backend_of(settings or current_settings())
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
-    graph = list(outputs)
-    simplified = simplify(widen(graph))
-    prepared = prepare(merge_sums(simplified), strides)
-    chains = backend.policy.chains
-    prepared = distinct(recompute_spaces(prepared, chains == "blocks") if chains else prepared)
-    checks = find_checks(prepared)
-    prepared = checks.through(rows_as_masks, clamp_late(prepared, checks))
-    units = collect(prepared, kept=[n for n, _ in checks.late])
-    fused = fuse(units, backend.policy)
-    check_graphs(graph, simplified, prepared)
+    passes = Passes(outputs)
+    widened = passes.graph("widen", widen, list(outputs))
+    simplified = passes.rules("simplify", simplify, widened)
+    summed = passes.graph("merge sums", merge_sums, simplified)
+    prepared = passes.graph("prepare", prepare, summed, strides)
+    if chains := backend.policy.chains:
+        prepared = passes.graph("recompute spaces", recompute_spaces, prepared, chains == "blocks")
+    prepared = distinct(prepared)
+    checks = passes.step("find checks", find_checks, prepared)
+    prepared = passes.graph("clamp late", clamp_late, prepared, checks)
+    prepared = passes.graph("rows as masks", checks.through, rows_as_masks, prepared)
+    units = passes.step("collect units", collect, prepared, [n for n, _ in checks.late])
+    fused = passes.step("fuse", fuse, units, backend.policy)
+    check_graphs(passes.done)
     replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
     code = backend.making()
     with provenance(("", 0)), code:  # Nodes of loops have no line of the user's
-        lowered = lower_all(fused, checks, strides, backend.lowering, replaced, code.begin)
-        program = plan(lowered.steps, Planner(leaves, values, prepared, dict(donations), lowered.sites, backend.last_cache))
+        lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
+        planner = Planner(leaves, values, prepared, dict(donations), lowered.sites, backend.last_cache)
+        program = passes.step("plan", plan, lowered.steps, planner)
     keys = [code.key_of(call.loops) for call in program.calls]
-    executable = backend.link(program, keys, code)
+    executable = passes.step("link", backend.link, program, keys, code)
 
-    return Compiled(graph, simplified, fused, lowered, program, executable, keys, backend)
+    return Compiled(passes.done, fused, lowered, program, executable, keys, backend)
 
 
 def program_of(structure: Structure) -> Compiled:
@@ -116,9 +131,10 @@ def distinct(roots: list[Node]) -> list[Node]:
     return out
 
 
-def check_graphs(*graphs: list[Node]) -> None:
-    """Runs the verifier where WEFT_VERIFY asks for it."""
+def check_graphs(passes: list[Pass]) -> None:
+    """Runs the verifier on every Graph where WEFT_VERIFY asks for it."""
     if options.current().verify:
-        for roots in graphs:
-            verify(roots)
+        for each in passes:
+            if each.roots is not None:
+                verify(each.roots)
 

@@ -13,10 +13,10 @@ from ..codegen.cuda.lowering import CudaLowering
 from ..codegen.cuda.settings import CudaSettings
 from ..codegen.lowering import LoweredKernel
 from ..ir.fuse import Policy
-from ..ir.graph import Site
 from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.program import Call, Program
+from ..ir.site import Site
 from ..runtime import cache
 from ..runtime.cuda import devices
 from ..runtime.cuda.executable import CudaExecutable

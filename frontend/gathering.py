@@ -15,8 +15,9 @@ import numpy as np
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, Site, cast, node, provenance, user_site
+from ..ir.graph import Node, cast, node
 from ..ir.op import Op
+from ..ir.site import Site, provenance, user_site
 from ..ir.wrapped import wrapped
 from . import storage
 from .arguments import as_sequence, normalise_axis, shown

@@ -11,10 +11,10 @@ from ..codegen.lowering import HostLowering, LoweredKernel
 from ..codegen.settings import Settings
 from ..codegen.target import Target
 from ..ir.fuse import Policy
-from ..ir.graph import Site
 from ..ir.loop import Loops
 from ..ir.loop_text import show
 from ..ir.program import Call, Program
+from ..ir.site import Site
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack
 from .backend import Launch, verified

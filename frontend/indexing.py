@@ -13,10 +13,11 @@ from typing import Any
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
-from ..ir.graph import Node, node, provenance
+from ..ir.graph import Node, node
 from ..ir.op import Op
 from ..ir.rewrite import constant_of
 from ..ir.shapes import Shape
+from ..ir.site import provenance
 from ..ir.wrapped import wrapped
 from .broadcast import Operand, as_node, broadcast_to, spread
 from .elementwise import clip, where

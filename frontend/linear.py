@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import errors
-from ..ir.graph import Node, provenance, user_site
+from ..ir.graph import Node
 from ..ir.shapes import Shape, addressable
+from ..ir.site import provenance, user_site
 from .autocast import lowered
 from .contract import Places, alike, summed
 from .elementwise import add

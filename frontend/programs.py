@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import options
 from ..codegen.settings import Settings
-from ..ir.graph import Site
+from ..ir.site import Site
 from ..runtime import cache
 from ..runtime.code import known, phase_names
 from ..runtime.executable import Executable

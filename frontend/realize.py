@@ -7,7 +7,6 @@ value, and only reference counts know that. If the run fails, the graph is rebui
 
 from __future__ import annotations
 
-import sys
 import threading
 import weakref
 from collections import Counter
@@ -20,8 +19,9 @@ from .. import errors, options
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
+from ..ir.site import what_of
 from ..ir.wrapped import as_written
-from . import copies, growth, parts, state, storage
+from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
 from .devices import CPU, device_of, only_cpu
@@ -293,25 +293,8 @@ def _changed(old: bytes, new: bytes) -> set[int]:
 def _build(structure: Structure) -> Program:
     statistics["built"] += 1
     program = Program(maker()(structure), structure, structure.checked)
-    _show(structure)
+    observe.made(program, statistics["built"])
     return program
-
-
-def _show(structure: Structure) -> None:
-    """What WEFT_DUMP and WEFT_DEBUG ask for of a program that is new."""
-    o = options.current()
-    if o.interpret or not (o.dump or o.debug):
-        return
-    from . import compile, report
-
-    compiled = compile.program_of(structure)
-    if o.dump:
-        try:
-            report.write(compiled, o.dump / f"program{statistics['built']}")
-        except OSError as error:
-            raise errors.OptionError(f"WEFT_DUMP={str(o.dump)!r}: cannot write there: {error}") from None
-    if o.debug:
-        print(report.report(compiled), file=sys.stderr)
 
 
 def maker() -> Any:
@@ -421,6 +404,6 @@ def explained(failure: BaseException, program: Program, lines: Lines) -> BaseExc
     site = failure.site
     index = as_written(failure.value, site.shift)
     line = lines.get(site.site, site.site)
-    what = line[2] if line and len(line) == 3 else site.what
+    what = what_of(line) or site.what
     where = f", in {line[0]}:{line[1]}" if line else ""
     return errors.IndexError(f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")

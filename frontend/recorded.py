@@ -217,4 +217,4 @@ class _Recorder:
         line = gradient.site or (self.trace.name, 0)
         what = f"the jitted function {self.trace.name} calls backward(), but uses and returns none of the gradients"
         advice = "after a call there is no .grad: call optimizer.step() in the function, or return the gradients"
-        warnings.warn_explicit(f"{what}; {advice}", errors.GradientWarning, *line)
+        warnings.warn_explicit(f"{what}; {advice}", errors.GradientWarning, line[0], line[1])

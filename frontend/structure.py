@@ -16,9 +16,10 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Site
+from ..ir.graph import Node
 from ..ir.op import INDEXED, Op
 from ..ir.program import Value
+from ..ir.site import Site, provenance
 from .devices import CPU
 
 Key = tuple[Any, ...]
@@ -80,7 +81,7 @@ class Structure:
                 known.append(next(stored))
                 continue
             op, arg, *sources = entry
-            with graph.provenance(site):
+            with provenance(site):
                 src = tuple(source(s) for s in sources)
                 known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg) if copies else _placed(op, src, arg))
         return [source(out) for out in outputs], leaves

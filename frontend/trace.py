@@ -15,9 +15,10 @@ from typing import Any
 
 from .. import errors
 from ..ir.dtype import DType
-from ..ir.graph import Node, user_site
+from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.shapes import Shape
+from ..ir.site import user_site
 from . import realize, state, storage
 from .devices import CPU
 from .storage import Storage

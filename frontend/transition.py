@@ -12,9 +12,10 @@ from typing import Any
 
 from ..ir import graph
 from ..ir.dtype import DType
-from ..ir.graph import Node, Site, toposort
+from ..ir.graph import Node, toposort
 from ..ir.op import Op
 from ..ir.shapes import Shape
+from ..ir.site import Site, provenance
 from . import state, storage
 from .capture import is_constant
 from .history import reached, stale_owner
@@ -143,7 +144,7 @@ def restore(
     known = {leaf: n or _leaf(s, structure.device) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
     for n in toposort(outputs):
         if n not in known:
-            with graph.provenance(lines.get(n.site, n.site)):
+            with provenance(lines.get(n.site, n.site)):
                 known[n] = graph.node(n.op, tuple(known[s] for s in n.src), n.arg) if n.src else n
     for t, released, place in zip(tensors, releases, places, strict=True):
         with state.lock:

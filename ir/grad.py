@@ -19,9 +19,10 @@ from math import e, log, pi, prod, sqrt
 from typing import NamedTuple
 
 from . import dtype as dt
-from .graph import Node, cast, expand, full, node, permute, provenance, reduce, reshape, shaped, used, zeros_like
+from .graph import Node, cast, expand, full, node, permute, reduce, reshape, shaped, used, zeros_like
 from .op import BITWISE, COMPARE, ELEMENTWISE, LEAVES, Op
 from .rewrite import constant_of
+from .site import gradient_of, provenance
 
 # a rule takes (node, cotangent of the node) to the cotangent of one source
 Rule = Callable[[Node, Node], Node]
@@ -77,7 +78,7 @@ def vjp(
             g = found.pop(n, None)
             if g is None:
                 continue
-            here.move(n.site)
+            here.move(gradient_of(n.site))
             if n in hooks:
                 g = _hooked(g, hooks[n])
             if n in asked:

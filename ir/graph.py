@@ -11,20 +11,18 @@ what they meet, and so does what is computed of such alone, or of 0-d values tha
 from __future__ import annotations
 
 import struct
-import sys
 import threading
 import weakref
 from collections.abc import Iterable
 from math import prod
-from typing import Any, Self
+from typing import Any
 
 from .. import errors
 from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
-
-Site = tuple[str, int] | tuple[str, int, str]  # file, line, and for an index: what is indexed
+from .site import Site, provenance, stated, user_site
 
 
 class Node:
@@ -71,55 +69,9 @@ class _Entry(weakref.ref[Node]):
     key: Any  # None where another Node has taken its place
 
 
-class _Site(threading.local):
-    site: Site | None = None  # what `provenance` says
-
-
 used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
 interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
-_state = _Site()
 _intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
-_ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
-_INSIDE = tuple(_ROOT + folder for folder in ("array_api/", "frontend/", "ir/", "codegen/", "runtime/", "nn/"))
-_is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
-
-
-def user_site() -> Site | None:
-    """File and line of the innermost frame outside the package."""
-    site = _state.site
-    if site is not None:
-        return site
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        inside = _is_inside.get(file)
-        if inside is None:
-            inside = _is_inside[file] = file.startswith(_INSIDE)
-        if not inside:
-            return (file, frame.f_lineno)
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
-
-
-class provenance:
-    """Nodes made inside a `with` carry this site (gradients inherit it from their forward node)."""
-
-    __slots__ = ("before", "site")
-
-    def __init__(self, site: Site | None) -> None:
-        self.site = site
-
-    def __enter__(self) -> Self:
-        self.before = _state.site
-        _state.site = self.site
-        return self
-
-    def move(self, site: Site | None) -> None:
-        """Nodes made from now on carry another site."""
-        _state.site = site
-
-    def __exit__(self, *_: object) -> None:
-        _state.site = self.before
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
@@ -145,7 +97,7 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
 def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
     """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
     n = _new(Node)
-    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, _state.site or user_site()
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site()
     if used:
         n._device = _device_of(n)
     entry = _Entry(n, _forget)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from . import dtype as dt
-from .graph import Node, cast, const, node, provenance, rebuild, toposort
+from .graph import Node, cast, const, node, rebuild, toposort
 from .op import HINTS, LEAVES, VIEWS, Op
+from .site import provenance
 
 # the ops that move values as they are, or convert them; all others compute
 MOVES = LEAVES | VIEWS | HINTS | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from .dtype import DType
-from .graph import Site
 from .loop import Loops
 from .shapes import Shape
+from .site import Site
 
 
 @dataclass(frozen=True)

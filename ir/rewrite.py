@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .graph import Node, provenance, rebuild
+from .graph import Node, rebuild
 from .op import Op
+from .site import provenance
 
 # a rule gives the replacement of a Node, or None where it does not match; it must make progress towards an end
 Rule = Callable[[Node], Node | None]

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .graph import Node, expand, node, permute, provenance, rebuild, reshape, toposort, zeros_like
+from .graph import Node, expand, node, permute, rebuild, reshape, toposort, zeros_like
 from .index import Var, mask_of, var
 from .op import VIEWS, Op
 from .shapes import Shape
+from .site import provenance
 from .views import push
 
 

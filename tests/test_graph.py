@@ -15,6 +15,7 @@ from weft.ir.graph import Node, node
 from weft.ir.op import Op
 from weft.ir.rewrite import rewrite
 from weft.ir.shapes import GraphError
+from weft.ir.site import provenance
 
 X = graph.leaf(901, dt.float32, (2, 3))
 I64 = graph.leaf(902, dt.int64, (2, 3))
@@ -133,7 +134,7 @@ def test_verify_finds_a_wrong_shape_and_a_loop_level_op() -> None:
 
 
 def test_site_is_the_users_line_and_rebuilding_keeps_it() -> None:
-    with graph.provenance(("model.py", 12)):
+    with provenance(("model.py", 12)):
         y = node(Op.SQRT, (X,))
     other = graph.leaf(906, dt.float32, (2, 3))
     assert graph.rebuild(y, (other,)).site == ("model.py", 12)
@@ -143,7 +144,7 @@ def test_site_is_the_users_line_and_rebuilding_keeps_it() -> None:
 
 
 def test_print_graph_golden() -> None:
-    with graph.provenance(("/home/user/model.py", 3)):
+    with provenance(("/home/user/model.py", 3)):
         x = graph.leaf(908, dt.float32, (1103, 8))
         labels = graph.leaf(909, dt.int64, (1103,))
         y = g.where(node(Op.LT, (g.like(0.375, x), x)), node(Op.SIN, (x,), 1), graph.cast(graph.cast(x, dt.int32), dt.float32))

@@ -16,6 +16,7 @@ from weft.ir.interp import run
 from weft.ir.op import LOOP_ONLY, Op
 from weft.ir.rules import simplify
 from weft.ir.scatter import rows_as_masks
+from weft.ir.site import GRADIENT, provenance
 
 SMOOTH = [r for r in ROWS if r.differentiable and not any(name in r.name for name in ("float32", "float16"))]
 SERIAL = iter(range(10**7, 10**8))
@@ -118,10 +119,10 @@ def test_several_outputs_are_summed() -> None:
 
 def test_gradients_carry_the_site_of_their_forward_node() -> None:
     x = _leaf(3)
-    with graph.provenance(("user.py", 7)):
+    with provenance(("user.py", 7)):
         y = node(Op.TANH, (x,))
     (gx,) = grad(y, [x])
-    assert gx is not None and gx.site == ("user.py", 7)
+    assert gx is not None and gx.site == ("user.py", 7, "", GRADIENT)
 
 
 # ---------------------------------------------------------------- WHERE is NaN-safe

@@ -11,7 +11,7 @@ from loopkit import Index, Store, Var, argument, kernel, lanes, load, serial, va
 from weft import options
 from weft.codegen.llvm.emit import emit
 from weft.codegen.target import host, named
-from weft.frontend.explain import _compiled
+from weft.inspection.explain import _compiled
 
 LARGE = host().l3 // 4 + 4096  # elements of float32
 

@@ -18,6 +18,8 @@ import weft as wf
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
 LAYERS = {
+    "commands": {"commands", "inspection", "frontend", "nn", "ir", "codegen", "runtime"},
+    "inspection": {"inspection", "frontend", "nn", "ir", "codegen", "runtime"},
     "array_api": {"array_api", "frontend", "ir"},
     "nn": {"nn", "frontend", "ir"},
     "frontend": {"frontend", "ir"},
@@ -39,6 +41,7 @@ BEYOND = {
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
+    "frontend/observe.py": {"inspection"},  # shows what options ask for
     "frontend/realize.py": {"runtime"},  # the failure that an executable reports
     "frontend/values.py": {"array_api"},  # a Tensor names its namespace
 }

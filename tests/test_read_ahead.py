@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.target import host
-from weft.frontend.explain import _compiled
+from weft.inspection.explain import _compiled
 from weft.ir.loop import LANES, For, Prefetch
 from weft.ir.loop_walk import statements
 

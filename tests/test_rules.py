@@ -20,6 +20,7 @@ from weft.ir.interp import run
 from weft.ir.op import Op
 from weft.ir.rewrite import Trace, rewrite
 from weft.ir.rules import SIMPLIFY, holds_exactly, simplify
+from weft.ir.site import provenance
 
 X = graph.leaf(801, dt.float32, (4, 6))
 Y = graph.leaf(802, dt.float32, (4, 6))
@@ -384,7 +385,7 @@ def test_rewrite_takes_one_rule_and_keeps_sharing() -> None:
 
 
 def test_replacements_keep_the_site() -> None:
-    with graph.provenance(("user.py", 5)):
+    with provenance(("user.py", 5)):
         before = g.div(graph.leaf(820, dt.float32, (3,)), graph.full(4, dt.float32, (3,)))
     (after,) = simplify([before])
     assert after.op is Op.MUL and after.site == ("user.py", 5)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.target import host
-from weft.frontend.explain import _compiled
+from weft.inspection.explain import _compiled
 
 random = np.random.default_rng(0)
 

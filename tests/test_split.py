@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.frontend.explain import _compiled
+from weft.inspection.explain import _compiled
 from weft.ir.split import LARGE, RESIDENT_ROWS
 
 random = np.random.default_rng(0)

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...ir.graph import Node, provenance
+from ...ir.graph import Node
 from ...ir.index import Index, Var
 from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ...ir.op import Op
+from ...ir.site import provenance
 from ..target import Target
 from . import memory
 from .access import Function, zero

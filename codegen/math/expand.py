@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ...ir.graph import Node, provenance
+from ...ir.graph import Node
 from ...ir.loop import For, Loops
 from ...ir.loop_walk import Substitution
 from ...ir.op import TRANSCENDENTAL, Op
+from ...ir.site import provenance
 from .arc import acos, asin, atan, atan2, hypot
 from .build import Val
 from .erf import erf

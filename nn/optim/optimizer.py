@@ -24,7 +24,7 @@ from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
 from ...ir import dtype as dt
 from ...ir.dtype import DType
-from ...ir.graph import provenance, user_site
+from ...ir.site import provenance, user_site
 from ..parameter import clear_gradients
 from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters

@@ -22,8 +22,8 @@ from .image import CudaImage, unpack
 from .replay import Replay
 
 if TYPE_CHECKING:
-    from ...ir.graph import Site
     from ...ir.memory import Memory
+    from ...ir.site import Site
 
 Calls = list[Callable[[], object]]
 

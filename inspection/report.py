@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ..frontend.backend import Launch
+from ..frontend.compile import Compiled, LoweredKernel
 from ..ir.graph import Node, print_graph
 from ..ir.kernel import Boundary, work
 from ..ir.memory import Memory, amount
 from ..ir.program import Call, Program
-from .backend import Launch
-from .compile import Compiled, LoweredKernel
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ def write(c: Compiled, folder: str | Path) -> Path:
     kernels.mkdir(parents=True, exist_ok=True)
     texts: dict[str, Callable[[], str]] = {
         "graph.txt": lambda: print_graph(c.graph),
-        "simplified.txt": lambda: print_graph(c.simplified, "simplified"),
+        "simplified.txt": lambda: print_graph(c.roots_behind("simplify"), "simplified"),
         "kernels.txt": lambda: f"{report(c)}\n",
         "memory.txt": lambda: show_memory(c.memory()),
         "program.txt": lambda: show_program(c.program, [k.name for k in c.in_order()]),

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from . import realize
-from .arguments import shown
-from .jit import step_behind
-from .tensor import Tensor
+from ..frontend import realize
+from ..frontend.arguments import shown
+from ..frontend.jit import step_behind
+from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
-    from .compile import Compiled
+    from ..frontend.compile import Compiled
     from .report import Report
 
 
@@ -61,7 +61,7 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
 
 
 def _compiled(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
-    from . import compile
+    from ..frontend import compile
 
     step = step_behind(what, x, args, kwargs)
     if step is not None:

@@ -1,0 +1,90 @@
+"""`python -m weft cache`. In: what to do with the folder of compiled code. Out: what it holds as text, or an empty folder."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from datetime import datetime
+
+from ..runtime import cache
+from .status import DONE, FAILED, Commands, described, fail
+
+ABOUT = """\
+Weft keeps the machine code of every kernel and the plan of every program on disk, so that a later process compiles nothing.
+It is safe to remove at any time: what is missing is made again.
+"""
+
+END = """\
+environment:
+  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft); "none" keeps nothing
+  WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); what was not used for longest goes first
+
+exit status: 0, also where there is no cache; 1 if the folder cannot be read or a file not be removed; 2 for wrong usage.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declares the arguments."""
+    found = described(commands, "cache", "look at or empty the folder of compiled code", ABOUT, END)
+    what = found.add_mutually_exclusive_group(required=True)
+    what.add_argument("--stats", action="store_true", help="say what the folder holds; changes nothing")
+    what.add_argument("--clear", action="store_true", help="remove the cache's own files, and no others of that folder")
+
+
+def run(args: argparse.Namespace) -> int:
+    """The exit status."""
+    return _clear(cache.default()) if args.clear else _stats(cache.default())
+
+
+
+def _is_there(store: cache.DiskCache) -> bool:
+    """Whether there is a cache; if not, says why. Raises OSError for a folder that cannot be read."""
+    if store.folder is None:
+        print("nothing is kept on disk: WEFT_CACHE_DIR is none, or this system has no home folder or no file locks")
+        return False
+    try:
+        os.listdir(store.folder)
+    except FileNotFoundError:
+        print(f"there is no cache yet: {store.folder} does not exist")
+        return False
+    return True
+
+
+def _stats(store: cache.DiskCache) -> int:
+    if not _is_there(store):
+        return DONE
+    found = store.summary()
+    files = _counted(len(found.used), "file")
+    rows = [("folder", str(store.folder)), ("size", f"{_bytes(found.total)} in {files}, limit {_bytes(store.limit)}")]
+    rows += [(kind, f"{_counted(n, 'entry', 'entries')}, {_bytes(size)}") for kind, (n, size) in sorted(found.kinds.items())]
+    if found.used:
+        rows += [("last used", _time(found.used[-1])), ("oldest use", f"{_time(found.used[0])}, of the file unused for longest")]
+    for name, text in rows:
+        print(f"{name:<10}  {text}")
+    return DONE
+
+
+def _clear(store: cache.DiskCache) -> int:
+    if not _is_there(store):
+        return DONE
+    done = store.clear()
+    print(f"freed {_bytes(done.total)} in {_counted(done.files, 'file')} of {store.folder}")
+    for failure in done.failures:
+        fail(failure, FAILED)
+    return FAILED if done.failures else DONE
+
+
+def _counted(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def _bytes(number: float) -> str:
+    for unit in ("bytes", "KiB", "MiB"):
+        if number < 1024:
+            return f"{number:.1f} {unit}" if unit != "bytes" else f"{number} bytes"
+        number /= 1024
+    return f"{number:.1f} GiB"
+
+
+def _time(stamp: float) -> str:
+    return datetime.fromtimestamp(stamp).strftime("%Y-%m-%d %H:%M:%S")

@@ -1,0 +1,56 @@
+"""What each pass of the compiler did. In: passes and what they are applied to. Out: their results, and a Pass for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, TypeVar
+
+from ..ir.graph import Node
+from ..ir.rewrite import Trace
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step on the way to a program.
+
+    Attributes: `name`; `seconds` it took; `roots`, the Graph behind it, None for steps that make something else; `rewrites`, the
+    rules that matched, in order, as (name, before, after), where the pass is made of rules.
+    """
+
+    name: str
+    seconds: float
+    roots: tuple[Node, ...] | None = None
+    rewrites: Trace = field(default_factory=list)
+
+
+class Passes:
+    """Applies passes and notes them. Attributes: `done`, a Pass each; the first is the Graph that came in."""
+
+    def __init__(self, graph: Sequence[Node]) -> None:
+        self.done = [Pass("graph", 0.0, tuple(graph))]
+
+    def graph(self, name: str, run: Callable[..., list[Node]], *args: Any) -> list[Node]:
+        """What a pass from Graph to Graph gives."""
+        return self._noted(name, [], run, *args)
+
+    def rules(self, name: str, run: Callable[[list[Node], Trace], list[Node]], roots: list[Node]) -> list[Node]:
+        """What a pass gives that notes its rewrites."""
+        rewrites: Trace = []
+        return self._noted(name, rewrites, run, roots, rewrites)
+
+    def step(self, name: str, run: Callable[..., T], *args: Any) -> T:
+        """What a step gives that makes something else than a Graph."""
+        start = perf_counter()
+        result = run(*args)
+        self.done.append(Pass(name, perf_counter() - start))
+        return result
+
+    def _noted(self, name: str, rewrites: Trace, run: Callable[..., list[Node]], *args: Any) -> list[Node]:
+        start = perf_counter()
+        roots = run(*args)
+        self.done.append(Pass(name, perf_counter() - start, tuple(roots), rewrites))
+        return roots

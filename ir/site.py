@@ -1,0 +1,77 @@
+"""The user's line behind a Node. In: the Python stack, or what `provenance` says. Out: a Site."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Self
+
+# file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, behind the line of the forward Node
+Site = tuple[str, int] | tuple[str, int, str] | tuple[str, int, str, str]
+GRADIENT = "gradient"
+
+
+class _Site(threading.local):
+    site: Site | None = None  # what `provenance` says
+
+
+stated = _Site()
+_ROOT = __file__.replace("\\", "/").rsplit("/", 2)[0] + "/"
+_FOLDERS = ("array_api/", "codegen/", "commands/", "frontend/", "inspection/", "ir/", "nn/", "runtime/")
+_INSIDE = tuple(_ROOT + folder for folder in _FOLDERS)
+_is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
+
+
+def user_site() -> Site | None:
+    """File and line of the innermost frame outside the package."""
+    site = stated.site
+    if site is not None:
+        return site
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        inside = _is_inside.get(file)
+        if inside is None:
+            inside = _is_inside[file] = file.startswith(_INSIDE)
+        if not inside:
+            return (file, frame.f_lineno)
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def gradient_of(site: Site | None) -> Site | None:
+    """The site of what computes the gradient of a Node."""
+    if site is None or is_gradient(site):
+        return site
+    return site[0], site[1], what_of(site), GRADIENT
+
+
+def is_gradient(site: Site | None) -> bool:
+    """Does a Node of this site compute a gradient?"""
+    return site is not None and len(site) == 4
+
+
+def what_of(site: Site | None) -> str:
+    """What is indexed, "" where nothing is."""
+    return "" if site is None or len(site) == 2 else site[2]
+
+
+class provenance:
+    """Nodes made inside a `with` carry this site (gradients inherit it from their forward node)."""
+
+    __slots__ = ("before", "site")
+
+    def __init__(self, site: Site | None) -> None:
+        self.site = site
+
+    def __enter__(self) -> Self:
+        self.before = stated.site
+        stated.site = self.site
+        return self
+
+    def move(self, site: Site | None) -> None:
+        """Nodes made from now on carry another site."""
+        stated.site = site
+
+    def __exit__(self, *_: object) -> None:
+        stated.site = self.before
