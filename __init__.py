@@ -18,7 +18,8 @@ from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.other_names import OF_WEFT, no_attribute
 from .frontend.precision import matmul_precision
-from .inspection.explain import dump, explain
+from .inspection.dump import dump
+from .inspection.explain import explain
 from .ir.dtype import (
     DType,
     bfloat16,

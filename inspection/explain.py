@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
@@ -35,32 +34,12 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     """
     from .report import Report, report
 
-    compiled = _compiled("explain", x, args, kwargs)
+    compiled = compiled_behind("explain", x, args, kwargs)
     return Report() if compiled is None else report(compiled)
 
 
-def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
-    """Writes every artefact of computing x below `folder` and returns the folder. Nothing is computed.
-
-    x and the arguments of a call are those of `explain`. graph.txt, simplified.txt, kernels.txt (as `explain` prints),
-    memory.txt, program.txt, and for each kernel in kernels/ its .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s
-    (assembly). The folder is made if need be.
-    """
-    from .report import write
-
-    try:
-        folder = Path(folder)
-    except TypeError:
-        raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
-    compiled = _compiled("dump", x, args, kwargs)
-    if compiled is not None:
-        return write(compiled, folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernels.txt").write_text("0 kernels: everything is in memory already\n")
-    return folder
-
-
-def _compiled(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
+def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
+    """The program that `explain` and others look at; None where everything is in memory already."""
     from ..frontend import compile
 
     step = step_behind(what, x, args, kwargs)

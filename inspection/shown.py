@@ -7,7 +7,8 @@ import sys
 from .. import errors, options
 from ..frontend import compile
 from ..frontend.structure import Structure
-from . import report
+from . import files
+from .report import report
 
 
 def show(structure: Structure, number: int) -> None:
@@ -16,8 +17,8 @@ def show(structure: Structure, number: int) -> None:
     compiled = compile.program_of(structure)
     if asked.dump:
         try:
-            report.write(compiled, asked.dump / f"program{number}")
+            files.write(compiled, asked.dump / f"program{number}")
         except OSError as error:
             raise errors.OptionError(f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}") from None
     if asked.debug:
-        print(report.report(compiled), file=sys.stderr)
+        print(report(compiled), file=sys.stderr)

@@ -11,14 +11,14 @@ from loopkit import Index, Store, Var, argument, kernel, lanes, load, serial, va
 from weft import options
 from weft.codegen.llvm.emit import emit
 from weft.codegen.target import host, named
-from weft.inspection.explain import _compiled
+from weft.inspection.explain import compiled_behind
 
 LARGE = host().l3 // 4 + 4096  # elements of float32
 
 
 def passing(*outputs: wf.Tensor) -> list[int]:
     """How many outputs of each kernel go past the caches."""
-    found = _compiled("explain", list(outputs), (), {})
+    found = compiled_behind("explain", list(outputs), (), {})
     assert found is not None
     return [len(k.step.loops.passing) for k in found.in_order()]
 

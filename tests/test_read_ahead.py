@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.target import host
-from weft.inspection.explain import _compiled
+from weft.inspection.explain import compiled_behind
 from weft.ir.loop import LANES, For, Prefetch
 from weft.ir.loop_walk import statements
 
@@ -18,7 +18,7 @@ ROWS = host().l2 // (4 * COLUMNS) + 1
 
 def hints(x: wf.Tensor) -> list[list[int]]:
     """How many hints each loop over lanes of each kernel has."""
-    found = _compiled("explain", [x], (), {})
+    found = compiled_behind("explain", [x], (), {})
     assert found is not None
     loops = [[s for s in statements(k.step.loops.phases) if isinstance(s, For) and s.kind == LANES] for k in found.in_order()]
     return [[sum(isinstance(s, Prefetch) for s in loop.body) for loop in kernel] for kernel in loops]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.target import host
-from weft.inspection.explain import _compiled
+from weft.inspection.explain import compiled_behind
 
 random = np.random.default_rng(0)
 
@@ -38,7 +38,7 @@ def test_parts_of_rows_are_read_where_they_are() -> None:
 @pytest.mark.parametrize(("columns", "shuffles"), [(8, 24), (3, 6), (6, 18)])
 def test_columns_share_vectors_and_halves(columns: int, shuffles: int) -> None:
     """Each vector is loaded once; of 8 columns, 3 steps of 8 shuffles halve vectors, of 3, two a column pick from three."""
-    found = _compiled("explain", [wf.tensor(np.zeros((65536, columns), np.float32)).sum(axis=1)], (), {})
+    found = compiled_behind("explain", [wf.tensor(np.zeros((65536, columns), np.float32)).sum(axis=1)], (), {})
     assert found is not None
     (kernel,) = found.in_order()
     main = found.texts(kernel)["opt.ll"].split("phi i64")[1]  # the loop of whole vectors

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.inspection.explain import _compiled
+from weft.inspection.explain import compiled_behind
 from weft.ir.split import LARGE, RESIDENT_ROWS
 
 random = np.random.default_rng(0)
@@ -14,7 +14,7 @@ random = np.random.default_rng(0)
 
 def schedules(*outputs: wf.Tensor) -> list[tuple[tuple[int, ...], str]]:
     """(outer extents, schedule) of each kernel."""
-    found = _compiled("explain", list(outputs), (), {})
+    found = compiled_behind("explain", list(outputs), (), {})
     assert found is not None
     return [(k.kernel.extents, k.lowered.schedule) for k in found.in_order() if k.kernel]
 
@@ -78,7 +78,7 @@ def test_a_transposed_array_is_summed_in_its_order() -> None:
 )
 def test_mean_and_variance_read_memory_once(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     x = normal(*shape)
-    found = _compiled("explain", [(t := wf.tensor(x)).mean(axis=axes), t.var(axis=axes)], (), {})
+    found = compiled_behind("explain", [(t := wf.tensor(x)).mean(axis=axes), t.var(axis=axes)], (), {})
     assert found is not None
     readers = [k for k in found.in_order() if k.kernel and any(n.size == x.size for n in k.kernel.inputs)]
     assert len(readers) == 1
