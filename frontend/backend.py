@@ -53,6 +53,10 @@ class Backend(Protocol):
     """One kind of device."""
 
     @property
+    def device(self) -> str:
+        """Which one: "cpu", or "cuda:0"."""
+
+    @property
     def policy(self) -> Policy:
         """What its kernels may hold."""
 

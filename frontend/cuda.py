@@ -70,6 +70,7 @@ class CudaBackend:
 
     def __init__(self, settings: CudaSettings) -> None:
         self.settings = settings
+        self.device = f"cuda:{settings.number}"
         self.lowering = CudaLowering(settings.target)
 
     def making(self) -> Making:

@@ -18,6 +18,7 @@ from ..ir.site import Site
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack
 from .backend import Launch, verified
+from .devices import CPU
 from .kernels import Compiler, kernel_key
 from .tune import fastest
 
@@ -41,6 +42,7 @@ class Making(Compiler):
 class HostBackend:
     """Code for a CPU."""
 
+    device = CPU
     policy = Policy()
 
     def __init__(self, settings: Settings) -> None:

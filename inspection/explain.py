@@ -13,7 +13,7 @@ from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..frontend.compile import Compiled
-    from .report import Report
+    from .kernel_report import Report
 
 
 Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Callable[..., Any]
@@ -32,7 +32,8 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     many bytes at most. Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments
     are given, and what the call would raise.
     """
-    from .report import Report, report
+    from .kernel_report import Report
+    from .report import report
 
     compiled = compiled_behind("explain", x, args, kwargs)
     return Report() if compiled is None else report(compiled)

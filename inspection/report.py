@@ -2,98 +2,114 @@
 
 from __future__ import annotations
 
+import linecache
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any
 
+from .. import options
+from ..errors import WeftError
 from ..frontend.backend import Launch
 from ..frontend.compile import Compiled, LoweredKernel
 from ..ir.graph import Node
-from ..ir.kernel import Boundary, work
-from ..ir.memory import Memory, amount
+from ..ir.kernel import Unit, arithmetic, steps
 from ..ir.program import Call
-
-
-@dataclass(frozen=True)
-class KernelReport:
-    """One kernel of a program.
-
-    Attributes: `name`; `kind` (map, rows, contraction, scan, scatter, sort, check); `nodes`, the operations it computes;
-    `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
-    `flops`, operations weighed relative to an add; `schedule`, how it runs and why; `parallel`, whether threads share it;
-    `lines`, the user's (file, line) pairs; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the
-    blocks, threads, shared memory, registers and spills of each phase.
-    """
-
-    name: str
-    kind: str
-    nodes: tuple[str, ...]
-    outer: tuple[int, ...]
-    outputs: tuple[str, ...]
-    bytes: int
-    flops: int
-    schedule: str
-    parallel: bool
-    lines: tuple[tuple[str, int], ...]
-    boundaries: tuple[str, ...] = ()
-    launches: tuple[Launch, ...] = ()
-
-    def __str__(self) -> str:
-        where = ", ".join(f"{file.rsplit('/', 1)[-1]}:{line}" for file, line in self.lines[:4])
-        head = f"{self.name}  outer {list(self.outer)}  {amount(self.bytes)}B  {amount(self.flops)}op  "
-        head += "GPU" if self.launches else "threads" if self.parallel else "one thread"
-        computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(self.nodes).items())
-        out = [head, f"    computes  {computes}", f"    writes    {', '.join(self.outputs) or 'the status only'}"]
-        out += [f"    schedule  {self.schedule}"]
-        out += [f"    launch    {launch}" for launch in self.launches]
-        if where:
-            out.append(f"    from      {where}")
-        return "\n".join(out + [f"    apart     {text}" for text in self.boundaries])
-
-
-@dataclass(frozen=True)
-class Report:
-    """The kernels of a program, in the order they run, and the memory it needs.
-
-    Attributes: `kernels`, a KernelReport each; `arena_bytes`, memory for intermediates; `in_place`, how many outputs may be
-    written over inputs; `memory`, a Memory: every buffer with its place and lifetime, and what is needed in the worst step.
-    """
-
-    kernels: list[KernelReport] = field(default_factory=list)
-    arena_bytes: int = 0
-    in_place: int = 0
-    memory: Memory = field(default_factory=Memory)
-
-    def __str__(self) -> str:
-        total = f"{len(self.kernels)} kernels, {amount(sum(k.bytes for k in self.kernels))}B moved, "
-        total += f"{amount(self.arena_bytes)}B of scratch, {self.in_place} outputs in place"
-        return "\n".join([total, *map(str, self.kernels), *([str(self.memory)] if self.kernels else [])])
-
-    __repr__ = __str__
+from ..ir.site import Site, is_gradient
+from ..runtime.image import chunk_count
+from .kernel_report import Apart, KernelReport, Report, Source
 
 
 def report(c: Compiled) -> Report:
     """The Report of a program."""
+    memory = c.memory()
+    figures = _figures(c.backend.device)
+    resident = figures is not None and memory.peak_bytes <= figures.cache_bytes
     calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
-    kernels = [_kernel(k, call, c.fused.boundaries, c.backend.launches(call, key)) for k, call, key in calls]
-    return Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory())
+    apart = _apart(c)
+    kernels = [
+        _kernel(k, call, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident) for k, call, key in calls
+    ]
+    return Report(kernels, c.program.arena_bytes, len(c.program.donations), memory, c.backend.device)
 
 
 def _kernel(
-    k: LoweredKernel, call: Call, boundaries: list[Boundary], launches: tuple[Launch, ...]
+    k: LoweredKernel, call: Call, apart: Sequence[Apart], launches: tuple[Launch, ...], figures: Any, resident: bool
 ) -> KernelReport:
-    reasons = tuple(f"from {b.producer}: {b.reason}" for b in boundaries if b.consumer == k.name)
-    reads, writes = k.step.reads, k.step.writes
-    moved = sum(n.size * n.dtype.itemsize for n in [*reads, *writes])
-    if k.kernel is None:
-        how = k.lowered.schedule, any(call.parallel), _lines(reads)
-        return KernelReport(k.name, "check", (), (), (), moved, 0, *how, reasons, launches)
-    units = k.kernel.units
-    flops = work(u.node for u in units)
-    outputs = tuple(f"{n.dtype.name}{list(n.shape)}" for n in writes)
-    nodes = tuple(u.node.op.value for u in units)
-    how = k.lowered.schedule, any(call.parallel), _lines([u.node for u in units])
-    return KernelReport(k.name, k.kernel.kind, nodes, k.kernel.extents, outputs, moved, flops, *how, reasons, launches)
+    units = [] if k.kernel is None else k.kernel.units
+    nodes = [u.node for u in units]
+    moved, flops = bytes_moved(k.step.reads, k.step.writes, units), arithmetic(nodes)
+    threads = _threads(call, launches)
+    predicted, bound = (None, None) if figures is None else _prediction(figures, moved, flops, nodes, resident, threads)
+    return KernelReport(
+        name=k.name,
+        kind="check" if k.kernel is None else k.kernel.kind,
+        nodes=tuple(n.op.value for n in nodes),
+        outer=() if k.kernel is None else tuple(k.kernel.extents),
+        outputs=tuple(f"{n.dtype.name}{list(n.shape)}" for n in k.step.writes),
+        bytes=moved,
+        flops=flops,
+        schedule=k.lowered.schedule,
+        parallel=any(call.parallel),
+        threads=threads,
+        sources=_sources(n.site for n in nodes or k.step.reads),
+        boundaries=tuple(apart),
+        launches=launches,
+        predicted=predicted,
+        bound=bound,
+    )
 
 
-def _lines(nodes: list[Node]) -> tuple[tuple[str, int], ...]:
-    return tuple(dict.fromkeys(n.site[:2] for n in nodes if n.site is not None))
+def _apart(c: Compiled) -> dict[str, list[Apart]]:
+    """By the name of a kernel: why it is not one with those before it."""
+    found: dict[str, list[Apart]] = {}
+    for b in c.fused.boundaries:
+        found.setdefault(b.consumer, []).append(Apart(b.producer, b.reason.rule, b.reason.detail))
+    return found
+
+
+def _sources(sites: Iterable[Site | None]) -> tuple[Source, ...]:
+    found = dict.fromkeys((*site[:2], is_gradient(site)) for site in sites if site is not None)
+    return tuple(Source(file, line, gradient, linecache.getline(file, line).strip()) for file, line, gradient in found)
+
+
+def _threads(call: Call, launches: tuple[Launch, ...]) -> int:
+    """That share the widest phase: as many as there are, at most one a chunk."""
+    if launches:
+        return max(launch.blocks * launch.threads for launch in launches)
+    shared = [chunk_count(call, phase) for phase, parallel in zip(call.loops.phases, call.parallel, strict=True) if parallel]
+    return min(options.current().num_threads, max(shared, default=1))
+
+
+def bytes_moved(reads: Iterable[Node], writes: Iterable[Node], units: Iterable[Unit]) -> int:
+    """What is read and written at least: every element once, and no more of a value than there are steps that read it."""
+    reading: Counter[Node] = Counter()
+    for u in units:
+        for base in {r.base for r in u.reads}:
+            reading[base] += steps(u.node)
+    read = sum(min(n.size, reading.get(n, n.size)) * n.dtype.itemsize for n in reads)
+    return read + sum(n.size * n.dtype.itemsize for n in writes)
+
+
+# ---------------------------------------------------------------- seconds
+
+
+def _figures(device: str) -> Any:
+    """What is known of the machine; None where nothing can be."""
+    try:
+        return import_module(".machine", __package__).machine(device)
+    except (ImportError, WeftError):
+        return None
+
+
+def _prediction(figures: Any, moved: int, flops: int, nodes: Sequence[Node], resident: bool, threads: int) -> tuple[float, str]:
+    """By the roofline. Its figures are those of all threads: whoever has fewer takes as long as more operations."""
+    share = max(1, figures.threads // threads) if figures.threads else 1
+    predicted: tuple[float, str] = figures.seconds(moved * share if resident else moved, flops * share, _dtype(nodes), resident)
+    return predicted
+
+
+def _dtype(nodes: Sequence[Node]) -> str:
+    """Whose peak counts: that of the wider floats where most of the arithmetic has their width."""
+    wide = sum(arithmetic([n]) for n in nodes if n.dtype.itemsize == 8)
+    return "float64" if 2 * wide > arithmetic(nodes) else "float32"

@@ -1,5 +1,6 @@
 """wf.explain and wf.dump: kernels, reasons and files; and that every workload's hot loops are vector code."""
 
+import json
 import re
 import zlib
 
@@ -38,6 +39,65 @@ def test_explain_names_the_reason_of_every_boundary():
     assert len(report.kernels) == 3
     assert all(kernel.boundaries for kernel in report.kernels[1:])
     assert "prologue" in str(report)
+
+
+KERNEL_FIELDS = {
+    *("name", "kind", "nodes", "outer", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule", "parallel"),
+    *("threads", "lines", "sources", "gradient", "boundaries", "launches", "measured"),
+}  # fmt: skip
+
+
+def test_a_report_is_json():
+    q, k, v = randn(2, 4, 64, 32).requires_grad_(), randn(2, 4, 64, 32), randn(2, 4, 64, 32)
+    weights = (q @ k.transpose(-1, -2)).softmax(axis=-1)
+    report = wf.explain([weights, *wf.grad((weights @ v).sum(), [q])])
+    found = json.loads(json.dumps(report.to_dict()))
+    assert found["device"] == "cpu" and found["memory"]["peak_bytes"] == report.memory.peak_bytes
+    assert found["memory"]["alive_at_peak"] == [b.name for b in report.memory.at_peak]
+    for kernel, told in zip(report.kernels, found["kernels"], strict=True):
+        assert set(told) == KERNEL_FIELDS
+        assert told["nodes"] == list(kernel.nodes) and told["lines"] == [list(line) for line in kernel.lines]
+    (last,) = report.kernels[-1].boundaries[:1]
+    assert found["kernels"][-1]["boundaries"][0] == {"other": last.other, "rule": last.rule, "detail": last.detail}
+    assert last.other in {k.name for k in report.kernels} and last.detail
+
+
+def test_what_computes_gradients_is_marked():
+    x = randn(300, 40).requires_grad_()
+    y = x.softmax(axis=-1)
+    first, last = wf.explain(y).kernels[0], wf.explain(wf.grad((y * y).sum(), [x])).kernels[-1]
+    assert not first.gradient and last.gradient
+    line = test_what_computes_gradients_is_marked.__code__.co_firstlineno + 2
+    assert [(s.line, s.gradient, s.text) for s in first.sources] == [(line, False, "y = x.softmax(axis=-1)")]
+    assert (line, True) in [(s.line, s.gradient) for s in last.sources]
+
+
+@pytest.mark.parametrize(
+    ("build", "flops"),
+    [
+        (lambda: randn(30, 50) @ randn(50, 70), 2 * 30 * 50 * 70),
+        (lambda: F.conv2d(randn(2, 3, 12, 12), randn(8, 3, 3, 3)), 2 * (2 * 8 * 10 * 10) * (3 * 3 * 3)),
+        (lambda: randn(1000) + randn(1000).exp(), 1000 + 12 * 1000),
+        (lambda: randn(40, 50).sum(axis=1), 40 * 50),
+        (lambda: randn(40, 50)[wf.tensor([1, 3])], 3 * 2),  # negative indices count from the end: a comparison, an add, a choice
+        (lambda: randn(40, 50).T + 0.0, 40 * 50),
+    ],
+    ids=["matmul", "convolution", "map", "sum", "gather", "transposed"],
+)
+def test_flops_are_the_arithmetic(build, flops):
+    assert sum(k.flops for k in wf.explain(build()).kernels) == flops
+
+
+def test_a_gather_moves_no_more_than_it_reads():
+    table, rows = randn(5000, 64), wf.tensor(np.arange(10))
+    kernel = wf.explain(table[rows]).kernels[-1]
+    assert kernel.bytes == 2 * 10 * 64 * 4 + 10 * 8
+
+
+def test_a_kernel_that_threads_share_names_how_many():
+    with wf.options.override(num_threads=2):
+        large, small = wf.explain(randn(1000, 1000).exp()).kernels[0], wf.explain(randn(10).exp()).kernels[0]
+    assert (large.parallel, large.threads) == (True, 2) and (small.parallel, small.threads) == (False, 1)
 
 
 def test_explain_of_what_is_in_memory_is_empty():
