@@ -11,7 +11,7 @@ from ..codegen.lowering import LoweredKernel, Lowering
 from ..codegen.settings import Settings
 from ..ir.fuse import Policy
 from ..ir.loop import Loops
-from ..ir.loop_text import verify
+from ..ir.loop_verify import verify
 from ..ir.program import Call, Program
 from ..ir.site import Site
 from .settings import AnySettings

@@ -18,7 +18,7 @@ from weft.ir.half import widen
 from weft.ir.index import row_major_strides
 from weft.ir.interp import run as oracle
 from weft.ir.loop_interp import run as run_loops
-from weft.ir.loop_text import verify
+from weft.ir.loop_verify import verify
 from weft.ir.op import Op
 from weft.ir.prepare import prepare
 from weft.ir.program import Value

@@ -29,7 +29,7 @@ from weft.ir.loop import (
     Store,
 )
 from weft.ir.loop_interp import run
-from weft.ir.loop_text import verify
+from weft.ir.loop_verify import verify
 from weft.ir.op import Op
 from weft.runtime.native import load_object
 

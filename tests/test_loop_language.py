@@ -40,7 +40,8 @@ from loopkit import (
 from weft.ir.graph import leaf
 from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_interp import OPS
-from weft.ir.loop_text import LoopError, show, verify
+from weft.ir.loop_text import show
+from weft.ir.loop_verify import LoopError, verify
 from weft.ir.loop_walk import Substitution, postorder, reads, writes
 
 

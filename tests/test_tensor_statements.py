@@ -27,7 +27,8 @@ from weft.ir.loop import (
     Store,
     Wait,
 )
-from weft.ir.loop_text import LoopError, show, verify
+from weft.ir.loop_text import show
+from weft.ir.loop_verify import LoopError, verify
 
 M, N, K = 16, 16, 16
 A, B, OUT = argument("a", dt.float32, M * K), argument("b", dt.float32, K * N), argument("out", dt.float32, M * N)
