@@ -1,88 +1,22 @@
-"""What the processor can do, for benchmarks to compare with. In: a Target. Out: loops of FMAs and of memory, native launches.
+"""Programs without Python around them, for benchmarks. In: what computes a Tensor. Out: native launches of its program.
 
-Everything is timed from native code: `Launch.seconds(n)` is n runs of a compiled program, called in a native loop. A loop over
-registers gives the peak, a loop over memory the bandwidth of the level of memory where so many bytes lie. All loops are chunk
-functions of the project's own pool, so that two threads are the same two threads.
+`Launch.seconds(n)` is n runs of a compiled program, called in a native loop. What the processor can do at most, to compare with,
+is measured in the same way by Peak and Stream.
 """
 
 from __future__ import annotations
 
-import ctypes
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
 import numpy as np
-from weft import options
-from weft.codegen.llvm.build import compile_text
-from weft.codegen.target import Target
-from weft.runtime import native, threads
+from weft.inspection.limits import Peak, Stream, address, repeats, timed
+from weft.runtime import threads
 from weft.runtime.executable import Executable, _Frame
 from weft.runtime.image import FIRST
 
-LLVM_TYPES = {"float32": "float", "float64": "double"}
-BITS = {"float32": 32, "float64": 64}
-STEPS = 8  # vectors that a step of the memory loops reads or writes
-STREAMS = 4  # places that a step reads at: faster than one where memory is the bound, and never slower
-UNROLL = 4  # times that a step of the FMA loop goes through all accumulators
-
-REPEAT = """
-define void @repeat(ptr %run, ptr %table, ptr %args, i64 %count) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %failed = call i64 %run(ptr %table, ptr %args)
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %out
-out:
-  ret void
-}
-define void @repeat_for(ptr %parallel, ptr %function, ptr %context, i64 %chunks, i64 %count) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  call void %parallel(ptr %function, ptr %context, i64 %chunks)
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %out
-out:
-  ret void
-}
-"""
-
-
-@cache
-def _repeats() -> tuple[Any, Any]:
-    """The native loops around a program, and around chunks of a function."""
-    code = native.load_object(native.compile_portable(REPEAT), ("repeat", "repeat_for"))
-    pointer, word = ctypes.c_void_p, ctypes.c_int64
-    return (
-        ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word)(code["repeat"]),
-        ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word, word)(code["repeat_for"]),
-    )
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
-
-
-def clock() -> float:
-    """Seconds: of this thread's processor where it is alone, which a busy machine does not disturb, else of the wall."""
-    return time.thread_time() if options.current().num_threads == 1 else time.perf_counter()
-
-
-def timed(call: Callable[[], None]) -> float:
-    began = clock()
-    call()
-    return clock() - began
-
-
-# ---------------------------------------------------------------- programs
+__all__ = ["Launch", "Peak", "Stream", "launch", "watched"]
 
 
 class Launch:
@@ -95,11 +29,11 @@ class Launch:
         arena = -(-self._arena.ctypes.data // 64) * 64
         executable._pack(self._frame.args, 8 * FIRST, *inputs, *outputs, arena)
         self._table = executable._table_address
-        self._run = _address(threads.pool.runtime().run)
+        self._run = address(threads.pool.runtime().run)
 
     def seconds(self, count: int) -> float:
         threads.pool.ensure()
-        repeat, frame = _repeats()[0], self._frame.address
+        repeat, frame = repeats()[0], self._frame.address
         return timed(lambda: repeat(self._run, self._table, frame, count))
 
 
@@ -126,119 +60,3 @@ def launch(compute: Callable[[], Any]) -> Launch:
         keep = compute()
     (call,) = calls
     return Launch(*call, keep)
-
-
-# ---------------------------------------------------------------- loops of the machine
-
-
-class Chunked:
-    """A chunk function on a context, one chunk a thread."""
-
-    def __init__(self, text: str, target: Target, context: list[int], keep: object = None) -> None:
-        self._keep = keep
-        self._context = (ctypes.c_int64 * len(context))(*context)
-        self._function = native.load_object(compile_text(text, target), ("chunk",))["chunk"]
-        self._parallel = _address(threads.pool.runtime().parallel_for)
-
-    def seconds(self, count: int) -> float:
-        running = threads.pool.ensure()
-        repeat, context = _repeats()[1], ctypes.addressof(self._context)
-        return timed(lambda: repeat(self._parallel, self._function, context, running, count))
-
-
-def _module(body: str, target: Target) -> str:
-    features = f' "target-features"="{target.features}"' if target.features else ""
-    wide = ' "prefer-vector-width"="512"' if target.vector_bits == 512 else ""
-    attributes = f'attributes #0 = {{ nounwind "target-cpu"="{target.cpu}"{features}{wide} }}'
-    return f"define void @chunk(ptr %context, i64 %chunk, i64 %thread) #0 {{\nentry:\n{body}\n}}\n{attributes}\n"
-
-
-class Peak:
-    """Multiplications and additions on registers alone: `seconds(n)` for `n * flops` operations of all threads."""
-
-    def __init__(self, target: Target, dtype: str, steps: int = 1000) -> None:
-        lanes, self._count = target.lanes(BITS[dtype]), 24 if target.registers >= 32 else 12
-        self._flops = 2 * lanes * self._count * UNROLL * steps
-        out = np.zeros((256, 64))
-        self._loop = Chunked(_peak_text(target, LLVM_TYPES[dtype], lanes, self._count), target, [steps, out.ctypes.data], out)
-
-    @property
-    def flops(self) -> int:
-        return self._flops * options.current().num_threads
-
-    def seconds(self, count: int) -> float:
-        return self._loop.seconds(count)
-
-
-def _peak_text(target: Target, elem: str, lanes: int, count: int) -> str:
-    """acc[i] = x * x + acc[i] in all accumulators, UNROLL times a step; the sum is stored, so that all of it happens."""
-    v = f"<{lanes} x {elem}>"
-    lines = ["%steps = load i64, ptr %context", "%p = getelementptr i64, ptr %context, i64 1", "%all = load ptr, ptr %p"]
-    lines += ["%at = mul i64 %chunk, 512", "%out = getelementptr i8, ptr %all, i64 %at", f"%x = load {v}, ptr %out, align 8"]
-    lines += ["br label %loop", "loop:", "%i = phi i64 [0, %entry], [%i.next, %loop]"]
-    lines += [f"%a0.{k} = phi {v} [%x, %entry], [%a{UNROLL}.{k}, %loop]" for k in range(count)]
-    lines += [_multiply_add(target, elem, lanes, u, k) for u in range(UNROLL) for k in range(count)]
-    lines += ["%i.next = add i64 %i, 1", "%more = icmp ult i64 %i.next, %steps", "br i1 %more, label %loop, label %done", "done:"]
-    lines.append(f"%s0 = fadd {v} %a{UNROLL}.0, %x")
-    lines += [f"%s{k} = fadd {v} %s{k - 1}, %a{UNROLL}.{k}" for k in range(1, count)]
-    lines += [f"store {v} %s{count - 1}, ptr %out, align 8", "ret void"]
-    declare = f"declare {v} @{_fma(elem, lanes)}({v}, {v}, {v})\n" if target.has_fma else ""
-    return declare + _module("\n".join(lines), target)
-
-
-def _multiply_add(target: Target, elem: str, lanes: int, u: int, k: int) -> str:
-    """One accumulator's step; without FMA the product is of the accumulator, or it would be the same each time."""
-    v, old, new = f"<{lanes} x {elem}>", f"%a{u}.{k}", f"%a{u + 1}.{k}"
-    if target.has_fma:
-        return f"{new} = call {v} @{_fma(elem, lanes)}({v} %x, {v} %x, {v} {old})"
-    return f"%m{u}.{k} = fmul {v} {old}, %x\n{new} = fadd {v} %m{u}.{k}, %x"
-
-
-def _fma(elem: str, lanes: int) -> str:
-    return f"llvm.fma.v{lanes}f{32 if elem == 'float' else 64}"
-
-
-class Stream:
-    """Reads some bytes and writes some, in order, each thread a part of them: the least that memory has to do."""
-
-    def __init__(self, target: Target, read: int, write: int, threads_used: int) -> None:
-        step = STEPS * target.vector_bits // 8
-        parts = [-(-n // (step * threads_used)) * step for n in (read, write)]
-        memory = [np.ones(p * threads_used + 64, np.uint8) for p in parts]  # zeros would all be one page
-        places = [-(-m.ctypes.data // 64) * 64 for m in memory]
-        self._loop = Chunked(_stream_text(target), target, [places[0], parts[0] // step, places[1], parts[1] // step], memory)
-
-    def seconds(self, count: int) -> float:
-        return self._loop.seconds(count)
-
-
-def _stream_text(target: Target) -> str:
-    v, size = f"<{target.vector_bits // 32} x i32>", target.vector_bits // 8
-    lines = []
-    for k, name in enumerate(("from.all", "reads", "to.all", "writes")):
-        kind = "i64" if k % 2 else "ptr"
-        lines += [f"%p{k} = getelementptr i64, ptr %context, i64 {k}", f"%{name} = load {kind}, ptr %p{k}"]
-    for name, steps in (("from", "reads"), ("to", "writes")):
-        lines += [f"%{name}.n = mul i64 %{steps}, {STEPS * size}", f"%{name}.at = mul i64 %{name}.n, %chunk"]
-        lines += [f"%{name} = getelementptr i8, ptr %{name}.all, i64 %{name}.at"]
-    lines += ["%any.read = icmp ne i64 %reads, 0", "br i1 %any.read, label %read, label %between", "read:"]
-    lines += ["%i = phi i64 [0, %entry], [%i.next, %read]"]
-    lines += [f"%a{k} = phi {v} [zeroinitializer, %entry], [%b{k}, %read]" for k in range(STEPS)]
-    run = STEPS // STREAMS * size
-    lines += [f"%part = mul i64 %reads, {run}", f"%i.at = mul i64 %i, {run}", "%r0 = getelementptr i8, ptr %from, i64 %i.at"]
-    lines += [f"%r{r} = getelementptr i8, ptr %r{r - 1}, i64 %part" for r in range(1, STREAMS)]
-    for k in range(STEPS):
-        row, at = divmod(k * size, run)
-        lines += [f"%f{k} = getelementptr i8, ptr %r{row}, i64 {at}", f"%x{k} = load {v}, ptr %f{k}, align {size}"]
-        lines += [f"%b{k} = add {v} %a{k}, %x{k}"]
-    lines += ["%i.next = add i64 %i, 1", "%i.more = icmp ult i64 %i.next, %reads", "br i1 %i.more, label %read, label %sum"]
-    lines.append("sum:")
-    lines += [f"%s{k} = add {v} {'%b0' if k == 1 else f'%s{k - 1}'}, %b{k}" for k in range(1, STEPS)]
-    lines += ["br label %between", "between:", f"%s = phi {v} [zeroinitializer, %entry], [%s{STEPS - 1}, %sum]"]
-    lines += [f"%kept = alloca {v}", f"store volatile {v} %s, ptr %kept", "%any.write = icmp ne i64 %writes, 0"]
-    lines += ["br i1 %any.write, label %write, label %done", "write:", "%j = phi i64 [0, %between], [%j.next, %write]"]
-    lines += [f"%j.at = mul i64 %j, {STEPS * size}", "%t = getelementptr i8, ptr %to, i64 %j.at"]
-    for k in range(STEPS):
-        lines += [f"%t{k} = getelementptr i8, ptr %t, i64 {k * size}", f"store {v} %s, ptr %t{k}, align {size}"]
-    lines += ["%j.next = add i64 %j, 1", "%j.more = icmp ult i64 %j.next, %writes", "br i1 %j.more, label %write, label %done"]
-    return _module("\n".join([*lines, "done:", "ret void"]), target)

@@ -37,6 +37,12 @@ def _host(folder: object) -> Target:
     return target.of(name, features, flags)
 
 
+def model() -> str:
+    """What the maker calls the processor, "" where the system does not tell."""
+    named = (line.partition(":")[2].strip() for line in _cpuinfo() if line.startswith("model name"))
+    return next(named, "")
+
+
 def _cpuinfo() -> list[str]:
     """The lines on the first processor that do not change from start to start."""
     try:

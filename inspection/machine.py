@@ -1,0 +1,136 @@
+"""What a device can do at most. In: its name. Out: a Machine: bandwidths, peaks, and the time that they predict for a kernel.
+
+Measured once for a machine, in less than half a second, and kept in the disk cache. A CPU is measured by native loops
+(`limits.py`) in all threads. A GPU is measured by kernels of its own (`gpu_limits.py`) through its Driver, an emulated one, too,
+of which the figures mean little; the size of its cache is the one that fusion takes for granted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from .. import options
+from ..frontend.devices import CPU, check_device, unit
+from ..runtime import cache, processor, threads
+
+Bound = Literal["memory", "compute", "launch"]
+FORMAT = "machine 1"
+ROUNDS = 5  # of each measurement; the best counts, for others may use the machine meanwhile
+MOMENT = 2e-3  # seconds that a round takes at least
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The limits of a device.
+
+    Attributes: `name`; `threads` that share a kernel, of a GPU its multiprocessors; `bandwidth`, bytes/s that all of them read
+    from memory; `cache_bytes` of the last cache and `cache_bandwidth`, the same from there; `flops`, operations/s by dtype name,
+    a multiplication and an addition being two; `launch`, seconds that a kernel costs at least; `inner`, (bytes, bytes/s) of the
+    nearer caches of all threads together, the nearest first.
+    """
+
+    name: str
+    threads: int
+    bandwidth: float
+    cache_bandwidth: float
+    cache_bytes: int
+    flops: dict[str, float]
+    launch: float
+    inner: tuple[tuple[int, float], ...] = ()
+
+    def seconds(self, nbytes: int, flops: float, dtype: str, resident: bool = False) -> tuple[float, Bound]:
+        """The least time of a kernel by the roofline model, and what bounds it.
+
+        It moves so many bytes, from and to memory or, if `resident`, the nearest cache that holds them all, and computes so many
+        operations of that dtype; of what is not float64, as fast as of float32. Source: Williams, Waterman, Patterson: Roofline,
+        CACM 52(4), 2009.
+        """
+        bandwidth = self.bandwidth_of(nbytes) if resident else self.bandwidth
+        peak = self.flops["float64" if dtype == "float64" else "float32"]
+        times: list[tuple[float, Bound]] = [(nbytes / bandwidth, "memory"), (flops / peak, "compute"), (self.launch, "launch")]
+        return max(times, key=lambda found: found[0])
+
+    def bandwidth_of(self, nbytes: int) -> float:
+        """Bytes/s from the nearest place that holds so many."""
+        levels = [*self.inner, (self.cache_bytes, self.cache_bandwidth)]
+        return next((rate for size, rate in levels if nbytes <= size), self.bandwidth)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, for JSON."""
+        return asdict(self)
+
+
+def machine(device: str = CPU, again: bool = False) -> Machine:
+    """The limits of a device: "cpu" with the threads of the options, or "cuda:0". Measured where they are not known.
+
+    again=True measures anew, and keeps that. Raises DeviceError for a device that is not there.
+    """
+    name = check_device(device) or CPU
+    of, measured = _host() if name == CPU else _gpu(name)
+    key = hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint("inspection"))).encode()).hexdigest()
+    if again or key not in _known:
+        stored = None if again else cache.default().get(key)
+        _known[key] = measured() if stored is None else _read(stored)
+        if stored is None:
+            cache.default().put(key, json.dumps(_known[key].to_dict()).encode(), "machine")
+    return _known[key]
+
+
+_known: dict[str, Machine] = {}  # in this process
+
+
+def _read(data: bytes) -> Machine:
+    found = json.loads(data)
+    return Machine(**(found | {"inner": tuple((size, rate) for size, rate in found["inner"])}))
+
+
+def best(seconds: Callable[[int], float]) -> float:
+    """The least seconds of one round of what takes seconds(n) for n rounds."""
+    count = 1
+    while (took := seconds(count)) < MOMENT:
+        count = max(2 * count, min(round(1.2 * count * MOMENT / max(took, 1e-9)), 100 * count))
+    return min(took, *(seconds(count) for _ in range(ROUNDS - 1))) / count
+
+
+# ---------------------------------------------------------------- a CPU
+
+
+def _host() -> tuple[Any, Callable[[], Machine]]:
+    """What the figures are of, and what measures them."""
+    target, count = processor.host(), options.current().num_threads
+    name = processor.model() or target.cpu
+    return (name, count, target), lambda: _measured(name)
+
+
+def _measured(name: str) -> Machine:
+    from . import limits
+
+    target, running = processor.host(), threads.pool.ensure()
+
+    def rate(nbytes: int) -> float:
+        return nbytes / best(limits.Stream(target, nbytes, 0, running).seconds)
+
+    inner = tuple((size * running, rate(size * running // 2)) for size in (target.l1, target.l2))
+    peaks = {dtype: limits.Peak(target, dtype) for dtype in limits.BITS}
+    flops = {dtype: peak.flops / best(peak.seconds) for dtype, peak in peaks.items()}
+    memory = min(max(4 * target.l3, 64 << 20), 256 << 20)  # bytes: beyond all caches, and touched in a moment
+    launch = best(limits.Nothing(target).seconds)
+    return Machine(name, running, rate(memory), rate(target.l3 // 2), target.l3, flops, launch, inner)
+
+
+# ---------------------------------------------------------------- a GPU
+
+
+def _gpu(name: str) -> tuple[Any, Callable[[], Machine]]:
+    driver = unit(name).driver
+
+    def measured() -> Machine:
+        from .gpu_limits import measure
+
+        return measure(driver)
+
+    return (driver.name, driver.arch, driver.multiprocessors, driver.total_memory), measured
