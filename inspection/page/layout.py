@@ -1,0 +1,154 @@
+"""The picture of a program's graph. In: a program of the document. Out: places of kernels, nodes and edges, as plain values.
+
+A kernel is a box that holds its nodes. There are two pictures: "operations" shows the nodes in each kernel, "kernels" shows each
+kernel as one small box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .layered import Edge, Layered, Size, layered
+
+NODE_HEIGHT, CHARACTER, PADDING = 22, 6.6, 18  # of a node's box; a character of its label is so wide
+NARROWEST, WIDEST = 44, 230
+INSIDE = (12, 18)  # gaps between nodes of a kernel
+BETWEEN = (26, 46)  # gaps between kernels
+HEAD, BORDER = 24, 10  # of a kernel's box: for its name, around its nodes
+KERNEL = (188, 46)  # a kernel in the picture of kernels
+CONSTANTS = ("const", "iota")
+
+
+def layout(program: dict[str, Any]) -> dict[str, Any]:
+    """Both pictures, and which group each node is in.
+
+    "groups": the kernel of each group, by index, or None for nodes that stand alone; "home": the group of each node, in the order
+    of program["nodes"]; "operations": {"width", "height", "groups": [[x, y, width, height]], "nodes": the same, "inner": [[node,
+    node, *bends]], "outer": the same}, where nodes are named by position and bends are x and y in turn; "kernels": {"width",
+    "height", "groups", "outer": [[group, group, *bends]]}.
+    """
+    nodes = program["nodes"]
+    sources = _sources(nodes)
+    groups, home = _homes(nodes, sources, len(program["kernels"]))
+    # A constant stands with its first user; lines to others would say little and cross much.
+    edges = [(a, b) for b, source in enumerate(sources) for a in source if home[a] == home[b] or nodes[a]["op"] not in CONSTANTS]
+    boxes = [_box(str(n["label"])) for n in nodes]
+    members: list[list[int]] = [[] for _ in groups]
+    for i, g in enumerate(home):
+        members[g].append(i)
+    inner: list[list[Edge]] = [[] for _ in groups]
+    for a, b in edges:
+        if home[a] == home[b]:
+            inner[home[a]].append((a, b))
+    outer = [(a, b) for a, b in edges if home[a] != home[b]]
+    operations = _operations(groups, members, inner, outer, boxes, home)
+    links = list(dict.fromkeys((home[a], home[b]) for a, b in outer))
+    small = [boxes[members[g][0]] if k is None else KERNEL for g, k in enumerate(groups)]
+    kernels = layered(small, links, BETWEEN)
+    return {
+        "groups": groups,
+        "home": home,
+        "operations": operations,
+        "kernels": {
+            "width": _rounded(kernels.width),
+            "height": _rounded(kernels.height),
+            "groups": [_place(c, s) for c, s in zip(kernels.corners, small, strict=True)],
+            "outer": [_line(*link, bends) for link, bends in zip(links, kernels.bends, strict=True)],
+        },
+    }
+
+
+def _sources(nodes: Sequence[dict[str, Any]]) -> list[list[int]]:
+    """Where the sources of each node stand in the list."""
+    position = {n["id"]: i for i, n in enumerate(nodes)}
+    return [list(dict.fromkeys(position[s] for s in n["src"] if s in position and s != n["id"])) for n in nodes]
+
+
+def _homes(nodes: Sequence[dict[str, Any]], sources: list[list[int]], kernels: int) -> tuple[list[int | None], list[int]]:
+    """(the kernel of each group, the group of each node).
+
+    A node of no kernel is at home with its users where they are all in one, else where its only source is, else alone.
+    """
+    groups: list[int | None] = list(range(kernels))
+    home: list[int | None] = [k if k is not None and 0 <= k < kernels else None for k in (n["kernel"] for n in nodes)]
+    users: list[list[int]] = [[] for _ in nodes]
+    for b, source in enumerate(sources):
+        for a in source:
+            users[a].append(b)
+    for i in reversed(range(len(nodes))):
+        found = {home[u] for u in users[i]}
+        if home[i] is None and len(found) == 1:
+            home[i] = found.pop()
+        elif home[i] is None and nodes[i]["op"] in CONSTANTS:
+            home[i] = next((home[u] for u in users[i] if home[u] is not None), None)
+    for i, source in enumerate(sources):
+        if home[i] is None and len(source) == 1:
+            home[i] = home[source[0]]
+        if home[i] is None:
+            home[i] = len(groups)
+            groups.append(None)
+    return groups, [h for h in home if h is not None]
+
+
+def _operations(
+    groups: list[int | None],
+    members: list[list[int]],
+    inner: list[list[Edge]],
+    outer: list[Edge],
+    boxes: list[Size],
+    home: list[int],
+) -> dict[str, Any]:
+    """The picture with nodes: each group laid out by itself, then the groups."""
+    inside = [_inside(m, e, boxes) for m, e in zip(members, inner, strict=True)]
+    sizes = [_around(groups[g], len(members[g]), inside[g]) for g in range(len(groups))]
+    whole = layered(sizes, [(home[a], home[b]) for a, b in outer], BETWEEN)
+    places: list[list[float]] = [[] for _ in boxes]
+    lines = []
+    for g, (x, y) in enumerate(whole.corners):
+        dx, dy = _offset(groups[g], len(members[g]), inside[g], sizes[g])
+        for i, corner in zip(members[g], inside[g].corners, strict=True):
+            places[i] = _place((x + dx + corner[0], y + dy + corner[1]), boxes[i])
+        for (a, b), bends in zip(inner[g], inside[g].bends, strict=True):
+            lines.append(_line(a, b, [(x + dx + p, y + dy + q) for p, q in bends]))
+    return {
+        "width": _rounded(whole.width),
+        "height": _rounded(whole.height),
+        "groups": [_place(c, s) for c, s in zip(whole.corners, sizes, strict=True)],
+        "nodes": places,
+        "inner": lines,
+        "outer": [_line(a, b, bends) for (a, b), bends in zip(outer, whole.bends, strict=True)],
+    }
+
+
+def _inside(members: list[int], edges: list[Edge], boxes: list[Size]) -> Layered:
+    place = {i: k for k, i in enumerate(members)}
+    return layered([boxes[i] for i in members], [(place[a], place[b]) for a, b in edges], INSIDE)
+
+
+def _around(kernel: int | None, members: int, inside: Layered) -> Size:
+    """The size of a group's box: a node alone needs no frame."""
+    if kernel is None and members == 1:
+        return inside.width, inside.height
+    return max(inside.width, KERNEL[0] - 2 * BORDER) + 2 * BORDER, inside.height + HEAD + BORDER
+
+
+def _offset(kernel: int | None, members: int, inside: Layered, size: Size) -> Size:
+    """Where in its box the nodes of a group begin."""
+    return (0, 0) if kernel is None and members == 1 else ((size[0] - inside.width) / 2, HEAD)
+
+
+def _box(label: str) -> Size:
+    return min(max(len(label) * CHARACTER + PADDING, NARROWEST), WIDEST), NODE_HEIGHT
+
+
+def _place(corner: Size, size: Size) -> list[float]:
+    return [_rounded(v) for v in (*corner, *size)]
+
+
+def _line(a: int, b: int, bends: list[Size]) -> list[float]:
+    return [a, b, *(_rounded(v) for bend in bends for v in bend)]
+
+
+def _rounded(v: float) -> float:
+    return round(v, 1)

@@ -1,0 +1,181 @@
+"""Where boxes and nodes lie in a page's graph: order of layers, no overlap, few crossings, quickly."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+
+import documents
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.inspection.page.layered import Layered, acyclic, layered
+from weft.inspection.page.layout import layout
+
+GAP = (10.0, 20.0)
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> tuple[list[tuple[float, float]], list[tuple[int, int]]]:
+    """Boxes of any size and edges in any direction."""
+    sizes = draw(st.lists(st.tuples(st.integers(10, 90), st.integers(10, 60)), min_size=1, max_size=12))
+    vertex = st.integers(0, len(sizes) - 1)
+    edges = draw(st.lists(st.tuples(vertex, vertex).filter(lambda e: e[0] != e[1]), max_size=24))
+    return [(float(w), float(h)) for w, h in sizes], edges
+
+
+def overlaps(places: list[list[float]], gap: float = 0.0) -> list[tuple[int, int]]:
+    pairs = itertools.combinations(enumerate(places), 2)
+    return [
+        (i, j)
+        for (i, (x, y, w, h)), (j, (p, q, v, k)) in pairs
+        if x + w + gap > p + 0.01 and p + v + gap > x + 0.01 and y + h > q + 0.01 and q + k > y + 0.01
+    ]
+
+
+def rectangles(found: Layered, sizes: list[tuple[float, float]]) -> list[list[float]]:
+    return [[*corner, *size] for corner, size in zip(found.corners, sizes, strict=True)]
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_boxes_do_not_overlap(graph) -> None:
+    sizes, edges = graph
+    assert overlaps(rectangles(layered(sizes, edges, GAP), sizes), GAP[0]) == []
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_boxes_lie_in_the_picture(graph) -> None:
+    sizes, edges = graph
+    found = layered(sizes, edges, GAP)
+    for x, y, w, h in rectangles(found, sizes):
+        assert -0.01 <= x <= x + w <= found.width + 0.01
+        assert -0.01 <= y <= y + h <= found.height + 0.01
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_edges_lead_down_once_cycles_are_cut(graph) -> None:
+    sizes, edges = graph
+    found = layered(sizes, edges, GAP)
+    for a, b in acyclic(len(sizes), edges):
+        assert found.corners[a][1] + sizes[a][1] < found.corners[b][1]
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_only_edges_of_cycles_are_turned_round(graph) -> None:
+    sizes, edges = graph
+    downwards = [(min(e), max(e)) for e in edges]
+    assert acyclic(len(sizes), downwards) == downwards
+
+
+def test_a_cycle_is_drawn() -> None:
+    found = layered([(10, 10)] * 3, [(0, 1), (1, 2), (2, 0)], GAP)
+    assert [y for _, y in found.corners] == [0, 30, 60]
+
+
+def test_bends_are_in_the_order_of_the_edge() -> None:
+    found = layered([(10, 10)] * 4, [(0, 1), (1, 2), (2, 3), (0, 3), (3, 0)], GAP)
+    down, up = found.bends[3], found.bends[4]
+    assert len(down) == 2 and down[0][1] < down[1][1]
+    assert len(up) == 2 and up[0][1] > up[1][1]
+
+
+def test_a_chain_is_straight() -> None:
+    found = layered([(10, 10), (50, 10), (20, 10)], [(0, 1), (1, 2)], GAP)
+    assert [x for x, _ in found.corners] == [20, 0, 15]
+
+
+def crossings(found: Layered, edges: list[tuple[int, int]]) -> int:
+    """Pairs of edges between the same two layers that cross."""
+    at = [(found.corners[a], found.corners[b]) for a, b in edges]
+    pairs = itertools.combinations(at, 2)
+    return sum(a[1] == c[1] and b[1] == d[1] and (a[0] - c[0]) * (b[0] - d[0]) < 0 for (a, b), (c, d) in pairs)
+
+
+def test_a_tree_has_no_crossings() -> None:
+    order = list(range(1, 63))
+    random.Random(0).shuffle(order)
+    edges = [((i - 1) // 2, i) for i in order]
+    assert crossings(layered([(10, 10)] * 63, edges, GAP), edges) == 0
+
+
+def test_twisted_ladders_are_untangled() -> None:
+    edges = [(0, 5), (1, 4), (2, 3), (3, 6), (4, 7), (5, 8)]
+    assert crossings(layered([(10, 10)] * 9, edges, GAP), edges) == 0
+
+
+def test_neither_boxes_nor_edges_are_needed() -> None:
+    assert layered([], [], GAP) == Layered(0, 0, [], [])
+
+
+def test_a_long_chain_needs_no_recursion() -> None:
+    assert layered([(10, 10)] * 20_000, [(i, i + 1) for i in range(19_999)], GAP).height == 20_000 * 30 - 20
+
+
+@pytest.fixture(scope="module")
+def small() -> dict:
+    return documents.program(2)
+
+
+def test_nodes_lie_in_the_box_of_their_kernel(small: dict) -> None:
+    found = layout(small)
+    for node, home, (x, y, w, h) in zip(small["nodes"], found["home"], found["operations"]["nodes"], strict=True):
+        p, q, v, k = found["operations"]["groups"][home]
+        assert node["kernel"] in (None, found["groups"][home])
+        assert p - 0.2 <= x <= x + w <= p + v + 0.2 and q - 0.2 <= y <= y + h <= q + k + 0.2
+
+
+@pytest.mark.parametrize("picture", ["operations", "kernels"])
+def test_groups_do_not_overlap(small: dict, picture: str) -> None:
+    assert overlaps(layout(small)[picture]["groups"]) == []
+
+
+def test_nodes_do_not_overlap(small: dict) -> None:
+    assert overlaps(layout(small)["operations"]["nodes"]) == []
+
+
+def test_every_edge_is_drawn_but_those_of_shared_constants(small: dict) -> None:
+    found = layout(small)["operations"]
+    drawn = {(a, b) for a, b, *_ in found["inner"] + found["outer"]}
+    edges = {(s, n["id"]) for n in small["nodes"] for s in n["src"]}
+    assert drawn <= edges
+    assert all(small["nodes"][a]["op"] == "const" for a, _ in edges - drawn)
+
+
+def test_edges_between_kernels_are_drawn_once(small: dict) -> None:
+    found = layout(small)
+    pairs = [(a, b) for a, b, *_ in found["kernels"]["outer"]]
+    assert len(pairs) == len(set(pairs))
+    assert {(found["home"][a], found["home"][b]) for a, b, *_ in found["operations"]["outer"]} == set(pairs)
+
+
+def test_a_view_is_at_home_with_its_only_user(small: dict) -> None:
+    found = layout(small)
+    users = {n["src"][0]: n["kernel"] for n in small["nodes"] if n["op"] == "mul" and n["kernel"] is not None}
+    views = [n for n in small["nodes"] if n["op"] == "expand" and n["id"] in users and not n["gradient"]]
+    assert views and all(found["groups"][found["home"][v["id"]]] is not None for v in views)
+
+
+def test_a_program_may_have_no_nodes() -> None:
+    found = layout({"nodes": [], "kernels": []})
+    assert found["operations"]["width"] == found["kernels"]["height"] == 0
+
+
+def test_sources_that_are_not_there_are_no_edges() -> None:
+    stray = {"id": 7, "src": [3, 7], "kernel": 5, "op": "add", "label": "add"}
+    assert layout({"nodes": [stray], "kernels": []})["operations"]["inner"] == []
+
+
+def test_2000_nodes_take_less_than_half_a_second() -> None:
+    large = documents.program(2000 // 20)
+    assert len(large["nodes"]) >= 2000
+    seconds = []
+    for _ in range(3):
+        start = time.process_time()
+        layout(large)
+        seconds.append(time.process_time() - start)
+    assert min(seconds) < 0.5
