@@ -11,6 +11,7 @@ from ..ir.graph import Node, full, indices_of, node, rebuild, toposort
 from ..ir.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
 from ..ir.program import CheckSite
 from ..ir.ranges import ranges
+from ..ir.site import provenance
 from ..ir.wrapped import shift_of
 
 WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
@@ -75,10 +76,11 @@ def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
     for n in toposort([*roots, *(n for n, _ in checks.late)]):
         src = [done[s] for s in n.src]
         if n.op in INDEXED:
-            src[1:] = [
-                _clamped(new, extent) if (_seen_whole(old), extent) in late else new
-                for (old, _, extent), new in zip(indices_of(n), src[1:], strict=True)
-            ]
+            with provenance(n.site):
+                src[1:] = [
+                    _clamped(new, extent) if (_seen_whole(old), extent) in late else new
+                    for (old, _, extent), new in zip(indices_of(n), src[1:], strict=True)
+                ]
         done[n] = rebuild(n, tuple(src)) if src else n
     checks.late = [(done[n], extent) for n, extent in checks.late]
     return [done[r] for r in roots]

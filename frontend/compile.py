@@ -22,7 +22,7 @@ from ..ir.prepare import prepare
 from ..ir.program import Program, Value
 from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
-from ..ir.site import provenance
+from ..ir.site import NOWHERE, provenance
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
@@ -103,7 +103,7 @@ def build(
     check_graphs(passes.done)
     replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
     code = backend.making()
-    with provenance(("", 0)), code:  # Nodes of loops have no line of the user's
+    with provenance(NOWHERE), code:  # Nodes of loops
         lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
         planner = Planner(leaves, values, prepared, dict(donations), lowered.sites, backend.last_cache)
         program = passes.step("plan", plan, lowered.steps, planner)
@@ -125,7 +125,8 @@ def distinct(roots: list[Node]) -> list[Node]:
     for r in roots:
         copy = r
         while copy in seen:
-            copy = node(Op.KEEP, (copy,))
+            with provenance(r.site):
+                copy = node(Op.KEEP, (copy,))
         seen.add(copy)
         out.append(copy)
     return out

@@ -19,7 +19,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import INDEXED, Op
 from ..ir.program import Value
-from ..ir.site import Site, provenance
+from ..ir.site import NOWHERE, Site, provenance
 from .devices import CPU
 
 Key = tuple[Any, ...]
@@ -68,7 +68,8 @@ class Structure:
         """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""
         entries, outputs = self.key[:2]
-        leaves = [graph.leaf(_Place(i), v.dtype, v.shape) for i, v in enumerate(self.values())]
+        with provenance(NOWHERE):
+            leaves = [graph.leaf(_Place(i), v.dtype, v.shape) for i, v in enumerate(self.values())]
         constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
         stored = iter(leaves)
         known: list[Node] = []

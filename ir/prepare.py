@@ -15,6 +15,7 @@ from .column_sums import joined_whole
 from .graph import Node, full, node, rebuild, toposort
 from .kernel import is_widening
 from .op import VIEWS, Op
+from .site import provenance
 from .split import Strides, centred, split
 
 MAX_RESHAPES = 6  # between computed values
@@ -28,14 +29,16 @@ def prepare(roots: Iterable[Node], strides: Strides | None = None) -> list[Node]
     cuts, whole = centred(nodes, strides), joined_whole(nodes)
     done: dict[Node, Node] = {}
     depth: dict[Node, int] = {}  # reshapes since the last computed value
-    for n in nodes:
-        new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        made = _without_empty(new)
-        if n in cuts or n not in whole:
-            made = split(made, strides, cuts.get(n))
-        done[n], depth[n] = _kept_if_deep(made, max((depth[s] for s in n.src), default=0))
-        if n in gathered:
-            done[n] = node(Op.KEEP, (done[n],))
+    with provenance(None) as here:
+        for n in nodes:
+            here.move(n.site)
+            new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+            made = _without_empty(new)
+            if n in cuts or n not in whole:
+                made = split(made, strides, cuts.get(n))
+            done[n], depth[n] = _kept_if_deep(made, max((depth[s] for s in n.src), default=0))
+            if n in gathered:
+                done[n] = node(Op.KEEP, (done[n],))
     return [done[r] for r in roots]
 
 

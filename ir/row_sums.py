@@ -17,6 +17,7 @@ from .graph import Node, node, permute, rebuild, reduce, reshape
 from .index import Index, Mask, Var, mask_of, var
 from .kernel import Chain, Unit, resolve
 from .op import Op
+from .site import provenance
 
 Place = tuple[Node, tuple[Index, ...], Mask]
 
@@ -27,7 +28,8 @@ def row_sums_of_results(roots: Sequence[Node], spaces: Iterable[Chain]) -> list[
     for chain in spaces:
         for u in chain.inner:
             if u.node.op is Op.REDUCE and u.node.arg[0] == "add":
-                found = _moved(u, chain)
+                with provenance(u.node.site):
+                    found = _moved(u, chain)
                 new |= {u.node: found} if found is not None else {}
     return _substituted(roots, new)
 

@@ -9,6 +9,7 @@ from typing import Self
 # file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, behind the line of the forward Node
 Site = tuple[str, int] | tuple[str, int, str] | tuple[str, int, str, str]
 GRADIENT = "gradient"
+NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
 
 
 class _Site(threading.local):

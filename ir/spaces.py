@@ -18,6 +18,7 @@ from .graph import Node, node, rebuild, toposort
 from .kernel import Chain, is_widening
 from .op import VIEWS, Op
 from .row_sums import row_sums_of_results
+from .site import provenance
 from .units import collect
 
 MIN_PRODUCTS = 3  # contractions of a graph in which a space may be needed twice
@@ -153,6 +154,7 @@ def _known(copies: Mapping[Node, Node], n: Node) -> dict[Node, Node]:
 def _copy(n: Node, source: Mapping[Node, Node], marks: int) -> Node:
     """n over other sources, with as many DETACHs under its first one."""
     first, *rest = (source[s] for s in n.src)
-    for _ in range(marks):
-        first = node(Op.DETACH, (first,))
+    with provenance(n.site):
+        for _ in range(marks):
+            first = node(Op.DETACH, (first,))
     return rebuild(n, (first, *rest))

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from .graph import Node, node, permute, rebuild, reduce, reshape, toposort
 from .kernel import is_steady
 from .op import VIEWS, Op
+from .site import provenance
 
 
 def merge_sums(roots: Iterable[Node]) -> list[Node]:
@@ -21,12 +22,14 @@ def merge_sums(roots: Iterable[Node]) -> list[Node]:
     order = toposort(roots)
     users = _count_users(order, roots)
     done: dict[Node, Node] = {}
-    for n in order:
-        chain = _chain(n, users)
-        if n.op is Op.SLICE and users[n.src[0]] == 1 and _is_sum_of_products(done[n.src[0]]):
-            done[n] = _sliced(n, done[n.src[0]])
-            continue
-        done[n] = _merged(n, chain, done) if chain else rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+    with provenance(None) as here:
+        for n in order:
+            here.move(n.site)
+            chain = _chain(n, users)
+            if n.op is Op.SLICE and users[n.src[0]] == 1 and _is_sum_of_products(done[n.src[0]]):
+                done[n] = _sliced(n, done[n.src[0]])
+                continue
+            done[n] = _merged(n, chain, done) if chain else rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
     return [done[r] for r in roots]
 
 

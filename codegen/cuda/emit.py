@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ...ir.loop import THREAD, Alloc, For, Loops
 from ...ir.loop_walk import statements, writes
-from ...ir.site import provenance
+from ...ir.site import NOWHERE, provenance
 from .blocks import body, in_total
 from .function import Function
 from .layout import lay_out, threads_of
@@ -29,7 +29,7 @@ def phase_name(loops: Loops, phase: int) -> str:
 
 def emit(loops: Loops, target: CudaTarget) -> str:
     """The text of all phases: the same for the same `show(loops)` and target."""
-    with provenance(("", 0)):  # Nodes made by dealing out lanes have no line of the user's
+    with provenance(NOWHERE):  # Nodes made by dealing out lanes
         return HEADER + "\n".join(_phase(loops, i, target) for i in range(len(loops.phases)))
 
 

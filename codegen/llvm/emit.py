@@ -15,7 +15,7 @@ from ...ir.index import Index, Var
 from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ...ir.op import Op
-from ...ir.site import provenance
+from ...ir.site import NOWHERE, provenance
 from ..target import Target
 from . import memory
 from .access import Function, zero
@@ -39,7 +39,7 @@ def phase_name(loops: Loops, phase: int) -> str:
 def emit(loops: Loops, target: Target) -> str:
     """The module's text: the same for the same `show(loops)` and target."""
     declared: set[str] = set()
-    with provenance(("", 0)):  # Nodes made by unrolling have no line of the user's
+    with provenance(NOWHERE):  # Nodes made by unrolling
         phases = [_phase(loops, i, target, declared) for i in range(len(loops.phases))]
     return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _METADATA])
 
