@@ -8,7 +8,8 @@ made of.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+import weakref
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import errors
@@ -19,15 +20,17 @@ from ..ir.site import Site
 from . import state
 from .devices import CPU, device_of
 from .storage import VIEWED, Storage, cached, lookup, viewed
+from .structure import Origin
 
 _INPUT, _CONST, _EXPAND, _COPY = Op.INPUT, Op.CONST, Op.EXPAND, Op.COPY  # an Enum finds its members slowly
+NOBODY: Mapping[int, weakref.ref[Any]] = {}
 MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
 
 
 class Capture:
     """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("constants", "device", "entries", "index", "inputs", "scalars", "sites", "slots", "views")
+    __slots__ = ("constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views")
 
     def __init__(self, device: str = CPU) -> None:
         self.device = device
@@ -38,6 +41,7 @@ class Capture:
         self.constants: list[tuple[float, DType]] = []  # one per use
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
+        self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
         self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk
@@ -150,6 +154,11 @@ class Capture:
     def finish(self, outputs: Sequence[Any], donations: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
         """The key of the program."""
         return (tuple(self.entries), tuple(outputs), tuple(donations), self.device)
+
+    def origins(self) -> list[Origin]:
+        """Whose value each input is, where that is known, and which line it is from."""
+        owners = [self.owners.get(id(s.buffer)) for s in self.inputs]
+        return [(o or getattr(n.arg, "owner", None), n.site) for o, n in zip(owners, self.slots, strict=True)]
 
     def packed_constants(self) -> bytes:
         """The constants, eight bytes per use, so that NaNs and signed zeros compare by their bits."""

@@ -280,7 +280,7 @@ def find(key: tuple[Any, ...], capture: Capture) -> Program:
         varying = tuple(sorted(changed | set(found.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         del _programs[next(iter(_programs))]
-    program = _programs[place] = _build(Structure(key, constants, varying, capture.sites))
+    program = _programs[place] = _build(Structure(key, constants, varying, capture.sites, capture.origins()))
     return program
 
 
@@ -313,7 +313,7 @@ def structure_of(*tensors: Tensor) -> Structure:
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
         job = _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)
-        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites)
+        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites, job.capture.origins())
 
 
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:

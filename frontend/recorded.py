@@ -7,6 +7,7 @@ returned. A result that is but a view of an argument needs no program, unless it
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -92,6 +93,7 @@ class _Recorder:
         targets = [(self._number(t), trace.outer(t).node) for t in updated]
         sources = [self._materialised(t) for t in returned]
         out.capture = Capture(self._device(targets, sources))
+        out.capture.owners = {buffer: weakref.ref(t) for buffer, t in self.places.items()}
         for n in [n for _, n in targets] + sources:
             realize.visit(out.capture, realize.root_of(n))
         self._finish(targets, returned, sources)

@@ -10,7 +10,8 @@ is the value it is defined by.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from ..ir.site import NOWHERE, Site, provenance
 from .devices import CPU
 
 Key = tuple[Any, ...]
+Origin = tuple["weakref.ref[Any] | None", Site | None]  # the Tensor whose value it is, and the user's line
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Structure:
     constants: bytes  # eight bytes per use, so that NaNs and signed zeros differ by their bits
     varying: tuple[int, ...]
     sites: list[Site | None]  # of each entry
+    origins: Sequence[Origin] = ()  # of each input that is in memory, when the program was new
 
     @property
     def device(self) -> str:
@@ -68,8 +71,7 @@ class Structure:
         """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""
         entries, outputs = self.key[:2]
-        with provenance(NOWHERE):
-            leaves = [graph.leaf(_Place(i), v.dtype, v.shape) for i, v in enumerate(self.values())]
+        leaves = self._leaves()
         constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
         stored = iter(leaves)
         known: list[Node] = []
@@ -86,6 +88,15 @@ class Structure:
                 src = tuple(source(s) for s in sources)
                 known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg) if copies else _placed(op, src, arg))
         return [source(out) for out in outputs], leaves
+
+    def _leaves(self) -> list[Node]:
+        lines = dict(enumerate(site for _, site in self.origins))
+        with provenance(None) as here:
+            leaves = []
+            for i, v in enumerate(self.values()):
+                here.move(lines.get(i) or NOWHERE)
+                leaves.append(graph.leaf(_Place(i), v.dtype, v.shape))
+        return leaves
 
     def unfolded(self) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
         """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build takes."""

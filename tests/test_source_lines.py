@@ -11,7 +11,7 @@ from weft.frontend import realize
 from weft.frontend.capture import is_constant
 from weft.frontend.compile import Compiled, program_of
 from weft.ir.graph import Node, toposort
-from weft.ir.op import LEAVES
+from weft.ir.op import LEAVES, Op
 
 F = wf.nn.functional
 GRAPHS: dict[str, Callable[[], list[wf.Tensor]]] = {}
@@ -80,3 +80,30 @@ def test_nodes_have_lines_of_the_expression(name: str) -> None:
 def test_inputs_have_no_line_of_who_asks() -> None:
     c, asking = compiled([stored(3).exp()])
     assert (__file__, asking) not in {n.site for n in nodes_of(c) if n.site is not None}
+
+
+def test_inputs_have_the_line_that_made_their_tensor() -> None:
+    x = stored(3)
+    c, _ = compiled([x.exp()])
+    (leaf,) = (n for n in nodes_of(c)[:2] if n.op is Op.INPUT)
+    assert leaf.site is not None and leaf.site[0] == __file__
+
+
+def test_a_structure_knows_whose_value_an_input_is() -> None:
+    weight = wf.nn.Parameter([1.0, 2.0, 3.0])
+    ((owner, _),) = realize.structure_of(weight.exp()).origins
+    assert owner is not None and owner() is weight
+
+
+def test_so_does_that_of_a_jitted_function_for_its_arguments_and_what_it_captures() -> None:
+    weight, x = wf.nn.Parameter([1.0, 2.0, 3.0]), wf.tensor([1.0, 2.0, 3.0])
+    step = wf.jit(lambda x: (weight * x).sum()).explained("explain", (x,), {})
+    owners = [owner() for owner, _ in step.program.structure.origins if owner is not None]
+    assert {id(t) for t in owners} == {id(weight), id(x)}
+
+
+def test_it_keeps_no_tensor_alive() -> None:
+    weight = wf.nn.Parameter([1.0, 2.0, 3.0])
+    ((owner, _),) = realize.structure_of(weight.exp()).origins
+    del weight
+    assert owner is not None and owner() is None
