@@ -20,6 +20,7 @@ from .frontend.other_names import OF_WEFT, no_attribute
 from .frontend.precision import matmul_precision
 from .inspection.dump import dump
 from .inspection.explain import explain
+from .inspection.layouts import layout
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -66,6 +67,7 @@ __all__ = [
     "int64",
     "jit",
     "jvp",
+    "layout",
     "matmul_precision",
     "no_grad",
     "uint8",
