@@ -21,6 +21,7 @@ from .frontend.precision import matmul_precision
 from .inspection.dump import dump
 from .inspection.explain import explain
 from .inspection.layouts import layout
+from .inspection.one_kernel import one_kernel
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -70,6 +71,7 @@ __all__ = [
     "layout",
     "matmul_precision",
     "no_grad",
+    "one_kernel",
     "uint8",
     "uint16",
     "uint32",

@@ -71,6 +71,10 @@ class JitError(WeftError, RuntimeError):
     """A function that cannot be traced: it reads a value that differs from call to call, or keeps one for later."""
 
 
+class FusionError(WeftError, AssertionError):
+    """More kernels than `wf.one_kernel` allows."""
+
+
 class OptionError(WeftError, ValueError):
     """An environment variable or option with a value that is not allowed."""
 

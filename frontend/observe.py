@@ -1,4 +1,4 @@
-"""Who looks on. In: programs that are new. Out: what WEFT_DUMP and WEFT_DEBUG ask for, and calls of whoever watches.
+"""Who looks on. In: programs that are new, or about to run. Out: what WEFT_DUMP and WEFT_DEBUG ask for, calls of who watches.
 
 This is the one file of the frontend that knows of inspection, which it loads when there is something to show.
 """
@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import get_ident
 from typing import TYPE_CHECKING
 
 from .. import options
+from . import state
 
 if TYPE_CHECKING:
     from .realize import Program
+    from .structure import Structure
 
 Watcher = Callable[["Program"], None]
+Demand = Callable[["Program", "Structure"], None]
 
 _watchers: list[Watcher] = []
+demands: dict[int, Demand] = {}  # by thread: what its programs must meet; empty nearly always
 
 
 @contextmanager
@@ -27,6 +32,32 @@ def watching(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _watchers.remove(watcher)
+
+
+@contextmanager
+def demanding(demand: Demand) -> Iterator[None]:
+    """Calls `demand` before every run of a program in this thread, which does not happen if that raises.
+
+    Jitted calls take their short way only if nothing has changed, and as long as anybody demands anything, something has.
+    """
+    thread = get_ident()
+    before = demands.get(thread)
+    demands[thread] = demand
+    state.changes.count += 1
+    try:
+        yield
+    finally:
+        if before is None:
+            del demands[thread]
+        else:
+            demands[thread] = before
+
+
+def running(program: Program, structure: Structure) -> None:
+    """Tells of a program that is about to run in this thread; the structure is its own, with the lines of this time."""
+    demand = demands.get(get_ident())
+    if demand is not None:
+        demand(program, structure)
 
 
 def made(program: Program, number: int) -> None:

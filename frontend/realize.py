@@ -172,6 +172,8 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
     if job.tensors:
         try:
             program = find(job.key, job.capture)
+            if observe.demands:
+                observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
         except BaseException:
             state.wait_again(tensors)
             raise

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..ir.index import row_major_strides
 from ..ir.op import Op
-from . import realize, state, storage
+from . import observe, realize, state, storage
 from .devices import CPU
 from .recorded import Recorded, Result, View
 from .repeat import Known, is_repeatable, references, repeater
@@ -39,6 +39,7 @@ class Step:
 
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = realize.find(recorded.key, recorded.capture)
+        self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
         self.lines = realize.lines_of(self.program, recorded.capture)
         self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
         self.words = self.prepared.words
@@ -98,7 +99,7 @@ class Step:
         changes = state.changes.count
         same = [realize.value(t).layout for t in self.captured] == self.captured_layouts
         same = same and [t._requires_grad for t in self.captured] == self._tracked
-        if same:
+        if same and not observe.demands:
             self.known.changes = changes
         return same
 
@@ -122,6 +123,8 @@ class Step:
 
     def run(self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]) -> Any:
         """The function's result, whatever has changed since the last call. Whoever calls holds realize.lock."""
+        if observe.demands:
+            observe.running(self.program, self.structure)
         handles = [*tensors, *self.captured]
         for number in self.without:
             require_no_grad(self.name, handles[number])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..ir import graph
@@ -46,6 +46,10 @@ class Structure:
     def checked(self) -> list[int]:
         """The entries whose indices are checked."""
         return [i for i, entry in enumerate(self.key[0]) if entry[0] in INDEXED]
+
+    def at(self, sites: list[Site | None], origins: Sequence[Origin]) -> Structure:
+        """The same, built by other lines on other values."""
+        return replace(self, sites=sites, origins=origins)
 
     def place_of(self, site: Site | None) -> int | None:
         """An entry of this line."""

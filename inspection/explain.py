@@ -45,7 +45,7 @@ def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, 
 
     step = step_behind(what, x, args, kwargs)
     if step is not None:
-        return compile.program_of(step.program.structure)
+        return compile.program_of(step.structure)
     if callable(x):
         raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
     if args or kwargs:

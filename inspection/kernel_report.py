@@ -8,6 +8,7 @@ from typing import Any
 
 from ..frontend.backend import Launch
 from ..ir.memory import Memory, MemoryBuffer
+from ..ir.site import shown
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,10 @@ class Source:
     @property
     def place(self) -> str:
         """The file without its folder, and the line."""
-        return f"{self.file.replace(chr(92), '/').rsplit('/', 1)[-1]}:{self.line}"
+        return shown((self.file, self.line))
+
+    def __str__(self) -> str:
+        return f"{'gradient of ' if self.gradient else ''}{self.place}  {self.text}".rstrip()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ def report_text(r: Report) -> str:
 
 def kernel_text(k: KernelReport) -> str:
     """What one kernel does, where it comes from, and why it stands alone."""
-    where = ", ".join(f"{'gradient of ' if s.gradient else ''}{s.place}" for s in k.sources[:4])
+    where = ", ".join(map(str, k.sources[:4]))
     head = f"{k.name}  outer {list(k.outer)}  {amount(k.bytes)}B  {amount(k.flops)}op  "
     head += "GPU" if k.launches else "threads" if k.parallel else "one thread"
     computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(k.nodes).items())

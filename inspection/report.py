@@ -14,27 +14,36 @@ from ..frontend.backend import Launch
 from ..frontend.compile import Compiled, LoweredKernel
 from ..ir.graph import Node
 from ..ir.kernel import Unit, arithmetic, steps
-from ..ir.program import Call
+from ..ir.loop import Check
+from ..ir.loop_walk import statements
+from ..ir.program import Call, CheckSite
 from ..ir.site import Site, is_gradient
 from ..runtime.image import chunk_count
 from .kernel_report import Apart, KernelReport, Report, Source
 
 
-def report(c: Compiled) -> Report:
-    """The Report of a program."""
+def report(c: Compiled, predict: bool = True) -> Report:
+    """The Report of a program; without predictions it asks for no figures of the machine."""
     memory = c.memory()
-    figures = _figures(c.backend.device)
+    figures = _figures(c.backend.device) if predict else None
     resident = figures is not None and memory.peak_bytes <= figures.cache_bytes
     calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
     apart = _apart(c)
     kernels = [
-        _kernel(k, call, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident) for k, call, key in calls
+        _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident)
+        for k, call, key in calls
     ]
     return Report(kernels, c.program.arena_bytes, len(c.program.donations), memory, c.backend.device)
 
 
 def _kernel(
-    k: LoweredKernel, call: Call, apart: Sequence[Apart], launches: tuple[Launch, ...], figures: Any, resident: bool
+    k: LoweredKernel,
+    call: Call,
+    checks: Sequence[CheckSite],
+    apart: Sequence[Apart],
+    launches: tuple[Launch, ...],
+    figures: Any,
+    resident: bool,
 ) -> KernelReport:
     units = [] if k.kernel is None else k.kernel.units
     nodes = [u.node for u in units]
@@ -52,7 +61,7 @@ def _kernel(
         schedule=k.lowered.schedule,
         parallel=any(call.parallel),
         threads=threads,
-        sources=_sources(n.site for n in nodes or k.step.reads),
+        sources=_sources([n.site for n in nodes] or _checked(k, checks)),
         boundaries=tuple(apart),
         launches=launches,
         predicted=predicted,
@@ -71,6 +80,11 @@ def _apart(c: Compiled) -> dict[str, list[Apart]]:
 def _sources(sites: Iterable[Site | None]) -> tuple[Source, ...]:
     found = dict.fromkeys((*site[:2], is_gradient(site)) for site in sites if site is not None)
     return tuple(Source(file, line, gradient, linecache.getline(file, line).strip()) for file, line, gradient in found)
+
+
+def _checked(k: LoweredKernel, checks: Sequence[CheckSite]) -> list[Site | None]:
+    """Where the indices were used that a kernel checks."""
+    return [checks[s.site].site for s in statements(k.lowered.loops.phases) if isinstance(s, Check)]
 
 
 def _threads(call: Call, launches: tuple[Launch, ...]) -> int:

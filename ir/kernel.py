@@ -15,6 +15,7 @@ from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, 
 from .op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
 from .rewrite import constant_of
 from .shapes import Shape
+from .site import shown
 from .views import push
 
 COST = {  # rough operations an element, relative to an add
@@ -126,6 +127,11 @@ class Unit:
 
     def __repr__(self) -> str:
         return f"{self.node.op.value}{list(domain(self.node))}@{self.position}"
+
+    def __str__(self) -> str:
+        """For a user, who knows lines."""
+        where = f" ({shown(self.node.site)})" if self.node.site else ""
+        return f"{self.node.op.value}{list(domain(self.node))}{where}"
 
 
 def join(sub: list[Var]) -> Index:

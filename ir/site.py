@@ -57,6 +57,12 @@ def what_of(site: Site | None) -> str:
     return "" if site is None or len(site) == 2 else site[2]
 
 
+def shown(site: Site) -> str:
+    """The file without its folder, and the line."""
+    where = f"{site[0].replace(chr(92), '/').rsplit('/', 1)[-1]}:{site[1]}"
+    return f"gradient of {where}" if is_gradient(site) else where
+
+
 class provenance:
     """Nodes made inside a `with` carry this site (gradients inherit it from their forward node)."""
 

@@ -75,6 +75,7 @@ def test_errors_are_what_a_numpy_user_would_catch() -> None:
         (E.DTypeError, TypeError),
         (E.IndexError, IndexError),
         (E.DeviceError, RuntimeError),
+        (E.FusionError, AssertionError),
     ):
         assert issubclass(kind, builtin) and issubclass(kind, E.WeftError)
 

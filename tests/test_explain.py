@@ -88,6 +88,14 @@ def test_flops_are_the_arithmetic(build, flops):
     assert sum(k.flops for k in wf.explain(build()).kernels) == flops
 
 
+def test_a_check_comes_from_the_line_that_indexes():
+    rows, table = wf.tensor([1, 3]), randn(40, 50)
+    y = F.embedding(rows, table)
+    (check, _) = wf.explain(y).kernels
+    line = test_a_check_comes_from_the_line_that_indexes.__code__.co_firstlineno + 2
+    assert check.kind == "check" and check.lines == ((__file__, line),)
+
+
 def test_a_gather_moves_no_more_than_it_reads():
     table, rows = randn(5000, 64), wf.tensor(np.arange(10))
     kernel = wf.explain(table[rows]).kernels[-1]
