@@ -1,12 +1,16 @@
 """Out: the LLVM IR text of `weft_run`, which runs a whole program from a table, and of the serial loop over chunks."""
 
+from __future__ import annotations
+
+from string import Template
+
 # The table, i64 each: phases; 1 if some phase is parallel; slots of the widest context; then for each phase
 #     function, chunks, flags (PARALLEL | CHECK), slots, and (argument, offset) per slot: context[k] = args[argument] + offset
 # A phase with no slots gets the context of the phase before it. args[0] is 0, for immediate values; args[1] is the address of
 # the status block {key, value}, key all ones while no check has failed.
 PARALLEL, CHECK = 1, 2
 
-DRIVER = """
+SERIAL_FOR = """
 define internal void @serial_for(ptr %function, ptr %context, i64 %chunks) {
 entry:
   br label %check
@@ -21,9 +25,11 @@ run:
 out:
   ret void
 }
+"""
 
+RUN = Template("""
 ; Runs a program's phases in order. Returns 1 if a check has failed, at once if it is one that guards the rest.
-define i64 @weft_run(ptr %table, ptr %args) {
+define i64 @${name}(ptr %table, ptr %args${argument}) {
 entry:
   %phases = load i64, ptr %table
   %any.parallel.p = getelementptr i64, ptr %table, i64 1
@@ -34,7 +40,7 @@ entry:
   %context = alloca i64, i64 %width, align 16
   %status.p = getelementptr i64, ptr %args, i64 1
   %status = load ptr, ptr %status.p
-  store i64 -1, ptr %status
+  store i64 -1, ptr %status${begin}
   %wakes = icmp ne i64 %any.parallel, 0
   br i1 %wakes, label %wake, label %loop
 wake:  ; early, so that the workers are up when the first parallel phase comes
@@ -78,12 +84,12 @@ call:
   %parallel = icmp ne i64 %parallel.bit, 0
   br i1 %parallel, label %shared, label %serial
 shared:
-  call void @weft_parallel_for(ptr %function, ptr %context, i64 %chunks)
+  call void ${parallel}
   br label %called
 serial:
   call void @serial_for(ptr %function, ptr %context, i64 %chunks)
   br label %called
-called:
+called:${end}
   %check.bit = and i64 %flags, 2
   %guards = icmp ne i64 %check.bit, 0
   br i1 %guards, label %test, label %next
@@ -101,4 +107,13 @@ out:
   %result = zext i1 %last.bad to i64
   ret i64 %result
 }
-"""
+""")
+
+PLAIN = {
+    "name": "weft_run",
+    "argument": "",
+    "begin": "",
+    "parallel": "@weft_parallel_for(ptr %function, ptr %context, i64 %chunks)",
+    "end": "",
+}
+DRIVER = SERIAL_FOR + RUN.substitute(PLAIN)

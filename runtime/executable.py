@@ -14,6 +14,7 @@ from .failures import NO_CHECK_FAILED, Interrupted, failure
 from .image import FIRST, STATUS, Image
 from .prepared import Prepared
 from .threads import pool
+from .timed import timings
 
 if TYPE_CHECKING:
     from ..ir.memory import Memory
@@ -42,7 +43,8 @@ class _Frame:
 class Executable:
     """A program ready to run, from any number of threads at once. `codes` have its phases, in order; it keeps them.
 
-    `planned` makes its Memory report: the image has no names, so the passes run again for it.
+    `planned` makes its Memory report: the image has no names, so the passes run again for it. `timings`: how long its phases
+    take, where it was made inside `timed.timing()`.
     """
 
     planned: Callable[[], Memory] | None = None
@@ -58,7 +60,8 @@ class Executable:
             self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
         self._frames: list[_Frame] = []
-        self._run = pool.runtime().run
+        self.timings = timings(image)
+        self._run = pool.runtime().run if self.timings is None else self.timings.run
 
     def memory(self) -> Memory:
         """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
@@ -112,7 +115,7 @@ class Executable:
             finally:
                 memory.give_arena(block)
 
-        if self._parallel or arena:
+        if self._parallel or arena or self.timings is not None:
             return Prepared(words, full, failed)
         return Prepared(words, serial, failed, frame.interrupted, (table, address, self._brief), self)
 

@@ -39,8 +39,16 @@ def _host(folder: object) -> Target:
 
 def model() -> str:
     """What the maker calls the processor, "" where the system does not tell."""
-    named = (line.partition(":")[2].strip() for line in _cpuinfo() if line.startswith("model name"))
-    return next(named, "")
+    return _said("model name")
+
+
+def flags() -> set[str]:
+    """What the system says that the processor has; nothing where it does not tell."""
+    return set(_said("flags").split())
+
+
+def _said(name: str) -> str:
+    return next((line.partition(":")[2].strip() for line in _cpuinfo() if line.partition(":")[0].strip() == name), "")
 
 
 def _cpuinfo() -> list[str]:

@@ -20,6 +20,7 @@ from .devices import Unit, unit
 from .driver import bound, here
 from .image import CudaImage, unpack
 from .replay import Replay
+from .timed import Events, timings
 
 if TYPE_CHECKING:
     from ...ir.memory import Memory
@@ -50,7 +51,7 @@ class Progress:
 class Frame:
     """What one running call needs of its own: arguments, and the launches that read them."""
 
-    __slots__ = ("_executable", "early", "rest", "words")
+    __slots__ = ("_executable", "early", "events", "rest", "words")
 
     def __init__(self, executable: CudaExecutable) -> None:
         self._executable = executable
@@ -61,6 +62,9 @@ class Frame:
             for function, launch, arguments in zip(executable.functions, image.launches, self.words.arguments, strict=True)
         ]
         self.early, self.rest = calls[: image.early], calls[image.early :]
+        self.events = None if executable.timings is None else Events(driver)
+        if self.events is not None:
+            self.early, self.rest = self.events.around(self.early), self.events.around(self.rest)
 
     def launch_rest(self) -> None:
         """The launches behind the early checks, one by one, for a driver that captures them."""
@@ -74,7 +78,8 @@ class Frame:
 class CudaExecutable:
     """A program ready to run, from any number of threads at once, on a device that has its kernels.
 
-    `planned` makes its Memory report: the image has no names, so the passes run again for it.
+    `planned` makes its Memory report: the image has no names, so the passes run again for it. `timings`: how long its launches
+    take, where it was made inside `timed.timing()`; then a run waits for the device.
     """
 
     planned: Callable[[], Memory] | None = None
@@ -84,6 +89,7 @@ class CudaExecutable:
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
         self.has_late = any(launch.is_check for launch in image.launches[image.early :])
         self._frames: list[Frame] = []
+        self.timings = timings(len(image.launches))
 
     @cached_property
     def functions(self) -> list[Any]:
@@ -137,9 +143,13 @@ class CudaExecutable:
     def launch(self, frame: Frame, words: Sequence[int], block: int, progress: Progress) -> None:
         """All of a run, on the addresses of inputs and outputs."""
         frame.words.fill(words, block)
+        if frame.events is not None:
+            frame.events.start()
         self.begin(frame, words, block)
         progress.issue(frame.rest)
         self.end(block)
+        if self.timings is not None and frame.events is not None:
+            self.timings.add(frame.events.durations())
 
     def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:
         """Uploads, and early checks. Raises CheckFailed, and nothing has changed."""

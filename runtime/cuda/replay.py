@@ -35,7 +35,7 @@ class Replay:
         sizes = {image.inputs + o: nbytes for o, nbytes in enumerate(image.results) if 0 < nbytes <= SMALL}
         self._results = Results(sizes, executable.unit)
         self._credit: float = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
-        self._is_possible = len(frame.rest) >= FEWEST
+        self._is_possible = len(frame.rest) >= FEWEST and executable.timings is None  # a graph has no times between launches
         self._failed: CheckFailed | None = None
 
     def execute(self) -> None:
