@@ -88,7 +88,7 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
         raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
     n = ew.cast(n, t.dtype)
     is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
-    if t.is_leaf and (t._requires_grad or t.is_assigned_in_place or is_waiting):
+    if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
         if t._requires_grad and state.mode.grad_enabled:
             raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
         t.assign(wrap(n))

@@ -40,10 +40,13 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
 class Value:
     """The fields of a Tensor, and its methods that make no other Tensor."""
 
-    __slots__ = ("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "name")
+    __slots__ = {
+        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage"), ""),
+        "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
+    }
     __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
     __array_priority__ = 1000  # and so do libraries older than __array_ufunc__
-    is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
+    _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
     name: str | None
     _node: Node  # not set in a result of a jitted function until something is built from it
     _grad: Tensor | None

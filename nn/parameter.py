@@ -60,7 +60,7 @@ class Buffer(Tensor):
     (1, weft.int64, False)
     """
 
-    is_assigned_in_place = True
+    _is_assigned_in_place = True
     data = property(None, _set_data)
 
     def __init__(self, data: Any, persistent: bool = True) -> None:
