@@ -21,6 +21,7 @@ from .frontend.precision import matmul_precision
 from .inspection.dump import dump
 from .inspection.explain import explain
 from .inspection.layouts import layout
+from .inspection.modules import summary
 from .inspection.one_kernel import one_kernel
 from .ir.dtype import (
     DType,
@@ -72,6 +73,7 @@ __all__ = [
     "matmul_precision",
     "no_grad",
     "one_kernel",
+    "summary",
     "uint8",
     "uint16",
     "uint32",
