@@ -1,18 +1,20 @@
-"""What users call to look inside. In: Tensors that are not computed yet, or jitted functions. Out: a Report, or files."""
+"""What users call to look inside. In: Tensors that are not computed yet, jitted functions, Modules. Out: a Report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..frontend import realize
 from ..frontend.arguments import shown
-from ..frontend.jit import step_behind
+from ..frontend.jit import jit, step_behind
 from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..frontend.compile import Compiled
+    from ..frontend.structure import Structure
     from .kernel_report import Report
 
 
@@ -20,17 +22,21 @@ Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Callable[..., Any]
 
 
 def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
-    """The kernels that computing x would run, and why neighbours stayed apart. Nothing is computed.
+    """The kernels that computing x would run, where they come from, and why neighbours stayed apart. Nothing is computed.
 
     `x` is a Tensor or several; what is in memory already needs no kernel. Or it is a function made by `wf.jit`, or a method:
     then it is what a call with these arguments would run, which is traced if need be but not run and changes nothing, or without
-    arguments what the last call ran. Tensors that the function meets are computed, as their layout is part of the signature.
-    Or it is what `wf.compile` returned.
+    arguments what the last call ran. Or it is a Module with example inputs, `wf.explain(model, x)`, or what `wf.compile` made.
+    Tensors that a function or a Module meets are computed, as their layout is part of the signature.
 
-    `print(report)` shows for each kernel its operations, outer axes, bytes, weighed operations, schedule, source lines and the
-    reasons at its boundaries; `report.kernels` is the list of them, `report.memory` tells which buffers are needed when, and how
-    many bytes at most. Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments
-    are given, and what the call would raise.
+    `print(report)` shows for each kernel the lines that it computes, its operations, outer axes, bytes, arithmetic, schedule, the
+    time that the roofline of this machine predicts and what bounds it, and the reasons at its boundaries. `report.show()` prints
+    tables if the package rich is there, a notebook shows them anyway. `report.kernels` is the list of kernels, `report.memory`
+    tells which buffers are needed when and how many bytes at most, `report.to_dict()` is all of it for JSON.
+
+    The first report on a machine measures the limits of that machine, which takes half a second; the disk cache keeps them.
+    Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments are given, for a Module
+    without inputs, and what the call would raise.
     """
     from .kernel_report import Report
     from .report import report
@@ -43,12 +49,37 @@ def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, 
     """The program that `explain` and others look at; None where everything is in memory already."""
     from ..frontend import compile
 
-    step = step_behind(what, x, args, kwargs)
-    if step is not None:
-        return compile.program_of(step.structure)
+    structure = structure_behind(what, x, args, kwargs)
+    return compile.program_of(structure) if structure.key[1] else None
+
+
+def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Structure:
+    """What that program computes."""
     if callable(x):
-        raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+        step = step_behind(what, _jitted(what, x, args, kwargs), args, kwargs)
+        if step is None:
+            raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+        return step.structure
     if args or kwargs:
         raise errors.ArgumentError(f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}")
-    structure = realize.structure_of(x)
-    return compile.program_of(structure) if structure.key[1] else None
+    return realize.structure_of(x)
+
+
+def _jitted(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A Module as a function; anything else as it is."""
+    from ..nn.module import Module
+
+    if not isinstance(x, Module):
+        return x
+    if args or kwargs:
+        return jit(x)
+    optional = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+    needed = [p.name for p in signature(x.forward).parameters.values() if p.default is p.empty and p.kind not in optional]
+    if needed:
+        call = f"wf.{what}(model, {', '.join(needed)})"
+        raise errors.ArgumentError(f"{what}: what {type(x).__name__} computes depends on its inputs: give some, as in {call}")
+
+    def without_inputs() -> Any:
+        return x()
+
+    return jit(without_inputs)

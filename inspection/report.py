@@ -5,8 +5,6 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from importlib import import_module
-from typing import Any
 
 from .. import options
 from ..errors import WeftError
@@ -20,6 +18,7 @@ from ..ir.program import Call, CheckSite
 from ..ir.site import Site, is_gradient
 from ..runtime.image import chunk_count
 from .kernel_report import Apart, KernelReport, Report, Source
+from .machine import Machine, machine
 
 
 def report(c: Compiled, predict: bool = True) -> Report:
@@ -42,14 +41,15 @@ def _kernel(
     checks: Sequence[CheckSite],
     apart: Sequence[Apart],
     launches: tuple[Launch, ...],
-    figures: Any,
+    figures: Machine | None,
     resident: bool,
 ) -> KernelReport:
     units = [] if k.kernel is None else k.kernel.units
     nodes = [u.node for u in units]
     moved, flops = bytes_moved(k.step.reads, k.step.writes, units), arithmetic(nodes)
     threads = _threads(call, launches)
-    predicted, bound = (None, None) if figures is None else _prediction(figures, moved, flops, nodes, resident, threads)
+    workers = max((launch.blocks for launch in launches), default=threads)
+    predicted, bound = (None, None) if figures is None else _prediction(figures, moved, flops, nodes, resident, workers)
     return KernelReport(
         name=k.name,
         kind="check" if k.kernel is None else k.kernel.kind,
@@ -108,19 +108,20 @@ def bytes_moved(reads: Iterable[Node], writes: Iterable[Node], units: Iterable[U
 # ---------------------------------------------------------------- seconds
 
 
-def _figures(device: str) -> Any:
-    """What is known of the machine; None where nothing can be."""
+def _figures(device: str) -> Machine | None:
+    """What the machine can do at most; None where that cannot be had."""
     try:
-        return import_module(".machine", __package__).machine(device)
-    except (ImportError, WeftError):
+        return machine(device)
+    except WeftError:
         return None
 
 
-def _prediction(figures: Any, moved: int, flops: int, nodes: Sequence[Node], resident: bool, threads: int) -> tuple[float, str]:
-    """By the roofline. Its figures are those of all threads: whoever has fewer takes as long as more operations."""
-    share = max(1, figures.threads // threads) if figures.threads else 1
-    predicted: tuple[float, str] = figures.seconds(moved * share if resident else moved, flops * share, _dtype(nodes), resident)
-    return predicted
+def _prediction(
+    m: Machine, moved: int, flops: int, nodes: Sequence[Node], resident: bool, workers: int
+) -> tuple[float, str]:
+    """By the roofline, whose figures are those of all threads: fewer take as long as all would for more."""
+    share = max(1, m.threads // workers)
+    return m.seconds(moved * share if resident else moved, flops * share, _dtype(nodes), resident)
 
 
 def _dtype(nodes: Sequence[Node]) -> str:

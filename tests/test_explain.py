@@ -10,6 +10,8 @@ import weft as wf
 from weft.codegen.schedule import TINY_WORK
 from weft.codegen.target import host
 from weft.frontend import realize
+from weft.inspection import report as report_module
+from weft.inspection.machine import Machine
 
 F = wf.nn.functional
 
@@ -206,12 +208,60 @@ def test_a_compiled_graph_is_explained(tmp_path):
         wf.explain(f, x=randn(60))
 
 
+def test_a_module_is_explained_with_example_inputs(tmp_path):
+    model = wf.nn.Sequential(wf.nn.Linear(20, 30), wf.nn.BatchNorm1d(30), wf.nn.Dropout(0.5))
+    before = {name: t.numpy().copy() for name, t in model.state_dict().items()}
+    wf.manual_seed(7)
+    expected = wf.rand(3).tolist()
+    wf.manual_seed(7)
+    report = wf.explain(model, randn(16, 20))
+    assert "float32[16, 30]" in report.kernels[-1].outputs and not any(k.gradient for k in report.kernels)
+    assert all(np.array_equal(t.numpy(), before[name]) for name, t in model.state_dict().items()), "nothing has changed"
+    assert wf.rand(3).tolist() == expected
+    assert len(wf.explain(model.eval(), randn(16, 20)).kernels) < len(report.kernels)
+    assert "[9,20]" in (wf.dump(model, tmp_path, randn(9, 20)) / "graph.txt").read_text()
+
+
+def test_a_module_without_inputs_says_which_to_give():
+    with pytest.raises(wf.errors.ArgumentError, match=r"MultiheadAttention.*inputs.*wf\.explain\(model, query, key, value\)"):
+        wf.explain(wf.nn.MultiheadAttention(4, 2))
+
+    class Constant(wf.nn.Module):
+        def forward(self):
+            return wf.ones(3).exp() + wf.arange(3)
+
+    assert len(wf.explain(Constant()).kernels) == 1
+
+
+def test_the_prediction_is_the_roofline_of_the_machine(monkeypatch):
+    m = Machine("a machine", 4, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-6)
+    monkeypatch.setattr(report_module, "machine", lambda device: m)
+    a = randn(200, 200).to(wf.float64)
+    with wf.options.override(num_threads=4):
+        large, double = wf.explain(randn(1000, 1000) + 1.0), wf.explain(a @ a)
+        serial = wf.explain(randn(100) + 1.0)
+    (k,) = large.kernels
+    assert (k.predicted, k.bound) == (pytest.approx(8e6 / 1e9), "memory") and large.predicted == k.predicted
+    (k,) = double.kernels
+    assert (k.predicted, k.bound) == (pytest.approx(k.flops / 5e8), "compute"), "as fast as floats of 64 bits"
+    (k,) = serial.kernels
+    assert (k.predicted, k.bound) == (1e-6, "launch")
+
+
+def test_without_figures_of_the_machine_nothing_is_predicted(monkeypatch):
+    def fails(device):
+        raise wf.errors.DeviceError("no such machine")
+
+    monkeypatch.setattr(report_module, "machine", fails)
+    report = wf.explain(randn(30).exp())
+    assert (report.predicted, report.kernels[0].predicted, report.kernels[0].bound) == (None, None, None)
+
+
 def test_what_cannot_be_explained_is_named():
     x = randn(4)
     f = wf.jit(lambda x: x @ x.reshape(2, 2))
     for wrong, args, match in [
         (lambda x: x, (x,), "is not jitted: give wf.jit of it"),
-        (wf.nn.Linear(2, 3), (x,), "is not jitted"),
         (x.exp(), (x,), "those of a call of a jitted function"),
         (f, (x,), "matmul"),
     ]:
