@@ -15,6 +15,7 @@ from ..ir.index import Index, Mask, Range, Value, mask_of
 from ..ir.kernel import resolve
 from ..ir.loop import Buf
 from ..ir.op import ELEMENTWISE, Op
+from ..ir.site import NOWHERE, provenance
 
 Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
 
@@ -101,16 +102,18 @@ class Evaluator:
 
     def _evaluate(self, root: Key) -> None:
         stack = [root]
-        while stack:
-            key = stack[-1]
-            if key in self.memo:
-                stack.pop()
-                continue
-            missing = self._step(key)
-            if missing:
-                stack.extend(missing)
-            else:
-                stack.pop()
+        with provenance(NOWHERE) as line:
+            while stack:
+                key = stack[-1]
+                if key in self.memo:
+                    stack.pop()
+                    continue
+                line.move(key[0].site or NOWHERE)
+                missing = self._step(key)
+                if missing:
+                    stack.extend(missing)
+                else:
+                    stack.pop()
 
     def _step(self, key: Key) -> list[Key]:
         """Computes memo[key], or returns what must be evaluated first."""

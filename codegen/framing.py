@@ -38,7 +38,7 @@ def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places
 def places_of(nodes: Iterable[Node], name: str, strides: dict[Node, tuple[int, ...]]) -> dict[Node, Place]:
     """A buffer for each value; dense where no strides are given."""
     return {
-        n: Place(Buf(f"{name}{i}", n.dtype, n.size, GLOBAL), strides.get(n) or row_major_strides(n.shape))
+        n: Place(Buf(f"{name}{i}", n.dtype, n.size, GLOBAL, n.site), strides.get(n) or row_major_strides(n.shape))
         for i, n in enumerate(nodes)
     }
 

@@ -12,6 +12,7 @@ from ..ir.kernel import Kernel, work
 from ..ir.loop import SERIAL, For, If, Loops, Stmt
 from ..ir.plan import Step
 from ..ir.program import CheckSite
+from ..ir.site import Site
 from . import schedule
 from .chain.chain import lower_chain
 from .checks import Checks, leaves_of
@@ -38,6 +39,14 @@ class LoweredKernel:
     kernel: Kernel | None
     lowered: Lowered
     step: Step
+
+    @property
+    def line(self) -> Site | None:
+        """The user's line behind what no single operation computes: packing, sums of products."""
+        units = self.kernel.units if self.kernel else []
+        sites = {u.node.site[:2]: u.node.site for u in units if u.node.site}
+        anchor = self.kernel.anchor if self.kernel else None
+        return next(iter(sites.values())) if len(sites) == 1 else anchor.node.site if anchor else None
 
 
 @dataclass

@@ -14,7 +14,7 @@ from math import prod
 
 from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, var
-from ..ir.kernel import Kernel, Unit, cost, join
+from ..ir.kernel import WORDS, Kernel, Unit, cost, join
 from ..ir.loop import REG, SCRATCH, Buf
 from ..ir.op import ELEMENTWISE, Op
 from .evaluate import Evaluator, Place, load
@@ -88,9 +88,9 @@ class StageBuilder:
         self.unit = {u.node: u for u in kernel.units}
         reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns]
         sums = [u for u in kernel.units if u in kernel.columns]
-        self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH) for i, u in enumerate(sums)}
+        self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH, u.node.site) for i, u in enumerate(sums)}
         space = REG if frame.lanes == 1 else SCRATCH
-        self.accs = {n: Buf(f"{n.arg[0]}{i}", n.dtype, frame.lanes, space) for i, n in enumerate(reduces)}
+        self.accs = {n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, frame.lanes, space, n.site) for i, n in enumerate(reduces)}
         self.level = self._levels()
         self.needed = self._needed()
         self.total = self._totals()
@@ -191,7 +191,7 @@ class StageBuilder:
             at = self._position(u, by)
             axes = loops[signature].axes
             position = row_major([var(v) for v in axes], [v.extent for v in axes])
-            buf = Buf(f"row{len(self.saved)}", u.node.dtype, prod(signature), self.frame.keep)
+            buf = Buf(f"{u.node.op.value}_row{len(self.saved)}", u.node.dtype, prod(signature), self.frame.keep, u.node.site)
             loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
             self.frame.scratch_bytes -= size
             self.saved[u.node] = (buf, tuple(at), position)

@@ -9,11 +9,12 @@ from functools import partial
 
 from ..codegen.cuda.built import Usage
 from ..codegen.cuda.emit import emit, shared_bytes
-from ..codegen.cuda.lowering import CudaLowering
+from ..codegen.cuda.lowering import CudaLowering, stays_loop
 from ..codegen.cuda.settings import CudaSettings
 from ..codegen.lowering import LoweredKernel
 from ..ir.fuse import Policy
 from ..ir.loop import Loops
+from ..ir.loop_listing import listing, numbered
 from ..ir.loop_text import show
 from ..ir.program import Call, Program
 from ..ir.site import Site
@@ -83,8 +84,8 @@ class CudaBackend:
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops and CUDA C, by file ending."""
-        text = emit(replace(k.step.loops, name=k.name), self.settings.target)
-        return {"loops": show(replace(k.lowered.loops, name=k.name)), "cu": text}
+        loops = numbered(replace(k.lowered.loops, name=k.name), stays_loop)
+        return {"loops": listing(loops, k.line), "cu": emit(self.lowering.expanded(loops), self.settings.target)}
 
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """As the device is asked for it, with what the assembler reported."""

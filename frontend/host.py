@@ -7,12 +7,13 @@ from dataclasses import replace
 
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
+from ..codegen.llvm.plan import stays_loop
 from ..codegen.lowering import HostLowering, LoweredKernel
 from ..codegen.settings import Settings
 from ..codegen.target import Target
 from ..ir.fuse import Policy
 from ..ir.loop import Loops
-from ..ir.loop_text import show
+from ..ir.loop_listing import listing, numbered
 from ..ir.program import Call, Program
 from ..ir.site import Site
 from ..runtime.executable import Executable
@@ -60,9 +61,9 @@ class HostBackend:
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
-        text = emit(replace(k.step.loops, name=k.name), self.target)
-        kept = {"loops": show(replace(k.lowered.loops, name=k.name)), "ll": text}
-        compile_text(text, self.target, kept, k.step.loops.tiny)
+        loops = numbered(replace(k.lowered.loops, name=k.name), lambda s: stays_loop(s, self.target))
+        kept = {"loops": listing(loops, k.line), "ll": emit(self.lowering.expanded(loops), self.target)}
+        compile_text(kept["ll"], self.target, kept, loops.tiny)
         return kept
 
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:

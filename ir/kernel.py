@@ -290,6 +290,7 @@ class Kernel:
     columns: dict[Unit, tuple[Var, ...]] = field(default_factory=dict)
 
 
+WORDS = {"add": "sum", "max": "max", "mul": "prod"}  # what a reduction is called
 NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
 
 
@@ -308,5 +309,5 @@ def kernel_name(units: list[Unit], kind: str, anchor: Unit | None, number: int) 
     """A readable name: number, kind, then the weightiest operations."""
     kind = "matmul" if kind == "contraction" else kind
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
-    words = [n.arg[0] + "reduce" if n.op is Op.REDUCE else n.op.value for n in named]
+    words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
     return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])

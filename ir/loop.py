@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from .dtype import DType
 from .graph import Node
 from .index import Index, Mask, Var
+from .site import Site
 
 GRID, LANES, UNROLL, SERIAL, WARPS = "grid", "lanes", "unroll", "serial", "warps"
 REG, SCRATCH, THREAD, GLOBAL = "reg", "scratch", "thread", "global"
@@ -43,12 +44,15 @@ class Buf:
 
     THREAD (CUDA): registers, too, of which each is of one thread. An index is the lane variable (in all loops of one extent and
     unroll), or lane * n + i with i < n and no more lanes than threads.
+
+    `site`: the user's line whose value it holds, for printed code.
     """
 
     name: str
     dtype: DType
     size: int  # elements; only a hint for GLOBAL
     space: str
+    site: Site | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -69,7 +73,10 @@ Extent = int | Param
 
 @dataclass
 class For:
-    """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain var)."""
+    """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain var).
+
+    `note`: what printed code says of the loop. It is no part of the kernel.
+    """
 
     var: Var
     extent: Extent
@@ -78,6 +85,7 @@ class For:
     unroll: int = 1  # LANES: vectors a step; on CUDA neighbours that one thread takes
     base: Index = field(default_factory=Index)
     total: Extent | None = None
+    note: str = ""
 
 
 @dataclass

@@ -30,7 +30,7 @@ from .loop import (
     Store,
     Wait,
 )
-from .loop_walk import operands, postorder, roots, writes
+from .loop_walk import operands, postorder, roots, statements, writes
 from .op import Op
 
 
@@ -43,30 +43,20 @@ def literal(value: float | int | bool, dtype: DType) -> str:
 
 def show(loops: Loops) -> str:
     """The text of a kernel; it determines the code, and is hashed as its identity."""
-    p = _Printer()
-    passing = {b: " past the caches" for b in loops.passing}
-    arguments = [f"{p.name(b)}: {b.dtype.name}{passing.get(b, '')}" for b in loops.buffers] + [p.name(q) for q in loops.params]
-    p.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
-    for i, phase in enumerate(loops.phases):
-        p.line(0, f"phase {i}{f' of {loops.threads[i]} threads' if loops.threads else ''}")
-        p.statement(phase, 1)
+    p = Printer()
+    p.kernel(loops)
     return "\n".join(p.lines) + "\n"
 
 
-class _Printer:
+class Names:
+    """A name of its own for each variable, buffer and param: what it is called, with a number where others are called so."""
+
     def __init__(self) -> None:
-        self.lines: list[str] = []
         self.names: dict[object, str] = {}
         self.taken: set[str] = set()
-        self.temps: dict[Node, str] = {}  # printed, and still what they were
-        self.loaded: set[Buf] = set()  # buffers that some printed Node reads
-        self.count = 0
-
-    def line(self, depth: int, text: str) -> None:
-        self.lines.append("  " * depth + text)
 
     def name(self, thing: Var | Buf | Param) -> str:
-        """A name of its own for a variable, buffer or param."""
+        """The first that asks has the plain name."""
         if thing not in self.names:
             name, number = thing.name, 0
             while name in self.taken:
@@ -76,6 +66,47 @@ class _Printer:
             self.names[thing] = name
         return self.names[thing]
 
+
+def names_of(loops: Loops) -> Names:
+    """Those of the text."""
+    found = Names()
+    for buf in loops.buffers:
+        found.name(buf)
+    for param in loops.params:
+        found.name(param)
+    for s in statements(loops.phases):
+        match s:
+            case For():
+                found.name(s.var)
+            case Alloc(allocated):
+                found.name(allocated)
+    return found
+
+
+class Printer(Names):
+    """The lines of a kernel, statement by statement."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self.temps: dict[Node, str] = {}  # printed, and still what they were
+        self.loaded: set[Buf] = set()  # buffers that some printed Node reads
+        self.count = 0
+
+    def line(self, depth: int, text: str, of: Node | Stmt | None = None) -> None:
+        """One more; `of` is what it shows."""
+        self.lines.append("  " * depth + text)
+
+    def kernel(self, loops: Loops) -> None:
+        """All of it."""
+        passing = {b: " past the caches" for b in loops.passing}
+        arguments = [f"{self.name(b)}: {b.dtype.name}{passing.get(b, '')}" for b in loops.buffers]
+        arguments += [self.name(q) for q in loops.params]
+        self.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
+        for i, phase in enumerate(loops.phases):
+            self.line(0, f"phase {i}{f' of {loops.threads[i]} threads' if loops.threads else ''}")
+            self.statement(phase, 1)
+
     # ------------------------------------------------------------ expressions
 
     def node(self, n: Node, depth: int) -> str:
@@ -84,7 +115,7 @@ class _Printer:
             if m.op is not Op.CONST and m not in self.temps:
                 self.temps[m] = f"t{self.count}"
                 self.count += 1
-                self.line(depth, f"{self.temps[m]} = {self.operation(m)}")
+                self.line(depth, f"{self.temps[m]} = {self.operation(m)}", m)
         return self.operand(n)
 
     def operand(self, n: Node) -> str:
@@ -150,31 +181,37 @@ class _Printer:
             case For():
                 self.loop(s, depth)
             case If():
-                self.line(depth, f"if{self.mask(s.cond).removeprefix(' if')}")
+                self.line(depth, f"if{self.mask(s.cond).removeprefix(' if')}", s)
                 self.body(s.body, depth + 1)
             case Alloc(buf, init):
                 value = "" if init is None else f" = {literal(init, buf.dtype)}"
-                self.line(depth, f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}")
+                self.line(depth, f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}", s)
             case Store(buf, index, value_, mask):
-                self.line(depth, f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}")
+                self.line(depth, f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}", s)
             case Reduce(buf, index, op, value_, mask):
-                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {op}= {self.operand(value_)}{self.mask(mask)}")
+                sign = self.sign(op)
+                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {sign} {self.operand(value_)}{self.mask(mask)}", s)
             case Check(node, extent, site, position):
-                self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}")
+                self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}", s)
             case Prefetch(buf, index, cache):
-                self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{f' into level {cache}' if cache > 1 else ''}")
+                level = f" into level {cache}" if cache > 1 else ""
+                self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{level}", s)
             case Copy(to, at, source, index, size, mask):
                 places = f"{self.name(to)}[{self.index(at)}], {self.name(source)}[{self.index(index)}]"
-                self.line(depth, f"copy {places} x{size}{self.mask(mask)}")
+                self.line(depth, f"copy {places} x{size}{self.mask(mask)}", s)
             case Commit():
-                self.line(depth, "commit")
+                self.line(depth, "commit", s)
             case Wait(groups):
-                self.line(depth, f"wait for all but {groups}")
+                self.line(depth, f"wait for all but {groups}", s)
             case Multiply(acc, rows, lanes, shape, part):
                 sizes = f"{'x'.join(map(str, shape))} by warps of {part[0]}x{part[1]}"
-                self.line(depth, f"{self.name(acc)} += {self.matrix(rows)} @ {self.matrix(lanes)}, {sizes}")
+                self.line(depth, f"{self.name(acc)} += {self.matrix(rows)} @ {self.matrix(lanes)}, {sizes}", s)
         if not isinstance(s, For | If):
             self.changed(writes([s]))
+
+    def sign(self, op: str) -> str:
+        """Of a reduction."""
+        return f"{op}="
 
     def loop(self, s: For, depth: int) -> None:
         for n in s.base.values():
@@ -182,7 +219,7 @@ class _Printer:
         limit = "" if s.total is None else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
         bound = "" if s.var.extent == s.extent else f" (at most {s.var.extent})"
         unroll = f" x{s.unroll}" if s.unroll != 1 else ""
-        self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}")
+        self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}", s)
         self.changed(writes(s.body))
         self.body(s.body, depth + 1)
 

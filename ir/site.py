@@ -63,6 +63,15 @@ def shown(site: Site) -> str:
     return f"gradient of {where}" if is_gradient(site) else where
 
 
+def source_of(site: Site | None) -> str:
+    """The text of the user's line; "" where there is none to read."""
+    if site is None or not site[1]:
+        return ""
+    import linecache
+
+    return linecache.getline(site[0], site[1]).strip()
+
+
 class provenance:
     """Nodes made inside a `with` carry this site (gradients inherit it from their forward node)."""
 

@@ -298,39 +298,6 @@ def test_debug_option_prints_the_kernels_of_what_is_built(capsys):
     assert "k0_map_exp" in capsys.readouterr().err
 
 
-def test_loops_text_of_softmax_is_readable(tmp_path):
-    """Golden text: the stages, the scratch row and the tail-free lanes of a softmax."""
-    folder = wf.dump(randn(64, 32).softmax(axis=-1), tmp_path)
-    (path,) = (folder / "kernels").glob("*.loops")
-    body = path.read_text().split("\n", 1)[1]
-    assert body.replace(path.stem, "kernel") == SOFTMAX
-
-
-SOFTMAX = """\
-phase 0
-  for g < chunks (at most 256) grid
-    for row < 16 serial while 16*g + row < rows
-      alloc row0: float32 scratch[32]
-      alloc max0: float32 reg[1] = -inf
-      for c < 32 lanes x2
-        t0 = load in0[512*g + 32*row + c] float32
-        max0[0] max= t0
-      alloc add1: float32 reg[1] = 0.0
-      for c < 32 lanes x2
-        t1 = load in0[512*g + 32*row + c] float32
-        t2 = load max0[0] float32
-        t3 = sub t1, t2 float32
-        t4 = exp t3 float32
-        add1[0] add= t4
-        row0[c] = t4
-      for c < 32 lanes x2
-        t5 = load row0[c] float32
-        t6 = load add1[0] float32
-        t7 = div t5, t6 float32
-        out0[512*g + 32*row + c] = t7
-"""
-
-
 # ---------------------------------------------------------------- vector code
 
 

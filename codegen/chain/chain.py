@@ -18,7 +18,7 @@ from math import prod
 
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Var, unravel, var
-from ...ir.kernel import Kernel, Unit
+from ...ir.kernel import WORDS, Kernel, Unit
 from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ...ir.op import Op
@@ -187,7 +187,7 @@ class _Chain(Task):
 
     def _stage(self, stage: StageOf, first: Index, columns: int) -> list[Stmt]:
         """One pass down the columns of a block: reductions, then values that are kept or weigh."""
-        accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.s.rows, REG) for u in stage.reductions}
+        accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.s.rows, REG, u.node.site) for u in stage.reductions}
         column, lane = Var("column", columns), Var("l", self.s.rows)
         place = var(column) * self.s.rows + var(lane)
         values = self._stage_values(stage, accs, self._at(var(lane), first + var(column)), var(lane), place)

@@ -14,7 +14,7 @@ from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import Node, const, node
 from ...ir.index import Index, Mask, Value, Var, unravel, var
-from ...ir.kernel import Unit
+from ...ir.kernel import WORDS, Unit
 from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import indices, postorder
 from ...ir.op import Op
@@ -51,7 +51,7 @@ class Task:
         self.work = float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
         self.scratch: dict[str, Buf] = {}
         reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
-        self.stats = {u: self._scratch(f"{u.node.arg[0]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
+        self.stats = {u: self._scratch(f"{WORDS[u.node.arg[0]]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
         self.guarded = False  # may a mask rule out chunks of columns?
         self.batch: list[Index] = []  # where the task is, and the other axes of its rows
         self.first = Index()  # row of the block

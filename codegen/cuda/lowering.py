@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...ir.fuse import Fused
 from ...ir.graph import Node
 from ...ir.kernel import Kernel
-from ...ir.loop import Loops
+from ...ir.loop import LANES, For, Loops
 from ..lower import Lowered
 from ..lowering import Strides
 from ..math.expand import expand_loops
@@ -16,6 +16,7 @@ from .attention.attention import lower_chain
 from .checks import lower_checks
 from .choice import lower_maps
 from .contraction import lower_contraction
+from .grid import MOST_THREADS
 from .scan import lower_scan
 from .scatter import lower_scatter
 from .sort import lower_sort
@@ -60,3 +61,8 @@ class CudaLowering:
     def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """None: stores leave the caches by themselves."""
         return set()
+
+
+def stays_loop(loop: For) -> bool:
+    """Is it a loop of every thread, too? Few lanes are shared out among the threads of a block at once."""
+    return loop.kind != LANES or not isinstance(loop.extent, int) or loop.extent > MOST_THREADS * loop.unroll

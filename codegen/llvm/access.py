@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from ...ir.graph import Node
 from ...ir.index import Index
 from ...ir.loop import REG, Buf
+from ...ir.loop_text import Names
 from ...ir.loop_walk import operands
 from ...ir.op import Op
 from ..target import Target
@@ -45,6 +46,7 @@ class Function:
     unsettled: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
     contents: dict[Node, frozenset[Buf]] = field(default_factory=dict)
     passing: frozenset[Buf] = frozenset()  # buffers that are written past the caches
+    names: Names = field(default_factory=Names)  # those of the Loops' text
 
     def buffers_of(self, root: Node) -> frozenset[Buf]:
         """Every buffer that the phase may change and whose contents a Node depends on."""

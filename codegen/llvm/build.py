@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from ..target import Target
+from .readable import marked, noted, notes
 
 # The emitter shares, hoists and folds what it can, so only the stack must become registers: measured run times
 # of maps, rows and tiles are those of O2, and LLVM's code generation has its own strength reduction.
@@ -57,8 +58,11 @@ def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, 
         manager, builder = _passes(target)
         manager.run(module, builder)
     if keep is not None:
-        keep["opt.ll"] = str(module)
-        keep["s"] = machine.emit_assembly(llvm.parse_assembly(keep["opt.ll"]))
+        said = notes(text)
+        keep["opt.ll"] = noted(str(module), said)
+        machine.set_asm_verbosity(True)  # it names the blocks
+        keep["s"] = marked(machine.emit_assembly(llvm.parse_assembly(keep["opt.ll"])), said)
+        machine.set_asm_verbosity(False)
     return bytes(machine.emit_object(module))
 
 

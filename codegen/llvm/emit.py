@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from ...ir.graph import Node
 from ...ir.index import Index, Var
 from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
+from ...ir.loop_text import Names, names_of
 from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
 from ...ir.op import Op
 from ...ir.site import NOWHERE, provenance
@@ -39,8 +40,9 @@ def phase_name(loops: Loops, phase: int) -> str:
 def emit(loops: Loops, target: Target) -> str:
     """The module's text: the same for the same `show(loops)` and target."""
     declared: set[str] = set()
+    names = names_of(loops)
     with provenance(NOWHERE):  # Nodes made by unrolling
-        phases = [_phase(loops, i, target, declared) for i in range(len(loops.phases))]
+        phases = [_phase(loops, i, target, declared, names) for i in range(len(loops.phases))]
     return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _METADATA])
 
 
@@ -227,7 +229,7 @@ class Emitter:
             self.w.forget(buf)
         before = dict(self.fn.unsettled)
         self.fn.unsettled.update(dict.fromkeys(b for b in self.fn.partials if b in written))
-        with self.w.counted(start, stop, step, written) as i:
+        with self.w.counted(start, stop, step, written, self.fn.names.name(s.var), s.note) as i:
             yield i
         self.fn.unsettled = {**before, **self.fn.unsettled}
 
@@ -309,6 +311,9 @@ class Emitter:
             self.vectors(s, w, i, [self.tail(w, self.w.binary("sub", n, i), 0)])
 
     def straight(self, s: For, w: int, base: Val, n: Val, groups: int) -> None:
+        if s.note:
+            which = s.note.partition(":")[0].removeprefix("inner ")
+            self.w.line(f"; {which}, {'its rest' if base.text != '0' else 'straight'}")
         self.vectors(s, w, base, [self.tail(w, n, group * w) for group in range(groups)])
 
     def tail(self, w: int, n: Val, first: int) -> Val | None:
@@ -334,10 +339,11 @@ class Emitter:
 # ---------------------------------------------------------------- a phase
 
 
-def _phase(loops: Loops, number: int, target: Target, declared: set[str]) -> str:
+def _phase(loops: Loops, number: int, target: Target, declared: set[str], names: Names) -> str:
     phase, writer = loops.phases[number], Writer(declared)
     constant = frozenset(reads(phase.body) - writes(phase.body))
-    fn = Function(writer, target, Scope(writer), plan_phase(phase, target), constant, passing=frozenset(loops.passing))
+    plan, passing = plan_phase(phase, target), frozenset(loops.passing)
+    fn = Function(writer, target, Scope(writer), plan, constant, passing=passing, names=names)
     emitter = Emitter(fn)
     _bind_arguments(emitter, loops, phase)
     chunk: Var = phase.var
@@ -356,21 +362,18 @@ def _chunk_in_range(emitter: Emitter, phase: For) -> Val | None:
 
 def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
     """Loads what the phase uses from the context."""
-    used = _used_buffers(phase)
+    used, names = _used_buffers(phase), emitter.fn.names
     for slot, buf in enumerate(loops.buffers):
         if buf in used:
-            emitter.fn.base[buf] = _slot(emitter.w, slot, "ptr")
+            emitter.fn.base[buf] = emitter.w.argument("ptr", slot, names.name(buf))
     extents = [e for s in statements([phase]) if isinstance(s, For) for e in (s.extent, s.total)]
     for slot, param in enumerate(loops.params, len(loops.buffers)):
         if param in extents:
-            emitter.params[param] = _slot(emitter.w, slot, "i64")
+            emitter.params[param] = emitter.w.argument("i64", slot, names.name(param))
     if any(isinstance(s, Check) for s in statements(phase.body)):
-        emitter.status = _slot(emitter.w, len(loops.buffers) + len(loops.params), "ptr")
+        emitter.status = emitter.w.argument("ptr", len(loops.buffers) + len(loops.params), "status")
 
 
 def _used_buffers(phase: For) -> set[Buf]:
     return reads(phase.body) | writes(phase.body) | {s.buf for s in statements(phase.body) if isinstance(s, Prefetch)}
 
-
-def _slot(w: Writer, slot: int, elem: str) -> Val:
-    return w.load(w.offset(Val("%ctx", "ptr"), "i64", integer(slot)), elem, 1, 8, 0)

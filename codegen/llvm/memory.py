@@ -197,10 +197,11 @@ def _reserve(fn: Function, buf: Buf) -> None:
     elem, use = memory_type(buf.dtype), fn.plan.uses.get(buf)
     lanes = fn.scope.lanes
     copies = lanes.w * fn.plan.groups[lanes.var] if lanes else 1
-    fn.base[buf] = fn.writer.alloca(elem, buf.size * copies if lanes else buf.size + PADDING)
+    name = fn.names.name(buf)
+    fn.base[buf] = fn.writer.alloca(elem, buf.size * copies if lanes else buf.size + PADDING, name)
     if use and not lanes:
         widths = use.partials.items()
-        fn.partials[buf] = [Partials(w, g, use.op, fn.writer.alloca(elem, buf.size * g * w)) for w, g in widths]
+        fn.partials[buf] = [Partials(w, g, use.op, fn.writer.alloca(elem, buf.size * g * w, f"{name}.parts")) for w, g in widths]
 
 
 def _slot(fn: Function, buf: Buf, index: Index, group: int) -> Val:
@@ -232,7 +233,7 @@ def _fill_vectors(fn: Function, buf: Buf, base: Val, value: Val, count: int) -> 
         for start in range(0, count * value.w, value.w):
             w.store(to_memory(stored, value), w.offset(base, elem, integer(start)), align)
         return
-    with w.counted(integer(0), integer(count * value.w), value.w, [buf]) as i:
+    with w.counted(integer(0), integer(count * value.w), value.w, [buf], f"{fn.names.name(buf)}.fill") as i:
         w.store(to_memory(stored, value), w.offset(base, elem, i), align)
 
 

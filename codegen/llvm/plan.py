@@ -70,6 +70,11 @@ def straight_groups(loop: For, w: int) -> int | None:
     return count if count <= max(STRAIGHT, loop.unroll) else None
 
 
+def stays_loop(loop: For, target: Target) -> bool:
+    """Is it a loop in the code, too?"""
+    return loop.kind != LANES or straight_groups(loop, lane_width(loop, target)) is None
+
+
 def plan_phase(phase: For, target: Target) -> Plan:
     plan = Plan()
     loops = [s for s in statements(phase.body) if isinstance(s, For) and s.kind == LANES]

@@ -1,5 +1,8 @@
 """LLVM IR text, one method a construct. In: values with their type, lanes and level. Out: one function's text.
 
+A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c; what is loaded from a buffer in0, and its
+addresses, are %in0.<number>.
+
 A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
 the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the
 loops it does not depend on (LLVM could not move the loads there, since arguments may alias).
@@ -7,6 +10,7 @@ loops it does not depend on (LLVM could not move the loads there, since argument
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
@@ -124,12 +128,22 @@ class Region:
     loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
 
 
+_PLAIN = re.compile(r"(?!t\d+$)[a-zA-Z]\w*(\.\w+)*", re.ASCII)  # t<number> are values
+
+
+def _family(v: Val) -> str:
+    """The start of the names of what is found through a pointer: the name of a buffer."""
+    name = v.text[1:].partition(".")[0]
+    return f"{name}." if name[0] != "t" or not name[1:].isdigit() else "t"
+
+
 class Writer:
     def __init__(self, declared: set[str]) -> None:
         self.allocas: list[str] = []
         self.regions = [Region(Spot("start"))]
         self.declared = declared
         self.names = 0
+        self.taken = {"ctx", "chunk", "tid", "start"}  # names without a number of their own
         self.barrier = 0  # the least level at which anything may be written now
         self.passes = False  # whether something is stored past the caches
 
@@ -152,11 +166,23 @@ class Writer:
         self.names += 1
         return f"{hint}{self.names}"
 
+    def unique(self, name: str, parts: Iterable[str] = ("",)) -> tuple[str, str]:
+        """A name that LLVM takes, and what must stand behind it and each of its parts so that they are free: "", ".1", ".2"."""
+        plain = name if _PLAIN.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
+        number = 0
+        while True:
+            end = f".{number}" if number else ""
+            wanted = {f"{plain}{part}{end}" for part in parts}
+            if self.taken.isdisjoint(wanted):
+                self.taken |= wanted
+                return plain, end
+            number += 1
+
     def line(self, text: str) -> None:
         self.here.lines.append("  " + text)
 
-    def label(self, name: str) -> None:
-        self.here.lines.append(f"{name}:")
+    def label(self, name: str, note: str = "") -> None:
+        self.here.lines.append(f"{name}:{f'  ; {note}' if note else ''}")
         self.here.label = name
 
     def branch(self, target: str) -> None:
@@ -186,10 +212,10 @@ class Writer:
             for key in region.loaded.pop(buf, ()):
                 region.memo.pop(key, None)
 
-    def emit(self, rhs: str, elem: str, w: int, level: int) -> Val:
+    def emit(self, rhs: str, elem: str, w: int, level: int, hint: str = "t") -> Val:
         """A new value written at this level."""
         level = level if level > self.barrier else self.barrier
-        value = Val(f"%{self.fresh()}", elem, w, level)
+        value = Val(f"%{self.fresh(hint)}", elem, w, level)
         self.spot(level).lines.append(f"  {value.text} = {rhs}")
         return value
 
@@ -285,18 +311,29 @@ class Writer:
 
     # ------------------------------------------------------------ memory
 
-    def alloca(self, elem: str, count: int) -> Val:
-        name = f"%{self.fresh('m')}"
+    def alloca(self, elem: str, count: int, name: str) -> Val:
+        name = "%" + "".join(self.unique(name))
         self.allocas.append(f"  {name} = alloca [{count} x {elem}], align 64")
         return Val(name, "ptr")
 
     def offset(self, base: Val, elem: str, by: Val) -> Val:
         if by.literal and by.w == 1 and by.text == "0":
             return base
-        return self.pure(f"getelementptr {elem}, {base}, {by}", "ptr", by.w, base, by)
+        rhs = f"getelementptr {elem}, {base}, {by}"
+        found = self.known(rhs)
+        return found or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), _family(base)))
 
     def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
-        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level))
+        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), _family(ptr))
+
+    def argument(self, elem: str, slot: int, name: str) -> Val:
+        """What the context holds in a slot."""
+        ptr = "%ctx" if not slot else f"%{self.fresh()}"
+        if slot:
+            self.line(f"{ptr} = getelementptr i64, ptr %ctx, i64 {slot}")
+        value = Val("%" + "".join(self.unique(name)), elem)
+        self.line(f"{value.text} = load {elem}, ptr {ptr}, align 8")
+        return value
 
     def store(self, value: Val, ptr: Val, align: int) -> None:
         self.line(f"store {value}, {ptr}, align {align}")
@@ -326,20 +363,22 @@ class Writer:
         self.label(after)
 
     @contextmanager
-    def counted(self, start: Val, stop: Val, step: int, writes: Iterable[Buf]) -> Iterator[Val]:
-        """A loop from start up to stop, entered at least once; gives the counter."""
+    def counted(self, start: Val, stop: Val, step: int, writes: Iterable[Buf], name: str, note: str = "") -> Iterator[Val]:
+        """A loop from start up to stop, entered at least once; gives the counter, which has this name."""
         front = self._nested(self.here.label)
-        enter, body, again, after = (self.fresh(h) for h in ("enter", "loop", "again", "end"))
+        name, end = self.unique(name, ("", ".next", ".enter", ".loop", ".again", ".end"))
+        enter, body, again, after = (f"{name}.{part}{end}" for part in ("enter", "loop", "again", "end"))
+        count = f"%{name}.next{end}"
         self.here.lines += [f"  br label %{enter}", f"{enter}:", f"  br label %{body}"]
         self.regions.append(Region(self._nested(body), front, writes=frozenset(writes)))
-        i = Val(f"%{self.fresh('i')}", "i64", 1, self.depth)
-        self.label(body)
-        self.line(f"{i.text} = phi i64 [{start.text}, %{enter}], [{i.text}n, %{again}]")
+        i = Val(f"%{name}{end}", "i64", 1, self.depth)
+        self.label(body, note)
+        self.line(f"{i.text} = phi i64 [{start.text}, %{enter}], [{count}, %{again}]")
         yield i
         self.branch(again)
         self.label(again)
-        self.line(f"{i.text}n = add nuw nsw i64 {i.text}, {step}")
-        more = self.now(f"icmp slt i64 {i.text}n, {stop.text}", "i1")
+        self.line(f"{count} = add nuw nsw i64 {i.text}, {step}")
+        more = self.now(f"icmp slt i64 {count}, {stop.text}", "i1")
         self.branch_if(more, body, after)
         self.regions.pop()
         self.label(after)

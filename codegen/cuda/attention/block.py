@@ -17,7 +17,7 @@ from collections.abc import Callable
 from ....ir.dtype import DType
 from ....ir.graph import Node, const, node
 from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
-from ....ir.kernel import Unit
+from ....ir.kernel import WORDS, Unit
 from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....ir.op import Op
 from ...chain.problem import ChainProblem, Position, Result, Score, StageOf, StagePlan
@@ -176,7 +176,7 @@ class RowBlock(Task):
 
     def _stage(self, stage: StageOf, first: Index) -> list[Stmt]:
         """One pass over the scores of every thread: reductions, then values that are kept or weigh."""
-        accs = {u: Buf(f"row_{u.node.arg[0]}", u.node.dtype, self.space.lines, REG) for u in stage.reductions}
+        accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.space.lines, REG, u.node.site) for u in stage.reductions}
         pitch = self.space.shares + 1
         parts = {u: self._scratch(f"parts{i}", self.s.rows * pitch, u.node.dtype) for i, u in enumerate(accs)}
         body: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
