@@ -117,6 +117,8 @@ def _inner(fn: Function, s: For | If) -> None:
 
 
 def _for(fn: Function, s: For) -> None:
+    if s.note:
+        fn.writer.line(f"// {s.note}")
     LOOPS[s.kind](fn, s)
 
 
