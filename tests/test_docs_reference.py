@@ -104,6 +104,12 @@ def test_signs_of_markdown_in_a_docstring_are_text() -> None:
     assert reference.paragraph(">>> 1 + 1\n2") == "```pycon\n>>> 1 + 1\n2\n```"
 
 
+def test_a_module_stands_for_the_names_that_the_block_does_not_spell_out() -> None:
+    names = reference.names_in("wf.errors", "WeftError weft.errors.*")
+    assert names[0] == "WeftError" and names[1:] == sorted({*names} - {"WeftError"})
+    assert "ShapeError" in names and "Any" not in names
+
+
 def test_a_name_that_is_not_there_fails() -> None:
     with pytest.raises(AttributeError):
         reference.on_page_markdown("::: wf\nno_such_function\n:::\n")

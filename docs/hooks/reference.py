@@ -40,14 +40,17 @@ def named(markdown: str) -> Iterator[tuple[str, str]]:
 
 
 def names_in(path: str, text: str) -> list[str]:
-    """The names of a block; those of a module in the order of the alphabet."""
-    return [name for word in text.split() for name in (defined_in(path, word[:-2]) if word.endswith(".*") else [word])]
+    """The names of a block: those that it spells out, in their places, and those of modules in the order of the alphabet."""
+    words = text.split()
+    found = (defined_in(path, word[:-2]) if word.endswith(".*") else [word] for word in words)
+    return [*dict.fromkeys(name for names in found for name in names)]
 
 
 def defined_in(path: str, module: str) -> list[str]:
     """The public names of a namespace that a module or package defines."""
     space = namespace(path)
-    return [n for n in sorted(space.__all__) if f"{getattr(getattr(space, n), '__module__', '')}.".startswith(f"{module}.")]
+    names = getattr(space, "__all__", [n for n in vars(space) if not n.startswith("_")])
+    return [n for n in sorted(names) if f"{getattr(getattr(space, n), '__module__', '')}.".startswith(f"{module}.")]
 
 
 def namespace(path: str) -> Any:
