@@ -77,6 +77,9 @@ class Backend(Protocol):
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops and every text on the way to machine code, by file ending."""
 
+    def missing(self) -> dict[str, str]:
+        """The texts that `texts` cannot give on this machine, by file ending: what would make them."""
+
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its code."""
 

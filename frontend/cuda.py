@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from ..codegen.cuda.built import Usage
+from ..codegen.cuda.disassembly import compiled_texts, missing_tools
 from ..codegen.cuda.emit import emit, shared_bytes
 from ..codegen.cuda.lowering import CudaLowering, stays_loop
 from ..codegen.cuda.settings import CudaSettings
@@ -83,9 +84,14 @@ class CudaBackend:
         return CudaExecutable(_image(program, keys), devices.unit(self.settings.number))
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
-        """A kernel's loops and CUDA C, by file ending."""
+        """A kernel's loops, CUDA C and, where there are tools, PTX and the GPU's assembly, by file ending."""
         loops = numbered(replace(k.lowered.loops, name=k.name), stays_loop)
-        return {"loops": listing(loops, k.line), "cu": emit(self.lowering.expanded(loops), self.settings.target)}
+        text = emit(self.lowering.expanded(loops), self.settings.target)
+        return {"loops": listing(loops, k.line), "cu": text, **compiled_texts(text, self.settings.target.arch)}
+
+    def missing(self) -> dict[str, str]:
+        """PTX and the GPU's assembly, where there are no tools."""
+        return missing_tools()
 
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """As the device is asked for it, with what the assembler reported."""

@@ -66,6 +66,10 @@ class HostBackend:
         compile_text(kept["ll"], self.target, kept, loops.tiny)
         return kept
 
+    def missing(self) -> dict[str, str]:
+        """Nothing: LLVM comes along."""
+        return {}
+
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """None: threads take what there is."""
         return ()

@@ -13,9 +13,11 @@ from .explain import Subject, compiled_behind
 def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
     """Writes every artefact of computing x below `folder` and returns the folder. Nothing is computed.
 
-    x and the arguments of a call are those of `explain`. graph.txt, simplified.txt, kernels.txt (as `explain` prints),
-    memory.txt, program.txt, and for each kernel in kernels/ its .loops, .ll (LLVM IR), .opt.ll (after optimisation) and .s
-    (assembly). The folder is made if need be.
+    x and the arguments of a call are those of `explain`. README.txt says what is there and in which order to read it: graph.txt,
+    grad.txt, simplified.txt, kernels.txt (as `explain` prints), program.txt, memory.txt, passes.txt, and for each kernel in
+    kernels/ its .loops, .ll (LLVM IR), .opt.ll (behind LLVM's passes) and .s (assembly), on a GPU its .loops, .cu and, where the
+    tools are there, .ptx and .sass. The folder is made if need be; an older dump in it is replaced. Raises ArgumentError where
+    that would overwrite a file that no dump has made, OSError where the folder cannot be written.
     """
     from .files import write
 
@@ -23,9 +25,4 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
         folder = Path(folder)
     except TypeError:
         raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
-    compiled = compiled_behind("dump", x, args, kwargs)
-    if compiled is not None:
-        return write(compiled, folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "kernels.txt").write_text("0 kernels: everything is in memory already\n")
-    return folder
+    return write(compiled_behind("dump", x, args, kwargs), folder)

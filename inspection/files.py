@@ -1,48 +1,55 @@
-"""Every artefact of a compiled program as text. In: a Compiled program and a folder. Out: the files of `wf.dump`."""
+"""A dump: every artefact of a compiled program in files. In: a Compiled program and a folder. Out: files that say what they are.
+
+Every file begins with a line `weft dump: ..` in a comment of its own language. Only files that do are ever replaced or removed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from .. import errors
 from ..frontend.compile import Compiled
-from ..ir.graph import print_graph
-from ..ir.memory import Memory
-from ..ir.program import Program
-from .report import report
+from .artefacts import Artefact, artefacts
+
+MARK = re.compile(r"(#|;|//) weft dump: ")
+ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
+NOTHING = Artefact("kernels.txt", "the kernels", "0 kernels: everything is in memory already\n")
 
 
-def write(c: Compiled, folder: str | Path) -> Path:
-    """Writes every artefact of a program below `folder`; returns the folder."""
+def write(c: Compiled | None, folder: str | Path) -> Path:
+    """Writes a program below `folder`, None: one that has nothing to do, and removes what an older dump left there.
+
+    Raises ArgumentError if a file would be overwritten that no dump has made; then nothing is written.
+    """
     folder = Path(folder)
-    kernels = folder / "kernels"
-    kernels.mkdir(parents=True, exist_ok=True)
-    texts: dict[str, Callable[[], str]] = {
-        "graph.txt": lambda: print_graph(c.graph),
-        "simplified.txt": lambda: print_graph(c.roots_behind("simplify"), "simplified"),
-        "kernels.txt": lambda: f"{report(c)}\n",
-        "memory.txt": lambda: show_memory(c.memory()),
-        "program.txt": lambda: show_program(c.program, [k.name for k in c.in_order()]),
-    }
-    for name, text in texts.items():
-        (folder / name).write_text(text())
-    for k in c.in_order():
-        for ending, text_of in c.texts(k).items():
-            (kernels / f"{k.name}.{ending}").write_text(text_of)
+    files = {a.path: a.text for a in (artefacts(c) if c is not None else [NOTHING])}
+    _refuse_others(folder, files)
+    (folder / "kernels").mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        (folder / path).write_text(text, encoding="utf-8")
+    for left in _of_dumps(folder):
+        if left.relative_to(folder).as_posix() not in files:
+            left.unlink()
     return folder
 
 
-def show_memory(m: Memory) -> str:
-    """What is needed in the worst step, then every buffer."""
-    return "\n".join([str(m), "", "buffers", *(f"    {b}" for b in m.buffers)]) + "\n"
+def _refuse_others(folder: Path, files: Mapping[str, str]) -> None:
+    for name in files:
+        path = folder / name
+        if path.exists() and not _is_of_dump(path):
+            raise errors.ArgumentError(f"dump: {path} is there and no dump has made it: give another folder")
 
 
-def show_program(p: Program, names: list[str]) -> str:
-    """One line a kernel call: its name and where each buffer lives."""
-    lines = [f"program: {len(p.inputs)} inputs, {len(p.outputs)} outputs, arena of {p.arena_bytes} bytes"]
-    for name, call in zip(names, p.calls, strict=True):
-        refs = ", ".join(f"{buf.name}={ref.space}[{ref.number}]" for buf, ref in zip(call.loops.buffers, call.refs, strict=True))
-        params = ", ".join(f"{q.name}={v}" for q, v in zip(call.loops.params, call.params, strict=True))
-        lines.append(f"  {name}({refs}{'; ' if params else ''}{params})  {'parallel' if any(call.parallel) else 'serial'}")
-    lines += [f"  output[{o}] may be written into input[{i}]" for o, i in p.donations.items()]
-    return "\n".join(lines) + "\n"
+def _of_dumps(folder: Path) -> Iterable[Path]:
+    """The files below a folder that some dump has made."""
+    found = [*folder.glob("*.txt"), *(p for ending in ENDINGS for p in folder.glob(f"kernels/*.{ending}"))]
+    return [p for p in dict.fromkeys(found) if _is_of_dump(p)]
+
+
+def _is_of_dump(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return MARK.match(file.readline(200)) is not None

@@ -16,12 +16,11 @@ from .infix import ATOM, Text, infix, number
 from .loop import UNROLL, For, If, Loops, Reduce, Stmt, Store
 from .loop_text import Printer
 from .loop_walk import operands, postorder, roots, statements
+from .margin import Line, beside
 from .op import Op
-from .site import Site, shown, source_of
+from .site import Site
 
-MARGIN = 64  # columns left to the user's lines
 WIDEST = 88  # characters of an expression in one piece
-SOURCE = 90  # of the user's line
 SIGNS = {"add": "+=", "mul": "*=", "max": "max="}
 
 
@@ -79,26 +78,7 @@ def listing(loops: Loops, default: Site | None = None) -> str:
     """The text; statements that no single line made come from `default`."""
     printer = _Listing(default)
     printer.kernel(loops)
-    return "\n".join(_beside(printer.shown)) + "\n"
-
-
-def _beside(lines: list[tuple[str, Site | None, str]]) -> list[str]:
-    """Every line with its note and, where it comes from another line of the user's than the one above, that line."""
-    out: list[str] = []
-    last: Site | None = None
-    for text, site, note in lines:
-        here = "" if site is None or site == last else user_line(site)
-        last = site or last
-        margin = "  ".join(filter(None, (note, here)))
-        out.append(f"{text.ljust(MARGIN)}  # {margin}" if margin else text)
-    return out
-
-
-def user_line(site: Site) -> str:
-    """`model.py:9  y = x.softmax(axis=1)`, of what computes a gradient `gradient of model.py:9  ...`."""
-    source = source_of(site)
-    cut = source if len(source) <= SOURCE else f"{source[: SOURCE - 3]}..."
-    return f"{shown(site)}  {cut}".rstrip()
+    return "\n".join(beside(printer.shown)) + "\n"
 
 
 class _Listing(Printer):
@@ -107,7 +87,7 @@ class _Listing(Printer):
     def __init__(self, default: Site | None) -> None:
         super().__init__()
         self.default = default
-        self.shown: list[tuple[str, Site | None, str]] = []
+        self.shown: list[Line] = []
         self.levels: dict[Node, int] = {}  # of what stands inside of expressions
         self.uses: Counter[Node] = Counter()  # in this block
         self.apart: set[Node] = set()  # needed by what another line made

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from weft import errors, options
-from weft.codegen.cuda import build, nvcc, nvrtc, toolkit
+from weft.codegen.cuda import build, disassembly, nvcc, nvrtc, toolkit
 from weft.codegen.cuda.built import Built, Usage
 from weft.codegen.cuda.compiler import Compiler
 from weft.codegen.cuda.usage import report
@@ -132,14 +132,14 @@ def test_kernels_include_the_headers_that_the_builder_has(compiler: Compiler, mo
 
 
 def test_assembly_shows_the_instructions(some_compiler: None) -> None:
-    shown = build.disassemble(build.compile_text(MULTIPLY_ADD, "sm_90a").image)
+    shown = disassembly.disassemble(build.compile_text(MULTIPLY_ADD, "sm_90a").image)
     if shown is None:
         pytest.skip("no nvdisasm")
     assert "axpy_p0" in shown and re.search(r"\bFMUL\b", shown) and "LDG.E" in shown
 
 
 def test_what_is_no_image_has_no_assembly() -> None:
-    assert build.disassemble(b"no image") is None
+    assert disassembly.disassemble(b"no image") is None
 
 
 # ------------------------------------------------------------ the report of ptxas

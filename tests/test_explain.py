@@ -1,4 +1,4 @@
-"""wf.explain and wf.dump: kernels, reasons and files; and that every workload's hot loops are vector code."""
+"""wf.explain: kernels and reasons; and that every workload's hot loops are vector code."""
 
 import json
 import re
@@ -271,31 +271,6 @@ def test_what_cannot_be_explained_is_named():
         wf.explain(f, x, x)
     with pytest.raises(wf.errors.JitError, match=r"wf\.explain in the jitted function"):
         wf.jit(lambda x: (wf.explain(f, x), x)[1])(x)
-
-
-def test_dump_writes_every_artefact(tmp_path):
-    y = (randn(64, 100) @ randn(100, 50)).relu()
-    folder = wf.dump(y, tmp_path / "d")
-    names = {"graph.txt", "simplified.txt", "kernels.txt", "memory.txt", "program.txt", "kernels"}
-    assert {p.name for p in folder.iterdir()} == names
-    (name,) = {p.name.split(".")[0] for p in (folder / "kernels").iterdir()}
-    assert {p.name for p in (folder / "kernels").iterdir()} == {f"{name}.{e}" for e in ("loops", "ll", "opt.ll", "s")}
-    assert "reduce" in (folder / "graph.txt").read_text()
-    assert f"define void @{name}_p0" in (folder / "kernels" / f"{name}.ll").read_text()
-    assert name in (folder / "program.txt").read_text()
-
-
-def test_dump_option_writes_each_program_built(tmp_path):
-    with wf.options.override(dump=tmp_path):
-        (randn(7, 13).exp() + 41.0).realize()
-    (program,) = tmp_path.iterdir()
-    assert (program / "program.txt").exists() and list((program / "kernels").glob("*.s"))
-
-
-def test_debug_option_prints_the_kernels_of_what_is_built(capsys):
-    with wf.options.override(debug=True):
-        (randn(5, 11).exp() + 43.0).realize()
-    assert "k0_map_exp" in capsys.readouterr().err
 
 
 # ---------------------------------------------------------------- vector code

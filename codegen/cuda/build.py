@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 from ... import errors
-from . import nvcc, nvrtc, toolkit
+from . import nvcc, nvrtc
 from .built import Built
 from .compiler import Compiler, Output, Refused, options
 from .usage import report
@@ -70,15 +68,3 @@ def _explained(log: str, text: str, arch: str, chosen: Compiler) -> str:
         return f"{who}:\n{log.strip()}"
     number = int(found[1])
     return f"{who}. Line {number} of the text:\n    {text.splitlines()[number - 1].strip()}\n{log.strip()}"
-
-
-def disassemble(image: bytes) -> str | None:
-    """The assembly of an image, or None where no nvdisasm reads it (`pip install nvidia-cuda-nvdisasm`)."""
-    path = toolkit.tool("nvdisasm")
-    if path is None:
-        return None
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(image)
-        file.flush()
-        done = subprocess.run([path, "--print-code", file.name], capture_output=True, text=True, errors="replace", check=False)
-    return None if done.returncode else done.stdout
