@@ -131,26 +131,42 @@ def test_nodes_lie_in_the_box_of_their_kernel(small: dict) -> None:
 
 @pytest.mark.parametrize("picture", ["operations", "kernels"])
 def test_groups_do_not_overlap(small: dict, picture: str) -> None:
-    assert overlaps(layout(small)[picture]["groups"]) == []
+    assert overlaps([box for box in layout(small)[picture]["groups"] if box]) == []
+
+
+def test_the_picture_of_kernels_has_no_inputs(small: dict) -> None:
+    found = layout(small)
+    assert [g is not None for g in found["kernels"]["groups"]] == [k is not None for k in found["groups"]]
 
 
 def test_nodes_do_not_overlap(small: dict) -> None:
     assert overlaps(layout(small)["operations"]["nodes"]) == []
 
 
-def test_every_edge_is_drawn_but_those_of_shared_constants(small: dict) -> None:
+def test_every_edge_has_its_place(small: dict) -> None:
     found = layout(small)["operations"]
-    drawn = {(a, b) for a, b, *_ in found["inner"] + found["outer"]}
-    edges = {(s, n["id"]) for n in small["nodes"] for s in n["src"]}
-    assert drawn <= edges
-    assert all(small["nodes"][a]["op"] == "const" for a, _ in edges - drawn)
+    assert {(a, b) for kind in ("inner", "outer", "loose") for a, b, *_ in found[kind]} == edges_of(small)
+
+
+def edges_of(program: dict) -> set[tuple[int, int]]:
+    return {(s, n["id"]) for n in program["nodes"] for s in n["src"]}
+
+
+def test_edges_of_inputs_that_many_kernels_read_are_loose() -> None:
+    many = documents.program(6)
+    rate = {"id": len(many["nodes"]), "op": "input", "label": "rate", "src": [], "kernel": None}
+    many["nodes"].append(rate)
+    for k in many["kernels"]:
+        many["nodes"][k["node_ids"][0]]["src"].append(rate["id"])
+    assert len([a for a, _ in layout(many)["operations"]["loose"] if a == rate["id"]]) == len(many["kernels"])
 
 
 def test_edges_between_kernels_are_drawn_once(small: dict) -> None:
     found = layout(small)
     pairs = [(a, b) for a, b, *_ in found["kernels"]["outer"]]
     assert len(pairs) == len(set(pairs))
-    assert {(found["home"][a], found["home"][b]) for a, b, *_ in found["operations"]["outer"]} == set(pairs)
+    between = {(found["home"][a], found["home"][b]) for a, b, *_ in found["operations"]["outer"]}
+    assert {(a, b) for a, b in between if found["groups"][a] is not None} == set(pairs)
 
 
 def test_a_view_is_at_home_with_its_only_user(small: dict) -> None:

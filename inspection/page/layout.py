@@ -6,6 +6,7 @@ kernel as one small box.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ BETWEEN = (26, 46)  # gaps between kernels
 HEAD, BORDER = 24, 10  # of a kernel's box: for its name, around its nodes
 KERNEL = (188, 46)  # a kernel in the picture of kernels
 CONSTANTS = ("const", "iota")
+SHARED = 3  # groups that may read an input before its edges are loose
 
 
 def layout(program: dict[str, Any]) -> dict[str, Any]:
@@ -25,15 +27,18 @@ def layout(program: dict[str, Any]) -> dict[str, Any]:
 
     "groups": the kernel of each group, by index, or None for nodes that stand alone; "home": the group of each node, in the order
     of program["nodes"]; "operations": {"width", "height", "groups": [[x, y, width, height]], "nodes": the same, "inner": [[node,
-    node, *bends]], "outer": the same}, where nodes are named by position and bends are x and y in turn; "kernels": {"width",
-    "height", "groups", "outer": [[group, group, *bends]]}.
+    node, *bends]], "outer": the same, "loose": the same}, where nodes are named by position and bends are x and y in turn;
+    "kernels": {"width", "height", "groups", "outer": [[group, group, *bends]]}, where a group of inputs is None.
+
+    Loose edges come from constants and inputs that many groups read: lines to all of them would say little and cross much.
     """
     nodes = program["nodes"]
     sources = _sources(nodes)
     groups, home = _homes(nodes, sources, len(program["kernels"]))
-    # A constant stands with its first user; lines to others would say little and cross much.
-    edges = [(a, b) for b, source in enumerate(sources) for a in source if home[a] == home[b] or nodes[a]["op"] not in CONSTANTS]
     boxes = [_box(str(n["label"])) for n in nodes]
+    edges = [(a, b) for b, source in enumerate(sources) for a in source]
+    readers = _readers(edges, home)
+    loose = {i for i, n in enumerate(nodes) if not sources[i] and (n["op"] in CONSTANTS or readers[i] > SHARED)}
     members: list[list[int]] = [[] for _ in groups]
     for i, g in enumerate(home):
         members[g].append(i)
@@ -41,22 +46,11 @@ def layout(program: dict[str, Any]) -> dict[str, Any]:
     for a, b in edges:
         if home[a] == home[b]:
             inner[home[a]].append((a, b))
-    outer = [(a, b) for a, b in edges if home[a] != home[b]]
+    across = [(a, b) for a, b in edges if home[a] != home[b]]
+    outer = [(a, b) for a, b in across if a not in loose]
     operations = _operations(groups, members, inner, outer, boxes, home)
-    links = list(dict.fromkeys((home[a], home[b]) for a, b in outer))
-    small = [boxes[members[g][0]] if k is None else KERNEL for g, k in enumerate(groups)]
-    kernels = layered(small, links, BETWEEN)
-    return {
-        "groups": groups,
-        "home": home,
-        "operations": operations,
-        "kernels": {
-            "width": _rounded(kernels.width),
-            "height": _rounded(kernels.height),
-            "groups": [_place(c, s) for c, s in zip(kernels.corners, small, strict=True)],
-            "outer": [_line(*link, bends) for link, bends in zip(links, kernels.bends, strict=True)],
-        },
-    }
+    operations["loose"] = [_line(a, b, []) for a, b in across if a in loose]
+    return {"groups": groups, "home": home, "operations": operations, "kernels": _kernels(groups, outer, home)}
 
 
 def _sources(nodes: Sequence[dict[str, Any]]) -> list[list[int]]:
@@ -89,6 +83,27 @@ def _homes(nodes: Sequence[dict[str, Any]], sources: list[list[int]], kernels: i
             home[i] = len(groups)
             groups.append(None)
     return groups, [h for h in home if h is not None]
+
+
+def _readers(edges: list[Edge], home: list[int]) -> Counter[int]:
+    """In how many groups each node is read."""
+    return Counter(a for a, _ in {(a, home[b]) for a, b in edges})
+
+
+def _kernels(groups: list[int | None], outer: list[Edge], home: list[int]) -> dict[str, Any]:
+    """The picture of kernels alone, and of what lies between them."""
+    links = list(dict.fromkeys((home[a], home[b]) for a, b in outer))
+    reached = {b for _, b in links}
+    shown = [g for g, k in enumerate(groups) if k is not None or g in reached]
+    place = {g: i for i, g in enumerate(shown)}
+    links = [(a, b) for a, b in links if a in place]
+    found = layered([KERNEL] * len(shown), [(place[a], place[b]) for a, b in links], BETWEEN)
+    return {
+        "width": _rounded(found.width),
+        "height": _rounded(found.height),
+        "groups": [_place(found.corners[place[g]], KERNEL) if g in place else None for g in range(len(groups))],
+        "outer": [_line(*link, bends) for link, bends in zip(links, found.bends, strict=True)],
+    }
 
 
 def _operations(

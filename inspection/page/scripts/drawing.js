@@ -1,0 +1,217 @@
+// The graph as SVG. In: a program and one of its pictures. Out: groups, nodes and edges, made when in view.
+
+const LONG = 4; // numbers of a line that bends more than once
+const LEGIBLE = 0.3; // below this scale nodes are not drawn, and kernels carry large names
+
+/**
+ * @param {object} p the program
+ * @param {'operations' | 'kernels'} level
+ */
+function drawingOf(p, level) {
+  const { groups, home } = p.layout;
+  const picture = p.layout[level];
+  const members = groups.map(() => []);
+  home.forEach((g, i) => members[g].push(i));
+  const slowest = Math.max(...p.kernels.map((k) => timeOf(k) ?? 0), 1e-12);
+  const boxes = groups.map((_, g) => groupElement(g));
+  const insides = new Map(); // group -> element with its nodes
+  const nodes = new Map(); // node -> element
+  const layers = {
+    frames: svg('g', { class: 'frames' }),
+    lines: svg('g', { class: 'lines' }),
+    nodes: svg('g', { class: 'nodes' }),
+    marked: svg('g', { class: 'marked' }),
+  };
+  // Lines may cross a frame to reach its nodes, but not a card.
+  const below = level === 'kernels' ? [layers.lines, layers.marked, layers.frames] : [layers.frames, layers.lines, layers.marked];
+  const world = svg('g', { class: 'world' }, below, layers.nodes);
+  append(layers.frames, boxes);
+  for (const [kind, isLong] of [
+    ['long', true],
+    ['short', false],
+  ]) {
+    layers.lines.append(
+      svg('path', {
+        class: `edge ${kind}`,
+        d: picture.outer
+          .filter((line) => line.length > LONG === isLong)
+          .map(curve)
+          .join(''),
+      }),
+    );
+  }
+
+  function groupElement(g) {
+    const k = groups[g] === null ? null : p.kernels[groups[g]];
+    if (!picture.groups[g]) return svg('g', {});
+    if (level === 'kernels' && k) return kernelCard(p, k, g, picture.groups[g], slowest);
+    if (k || members[g].length > 1) return kernelFrame(p, k, g, picture.groups[g]);
+    return svg('g', {});
+  }
+
+  /** Where the box of a node is; in the picture of kernels, that of its group. */
+  function nodeBox(i) {
+    return level === 'operations' ? picture.nodes[i] : picture.groups[home[i]];
+  }
+
+  /** A path from below one box to above another, through the bends. */
+  function curve([from, to, ...bends]) {
+    const boxOf = level === 'operations' ? (i) => picture.nodes[i] : (g) => picture.groups[g];
+    const [x, y, w, h] = boxOf(from);
+    const [r, q, v] = boxOf(to);
+    const points = [x + w / 2, y + h, ...bends, r + v / 2, q];
+    let path = `M${points[0]} ${points[1]}`;
+    for (let i = 2; i < points.length; i += 2) {
+      const middle = (points[i - 1] + points[i + 1]) / 2;
+      path += `C${points[i - 2]} ${middle} ${points[i]} ${middle} ${points[i]} ${points[i + 1]}`;
+    }
+    return path;
+  }
+
+  /** The nodes of a group, and the edges between them. */
+  function inside(g) {
+    if (insides.has(g)) return insides.get(g);
+    const shown = level === 'operations' ? members[g] : [];
+    const lines =
+      level === 'operations'
+        ? picture.inner
+            .filter(([a]) => home[a] === g)
+            .map(curve)
+            .join('')
+        : '';
+    const drawn = shown.map((i) => {
+      nodes.set(i, nodeElement(p, i, nodeBox(i)));
+      return nodes.get(i);
+    });
+    const made = svg('g', {}, svg('path', { class: 'edge', d: lines }), drawn);
+    layers.nodes.append(made);
+    insides.set(g, made);
+    return made;
+  }
+
+  /** Draws what is in view, and hides what is not. Returns whether something new was drawn. */
+  function update(view, scale) {
+    const far = scale < LEGIBLE;
+    const before = nodes.size;
+    world.classList.toggle('far', far);
+    picture.groups.forEach((box, g) => {
+      const seen = box && overlap(box, view);
+      boxes[g].classList.toggle('away', !seen);
+      const small = groups[g] !== null || members[g].length > 1;
+      if (seen && !(far && small)) inside(g).classList.remove('away');
+      else insides.get(g)?.classList.add('away');
+    });
+    return nodes.size > before;
+  }
+
+  /** Draws the edges of a group or of a node over the others. */
+  function mark(group, node) {
+    const touches =
+      node !== null && level === 'operations'
+        ? (i) => i === node
+        : level === 'operations'
+          ? (i) => home[i] === group
+          : (g) => g === group;
+    const all = level === 'operations' && node !== null ? picture.inner.concat(picture.outer, picture.loose) : picture.outer;
+    const out = all
+      .filter(([a]) => touches(a))
+      .map(curve)
+      .join('');
+    const into = all
+      .filter(([, b]) => touches(b))
+      .map(curve)
+      .join('');
+    fill(layers.marked, svg('path', { class: 'edge out', d: out }), svg('path', { class: 'edge in', d: into }));
+  }
+
+  /** The element of a node, drawn if need be. */
+  function nodeOf(i) {
+    inside(home[i]);
+    return nodes.get(i) ?? boxes[home[i]];
+  }
+
+  return { world, boxes, nodes, picture, groups, home, members, level, update, mark, nodeBox, nodeOf };
+}
+
+/** The frame of a kernel, in which its nodes are drawn. */
+function kernelFrame(p, k, g, [x, y, width, height]) {
+  const name = k ? k.name : 'views of an input';
+  const size = Math.min(width / (name.length * 0.62), height * 0.5, 90);
+  const phase = k ? derive(p).kernelPhases[k.index] : 'none';
+  return svg(
+    'g',
+    {
+      class: `group kind-${k?.kind ?? 'none'} phase-${phase}`,
+      'data-group': g,
+      transform: `translate(${x} ${y})`,
+      ...spoken(k, `g${g}`),
+    },
+    svg('rect', { class: 'frame', width, height, rx: 6 }),
+    svg('rect', { class: 'stripe', width: 4, height: height - 12, x: 0, y: 6, rx: 2 }),
+    svg('text', { class: 'name near', x: 10, y: 16 }, shortened(name, (width - (SHORT[phase] ? 60 : 18)) / 7.2)),
+    svg('text', { class: 'phase near', x: width - 8, y: 16 }, SHORT[phase]),
+    svg('text', { class: 'name large', x: width / 2, y: height / 2, style: { 'font-size': `${size}px` } }, name),
+  );
+}
+
+const SHORT = { forward: '', gradient: 'grad', update: 'update', none: '' };
+
+/** A kernel as a card: its name, what it moves and how long it takes. */
+function kernelCard(p, k, g, [x, y, width, height], slowest) {
+  const phase = derive(p).kernelPhases[k.index];
+  const time = timeOf(k);
+  return svg(
+    'g',
+    {
+      class: `group card kind-${k.kind} phase-${phase}`,
+      'data-group': g,
+      transform: `translate(${x} ${y})`,
+      ...spoken(k, `g${g}`),
+    },
+    svg('rect', { class: 'frame', width, height, rx: 6 }),
+    svg('rect', { class: 'stripe', width: 4, height: height - 12, x: 0, y: 6, rx: 2 }),
+    svg('text', { class: 'name', x: 12, y: 17 }, shortened(k.name, (width - (SHORT[phase] ? 60 : 18)) / 7.5)),
+    svg('text', { class: 'phase', x: width - 8, y: 17 }, SHORT[phase]),
+    svg('text', { class: 'detail', x: 12, y: 32 }, `${count(k.nodes.length, 'op')} · ${amount(k.bytes, 'B')}`),
+    svg('text', { class: 'detail end', x: width - 8, y: 32 }, typeof time === 'number' ? seconds(time) : ''),
+    svg('rect', {
+      class: 'time',
+      x: 12,
+      y: height - 8,
+      height: 3,
+      rx: 1.5,
+      width: Math.max(0, ((width - 20) * (time ?? 0)) / slowest),
+    }),
+  );
+}
+
+function nodeElement(p, i, [x, y, width, height]) {
+  const n = p.nodes[i];
+  const { phases, outputs } = derive(p);
+  const leaf = n.src.length ? '' : 'leaf';
+  const label = shortened(n.label, (width - 12) / 6.5);
+  return svg(
+    'g',
+    {
+      class: ['node', leaf, `phase-${phases[i]}`, n.kernel === null && 'unkernelled', outputs.has(n.id) && 'output']
+        .filter(Boolean)
+        .join(' '),
+      'data-node': i,
+      id: `n${i}`,
+      role: 'button',
+      'aria-label': `${n.label}, ${typed(n)}, ${phases[i]}`,
+      transform: `translate(${x} ${y})`,
+    },
+    svg('rect', { width, height, rx: leaf ? height / 2 : 4 }),
+    svg('text', { x: width / 2, y: height / 2 }, label),
+    svg('title', {}, `${n.label}\n${typed(n)}${n.line ? `\n${place(n.line)}` : ''}`),
+  );
+}
+
+function spoken(k, id) {
+  return k ? { id, role: 'button', 'aria-label': `Kernel ${k.name}, ${k.kind}, ${count(k.nodes.length, 'operation')}` } : { id };
+}
+
+function shortened(text, most) {
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…`;
+}

@@ -1,0 +1,180 @@
+// The view of the graph. In: the program that is shown. Out: a picture to move over, with tools, a legend and a small map.
+
+const FEW = 160; // nodes up to which operations are shown at first
+const READABLE = 0.75; // a first view is not smaller than this
+
+function graphView() {
+  const world = svg('g');
+  const canvas = svg('svg', { class: 'canvas' }, world);
+  const host = el(
+    'div',
+    {
+      class: 'stage',
+      tabindex: '0',
+      role: 'application',
+      'aria-roledescription': 'graph',
+      'aria-label':
+        'Graph: arrows move between kernels, Enter selects, Enter again goes to operations, Escape goes back, + and - zoom',
+    },
+    canvas,
+  );
+  const legend = el('div', { class: 'legend' });
+  const map = el('div', { class: 'mapbox' });
+  const level = levelSwitch((name) => show(name));
+  const scaleText = el('output', { class: 'muted', 'aria-label': 'Zoom' });
+  const search = searchBox({ chosen: () => host.focus(), matching: markMatches });
+  let drawing = null;
+  let minimap = null;
+  let matches = new Set();
+
+  const viewport = viewportOf(host, world, {
+    changed: () => {
+      if (!drawing) return;
+      if (drawing.update(viewport.inView(), viewport.at.scale)) marks();
+      scaleText.textContent = `${Math.round(viewport.at.scale * 100)} %`;
+      minimap.draw();
+    },
+    clicked: (target, twice) => {
+      const node = target?.closest('[data-node]');
+      const group = target?.closest('[data-group]');
+      const box = group && drawing.picture.groups[Number(group.dataset.group)];
+      if (twice && box) viewport.show(box, 1.2);
+      else if (twice) return;
+      else if (node) selectNode(Number(node.dataset.node));
+      else if (group && drawing.groups[Number(group.dataset.group)] !== null)
+        selectKernel(drawing.groups[Number(group.dataset.group)]);
+      else selectKernel(null);
+    },
+  });
+  const walk = walkOver(host, () => ({ drawing, viewport }));
+
+  /** Draws the program at a level, from its top or around what is selected. */
+  function show(name) {
+    const p = program();
+    level.show(name);
+    drawing = drawingOf(p, name);
+    fill(world, drawing.world);
+    minimap = minimapOf(
+      drawing,
+      viewport,
+      (g) => `kind-${drawing.groups[g] === null ? 'none' : p.kernels[drawing.groups[g]].kind}`,
+    );
+    fill(map, minimap.box);
+    fill(legend, legendOf(p));
+    walk.forget();
+    first();
+    marks();
+  }
+
+  function first() {
+    const { width, height } = drawing.picture;
+    viewport.show([0, 0, width, height]);
+    if (viewport.at.scale < READABLE) {
+      const wide = Math.min(width, host.clientWidth / READABLE);
+      const top = topOf(drawing);
+      viewport.show([Math.max(0, Math.min(top - wide / 2, width - wide)), 0, wide, host.clientHeight / READABLE]);
+    }
+    const group = selectedGroup();
+    if (group !== null && drawing.picture.groups[group]) viewport.reveal(drawing.picture.groups[group]);
+  }
+
+  const fit = () => viewport.show([0, 0, drawing.picture.width, drawing.picture.height]);
+
+  function selectedGroup() {
+    if (state.node !== null) return drawing.home[state.node];
+    const group = drawing.groups.indexOf(state.kernel);
+    return state.kernel === null || group < 0 ? null : group;
+  }
+
+  function markMatches(entries) {
+    matches = new Set(entries.map((entry) => entry.node).filter((i) => i !== undefined));
+    if (drawing) marks();
+  }
+
+  /** Classes of what is selected, next to it, from the selected line, or found. */
+  function marks() {
+    const group = selectedGroup();
+    const fromLine = state.line && new Set(kernelsOf(state.line));
+    drawing.boxes.forEach((box, g) => {
+      box.classList.toggle('selected', g === group && state.node === null);
+      box.classList.toggle('dim', Boolean(fromLine) && !fromLine.has(drawing.groups[g]));
+      box.classList.toggle('lit', Boolean(fromLine) && fromLine.has(drawing.groups[g]));
+    });
+    for (const [i, element] of drawing.nodes) {
+      element.classList.toggle('selected', i === state.node);
+      element.classList.toggle('match', matches.has(i));
+      element.classList.toggle('dim', Boolean(fromLine) && !sameLine(program().nodes[i].line, state.line));
+    }
+    drawing.mark(group, state.node);
+  }
+
+  function changed(names) {
+    if (names.has('program')) {
+      search.forget();
+      return show(program().nodes.length <= FEW ? 'operations' : 'kernels');
+    }
+    if (!drawing) return;
+    if (names.has('node') && state.node !== null && drawing.level === 'operations') {
+      drawing.nodeOf(state.node);
+      viewport.reveal(drawing.nodeBox(state.node));
+    } else if (names.has('kernel') || names.has('node')) {
+      const box = drawing.picture.groups[selectedGroup() ?? -1];
+      if (box) viewport.reveal(box);
+    }
+    if (selectedGroup() !== null) walk.at(selectedGroup(), state.node);
+    marks();
+  }
+
+  const tool = (label, path, run) => button({ class: 'tool', 'aria-label': label, title: label, onclick: run }, icon(path));
+  const bar = el(
+    'div',
+    { class: 'toolbar', role: 'toolbar', 'aria-label': 'Graph' },
+    level.box,
+    search.box,
+    el('span', { class: 'grow' }),
+    scaleText,
+    tool('Zoom out', ICONS.minus, () => viewport.zoom(0.8)),
+    tool('Zoom in', ICONS.plus, () => viewport.zoom(1.25)),
+    tool('Fit the whole graph', ICONS.fit, fit),
+  );
+  const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, legend, map));
+  window.addEventListener('themechange', () => drawing && viewport.apply());
+  new ResizeObserver(() => drawing && viewport.apply()).observe(host);
+  return { element, changed, fit, started: () => changed(new Set(['program'])) };
+}
+
+/** The middle of the first layer. */
+function topOf(drawing) {
+  const [x, , width] = drawing.picture.groups
+    .filter(Boolean)
+    .reduce((top, box) => (box[1] < top[1] ? box : top), [0, Infinity, 0, 0]);
+  return x + width / 2;
+}
+
+function sameLine(a, b) {
+  return Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
+}
+
+/** A switch between the picture of kernels and that of operations. */
+function levelSwitch(choose) {
+  const buttons = [
+    ['kernels', 'Kernels'],
+    ['operations', 'Operations'],
+  ].map(([name, title]) => button({ 'data-name': name, onclick: () => choose(name) }, title));
+  return {
+    box: el('div', { class: 'switch', role: 'group', 'aria-label': 'Show' }, buttons),
+    show: (name) => buttons.forEach((each) => each.setAttribute('aria-pressed', String(each.dataset.name === name))),
+  };
+}
+
+/** What colours and stripes mean, of those that the program has. */
+function legendOf(p) {
+  const kinds = [...new Set(p.kernels.map((k) => k.kind))];
+  const phases = PHASES.filter((phase) => phase !== 'forward' && derive(p).kernelPhases.includes(phase));
+  return [
+    ...kinds.map((kind) => el('span', { class: `key kind-${kind}` }, el('i', { class: 'patch' }), kind)),
+    ...(phases.length ? ['forward', ...phases] : []).map((phase) =>
+      el('span', { class: `key phase-${phase}` }, el('i', { class: 'stripe' }), phase),
+    ),
+  ];
+}
