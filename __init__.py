@@ -11,6 +11,7 @@ from typing import Any
 
 from . import errors
 from .frontend import ops as _ops
+from .frontend.debug_nans import debug_nans
 from .frontend.devices import available as _available
 from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
@@ -53,6 +54,7 @@ __all__ = [
     "bool_",
     "check_grad",
     "compile",
+    "debug_nans",
     "devices",
     "dump",
     "enable_grad",

@@ -33,6 +33,19 @@ class OverflowError(WeftError, builtins.OverflowError):
     """A Python number that the element type cannot hold."""
 
 
+class FloatingPointError(WeftError, builtins.FloatingPointError):
+    """An operation that gave a NaN or an infinity though its operands were finite, found inside of `wf.debug_nans()`.
+
+    Attributes: `op`, the operation; `file` and `line` of the user's code, None where they are unknown; `gradient`, whether it is
+    part of the gradient of that line; `shape` and `dtype` of the result; `index`, where in it; `value`, what stands there;
+    `operands`, what it was computed of, empty for sums; `kernel`, the name of the kernel.
+    """
+
+    def __init__(self, message: str, **found: object) -> None:
+        super().__init__(message)
+        vars(self).update(found)
+
+
 class MemoryError(WeftError, builtins.MemoryError):
     """A value that does not fit into the memory that is left."""
 

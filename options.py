@@ -42,6 +42,7 @@ class Options:
     data_dir: Path | None = None  # where examples look for data sets
     verify: bool = False  # check every artefact after every pass
     matmul: str = "float32"  # products of float32 on a GPU: "float32", or "tf32" on tensor cores
+    debug_nans: str = ""  # check what is computed: "nan" for NaNs, "inf" for infinities, too
     tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
 
 
@@ -85,6 +86,12 @@ def _matmul(text: str) -> str:
     return text.lower()
 
 
+def _nans(text: str) -> str:
+    if text.lower() not in (*ON, *OFF, "nan"):
+        raise ValueError(f"one of {', '.join(ON + OFF)}, or nan")
+    return "nan" if text.lower() == "nan" else "inf" if text.lower() in ON else ""
+
+
 def _target(text: str) -> str:
     if text not in TARGETS:
         raise ValueError(f"one of {', '.join(TARGETS)}")
@@ -105,6 +112,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "data_dir": Path,
     "verify": _bool,
     "matmul": _matmul,
+    "debug_nans": _nans,
     "tune": _bool,
 }
 

@@ -18,6 +18,7 @@ from .chain.chain import lower_chain
 from .checks import Checks, leaves_of
 from .column_sums import lower_column_sums
 from .contraction import lower_contraction
+from .finite import watched
 from .lower import Fastest, Lowered, Tuning
 from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
@@ -65,6 +66,10 @@ Strides = dict[Node, tuple[int, ...]]
 class Lowering(Protocol):
     """How a target runs kernels."""
 
+    @property
+    def nans(self) -> str:
+        """What kernels check their values for: "", "nan" or "inf"."""
+
     def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
         """Loops of a kernel; the outputs `passing` would better not take room in caches."""
 
@@ -87,6 +92,11 @@ class HostLowering:
 
     settings: Settings
     fastest: Fastest | None = None
+
+    @property
+    def nans(self) -> str:
+        """As the settings say."""
+        return self.settings.nans
 
     def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
         """By its kind."""
@@ -189,8 +199,12 @@ def lower_all(
     for fused_kernel in fused.kernels:
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         lowered = lowering.kernel(kernel, strides, lowering.passing(kernel, fused, replaced))
+        if lowering.nans:
+            lowered = replace(lowered, loops=watched(lowered.loops, len(out.sites), lowering.nans == "inf"))
+            out.sites += (CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),)
         loops = lowering.expanded(lowered.loops)
-        step = Step(loops, lowered.params, lowering.parallel(lowered), kernel.inputs, kernel.outputs)
+        parallel = lowering.parallel(lowered)
+        step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
         add(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
 

@@ -15,3 +15,4 @@ class Settings:
     min_chunks: int = 1
     serial_work: int = SERIAL_WORK
     tune: bool = False  # candidates are timed
+    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/finite.py)

@@ -73,7 +73,7 @@ class CudaBackend:
     def __init__(self, settings: CudaSettings) -> None:
         self.settings = settings
         self.device = f"cuda:{settings.number}"
-        self.lowering = CudaLowering(settings.target)
+        self.lowering = CudaLowering(settings.target, settings.nans)
 
     def making(self) -> Making:
         """For one program."""

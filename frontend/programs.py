@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,11 @@ def executable(structure: Structure) -> Any:
     found = _found(structure, settings)
     found.planned = partial(planned_memory, structure, settings)
     return found
+
+
+def checked(structure: Structure, nans: str) -> Any:
+    """The same program whose kernels check what they compute."""
+    return _found(structure, replace(current_settings(structure.device), nans=nans))
 
 
 def _found(structure: Structure, settings: AnySettings) -> Any:

@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from .. import errors, options
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
-from ..ir.site import what_of
+from ..ir.site import Site, what_of
 from ..ir.wrapped import as_written
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
@@ -43,6 +43,7 @@ class Program:
     structure: Structure
     checked: list[int]  # the entries of its key that are checked
     makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
+    watched: dict[str, Any] = field(default_factory=dict)  # what runs in its place while `debug_nans` is in force, by its value
 
     @property
     def outputs(self) -> list[Node]:
@@ -336,12 +337,12 @@ def _run(job: Job, program: Program) -> None:
     if program.makers is None:
         program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
-    lines = lines_of(program, job.capture)
+    lines, watched = lines_of(program, job.capture.sites), watched_of(program)
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
     outputs, late = [], None
     try:
-        outputs = _outputs(program, inputs, slots, donations)
-        program.executable.run([s.address for s in inputs], [s.address for s in outputs])
+        outputs = _outputs(program, inputs, slots, () if watched else donations)
+        (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
         undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines)
         late = late_interrupt(failure, program, lines, undo)
@@ -363,12 +364,24 @@ def constants_of(program: Program, capture: Capture) -> list[Storage]:
     return storage.scalars([v for v, _ in constants], [d for _, d in constants])
 
 
-def lines_of(program: Program, capture: Capture) -> Lines:
-    """Where the indices that the program checks were built this time."""
-    if not program.checked:
-        return {}
+def lines_of(program: Program, sites: list[Site | None]) -> Lines:
+    """Where what the program checks was built this time: indices, or all, of which `sites` are the lines."""
     built = program.structure.sites
-    return {built[i]: capture.sites[i] for i in program.checked}
+    if options.current().debug_nans:
+        return dict(zip(built, sites, strict=True))
+    return {built[i]: sites[i] for i in program.checked}
+
+
+def watched_of(program: Program) -> Any:
+    """What runs in place of a program's executable while `debug_nans` is in force, else None."""
+    o = options.current()
+    if not o.debug_nans or o.interpret:
+        return None
+    if o.debug_nans not in program.watched:
+        from .watched import Watched
+
+        program.watched[o.debug_nans] = Watched(program.executable, program.structure, o.debug_nans)
+    return program.watched[o.debug_nans]
 
 
 def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:
@@ -398,9 +411,13 @@ def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo:
 
 
 def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
-    """An IndexError in the user's terms, for a failed check."""
-    from ..runtime.failures import CheckFailed
+    """The error in the user's terms, for a failed check."""
+    from ..runtime.failures import CheckFailed, WrongValue
 
+    if isinstance(failure, WrongValue):
+        from .culprit import error_of
+
+        return error_of(failure.found, lines)
     if not isinstance(failure, CheckFailed):
         return failure
     site = failure.site

@@ -40,7 +40,7 @@ class Step:
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = realize.find(recorded.key, recorded.capture)
         self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
-        self.lines = realize.lines_of(self.program, recorded.capture)
+        self.lines = realize.lines_of(self.program, self.structure.sites)
         self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
         self.words = self.prepared.words
         self.name, self.key = recorded.name, recorded.key
@@ -135,17 +135,19 @@ class Step:
         for word, t, offset in self.inputs:
             self.words[word] = memory[t].address + offset
         outputs: list[Storage] = []
+        watched = realize.watched_of(self.program)
         for o, make in enumerate(self.makers):
             donor = self.donors.get(o)
-            outputs.append(memory[donor] if donor is not None and free[donor] else make())
+            outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())
             self.words[self.first_output + o] = outputs[o].address
         realize.statistics["runs"] += 1
         late = None
         try:
-            self.prepared.execute()
+            self.prepared.execute() if watched is None else self._execute(watched)
         except BaseException as failure:
-            late = realize.late_interrupt(failure, self.program, self.lines, self.scalars.undo)
-        realize.statistics["donated"] += sum(free[t] for t in self.donors.values())
+            lines = self.lines if watched is None else realize.lines_of(self.program, self.structure.sites)
+            late = realize.late_interrupt(failure, self.program, lines, self.scalars.undo)
+        realize.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())
         for t, o in self.updates:
             if outputs[o] is not memory[t]:
                 state.replace(handles[t], outputs[o])
@@ -155,6 +157,12 @@ class Step:
         if late is not None:
             raise late
         return result
+
+    def _execute(self, watched: Any) -> None:
+        """The run of what checks its values; the next call must look, too."""
+        self.known.changes = -1
+        last = self.first_output + len(self.makers)
+        watched.run(self.words[: self.first_output], self.words[self.first_output : last])
 
     def _is_free(self, t: Tensor, held: bool) -> bool:
         """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose memory is in a list."""

@@ -27,6 +27,7 @@ class Step:
     writes: list[Node]
     is_check: bool = False
     early: bool = False  # a check of inputs only
+    watched: bool = False  # it checks what it computes
 
     @property
     def scratch(self) -> tuple[Buf, ...]:
@@ -103,7 +104,7 @@ def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> 
 
 def _donations(steps: list[Step], order: RunningOrder[Step], p: Planner) -> dict[int, int]:
     """The wished donations that are safe; who reads the old value then runs before."""
-    if any(s.is_check and not s.early for s in steps):
+    if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
     writer = {n: s for s in steps for n in s.writes}
     readers: dict[Node, list[Step]] = {}

@@ -59,7 +59,8 @@ class Value:
 class CheckSite:
     """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
 
-    `shift` is what separates a negative value from the index that was written (ir/wrapped.py).
+    `shift` is what separates a negative value from the index that was written (ir/wrapped.py). `kernel`: the Check looks at
+    values instead (codegen/finite.py), those of this kernel of the program, named by `what`.
     """
 
     what: str
@@ -67,6 +68,7 @@ class CheckSite:
     extent: int
     site: Site | None
     shift: int = 0
+    kernel: int | None = None
 
 
 @dataclass(frozen=True)

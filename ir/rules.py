@@ -30,11 +30,14 @@ def _true(shape: tuple[int, ...]) -> Node:
 # ---------------------------------------------------------------- constants
 
 def fold_constants(n: Node) -> Node | None:
-    """An exact op on constants is a constant."""
+    """An exact op on constants is a constant; where it makes a NaN or an infinity of numbers, it stays: `debug_nans` finds it."""
     values = [constant_of(s) for s in n.src]
     if any(v is None for v in values):
         return None
-    return full(scalar(n, *values), n.dtype, n.shape)
+    value = scalar(n, *values)
+    if not isfinite(value) and all(isfinite(v) for v in values if v is not None):
+        return None
+    return full(value, n.dtype, n.shape)
 
 
 # ---------------------------------------------------------------- arithmetic

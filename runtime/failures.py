@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import WeftError
 from ..ir.program import CheckSite
@@ -18,6 +19,14 @@ class CheckFailed(WeftError):
         where = f"{site.what}: value {value} at position {position}"
         super().__init__(f"{where} is outside of axis {site.axis} with extent {site.extent}")
         self.site, self.position, self.value = site, position, value
+
+
+class WrongValue(WeftError):
+    """A Check of values failed; `found` (of frontend/culprit.py) says which operation is to blame."""
+
+    def __init__(self, found: Any) -> None:
+        super().__init__(str(found))
+        self.found = found
 
 
 class Interrupted(BaseException):

@@ -29,6 +29,7 @@ class CudaLowering:
     """How kernels run on a GPU."""
 
     target: CudaTarget
+    nans: str = ""
 
     def kernel(self, kernel: Kernel, strides: Strides, passing: set[Node]) -> Lowered:
         """By its kind."""

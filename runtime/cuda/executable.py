@@ -87,7 +87,8 @@ class CudaExecutable:
     def __init__(self, image: CudaImage, unit: Unit) -> None:
         self.image, self.unit, self.layout = image, unit, Layout(image)
         self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
-        self.has_late = any(launch.is_check for launch in image.launches[image.early :])
+        late = any(launch.is_check for launch in image.launches[image.early :])
+        self.has_late = late or any(check.kernel is not None for check in image.checks)
         self._frames: list[Frame] = []
         self.timings = timings(len(image.launches))
 

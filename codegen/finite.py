@@ -1,0 +1,102 @@
+"""Checks of what kernels compute. In: Loops. Out: the same Loops with a Check before each statement that keeps a value.
+
+    store out0[i] = log(in0[i]) + in1[i]
+->  check 0 <= cast(bad) < 1, bad = (~finite(log(in0[i])) & finite(in0[i])) | (~finite(log(in0[i]) + in1[i]) & ..)
+    store out0[i] = log(in0[i]) + in1[i]
+
+A Check fails where an operation gives a value that is not finite though its operands are, unless a WHERE does not choose it.
+Sums are looked at when they are read: one that is not finite is suspect, whatever was added. So a failing Check says that it is
+worth looking for the operation (frontend/culprit.py); if none fails, there is none. With infinities allowed, NaNs count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from ..ir import dtype as dt
+from ..ir.finite import both, either, may_make, negated, regular
+from ..ir.graph import Node, node
+from ..ir.index import Index, Mask
+from ..ir.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Reduce, Stmt, Store
+from ..ir.loop_walk import operands, postorder, statements
+from ..ir.op import Op
+from .evaluate import condition, load
+
+
+def watched(loops: Loops, site: int, infinities: bool) -> Loops:
+    """The Loops with Checks of this site."""
+    found = _Watch(_sums(loops), site, infinities)
+    phases = [replace(phase, body=found.body(phase.body)) for phase in loops.phases]
+    return replace(loops, phases=phases)
+
+
+def _sums(loops: Loops) -> set[Buf]:
+    """The buffers of floats that sums and products gather in."""
+    found = list(statements(loops.phases))
+    added = {s.buf for s in found if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
+    return added | {s.acc for s in found if isinstance(s, Multiply)}
+
+
+class _Watch:
+    def __init__(self, sums: set[Buf], site: int, infinities: bool) -> None:
+        self.sums, self.site, self.infinities = sums, site, infinities
+
+    def body(self, body: list[Stmt]) -> list[Stmt]:
+        return [t for s in body for t in self.statement(s)]
+
+    def statement(self, s: Stmt) -> list[Stmt]:
+        match s:
+            case For(body=body) | If(body=body):
+                return [replace(s, body=self.body(body))]
+            case Reduce(buf, index, "add" | "mul", value, mask) if buf.space == GLOBAL and buf in self.sums:
+                return [*self.before(s, value, mask), s, *self.before(s, load(buf, index, mask), ())]
+            case Store(_, _, value, mask) | Reduce(_, _, _, value, mask):
+                return [*self.before(s, value, mask), s]
+        return [s]
+
+    def before(self, s: Stmt, value: Node, mask: Mask) -> list[Stmt]:
+        """The Check of a value that is kept where the mask holds, if anything in it could go wrong."""
+        bad = self.bad(value, [condition(r) for r in mask], fused=isinstance(s, Reduce) and s.op == "add")
+        return [] if bad is None else [Check(node(Op.CAST, (bad,), dt.int64), 1, self.site, Index())]
+
+    def bad(self, value: Node, conditions: Iterable[Node], fused: bool) -> Node | None:
+        """Has anything that a value is made of gone wrong. `fused`: a product is added without being rounded."""
+        found: list[Node | None] = []
+        for n, when in needs(value, both(conditions)).items():
+            wrong = None if fused and n is value and n.op is Op.MUL else self.wrong(n)
+            if wrong is not None:
+                found.append(both([when, wrong]))
+        return either(found)
+
+    def wrong(self, n: Node) -> Node | None:
+        """Is n not as it should be though its operands are; None where that cannot be."""
+        if n.op is Op.LOAD:
+            return negated(regular(n, self.infinities)) if n.arg[0] in self.sums else None
+        if not may_make(n):
+            return None
+        fine = [r for s in n.src if (r := regular(s, self.infinities)) is not None]
+        return both([negated(regular(n, self.infinities)), *fine])
+
+
+def needs(root: Node, when: Node | None) -> dict[Node, Node | None]:
+    """When each Node below the root counts, None for always: what a WHERE does not choose does not."""
+    found: dict[Node, list[Node] | None] = {root: None if when is None else [when]}
+
+    def add(n: Node, *whens: Node | None) -> None:
+        here, before = both(whens), found.get(n, [])
+        found[n] = None if here is None or before is None else [*before, here]
+
+    out: dict[Node, Node | None] = {}
+    for n in reversed(postorder([root])):
+        cases = found[n]
+        here = out[n] = None if cases is None else either(dict.fromkeys(cases))
+        if n.op is Op.WHERE:
+            chosen, x, y = n.src
+            add(chosen, here)
+            add(x, here, chosen)
+            add(y, here, negated(chosen))
+        else:
+            for s in operands(n):
+                add(s, here)
+    return out
