@@ -7,12 +7,13 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache
+from .commands import cache, run
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 
 EXAMPLES = """\
 examples:
+  python -m weft run train.py --explain    run a script, then tell what it computed
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
   WEFT_CACHE_DIR=folder python -m weft cache --stats
@@ -20,22 +21,31 @@ examples:
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
 """
 
-COMMANDS = {"cache": cache}
+COMMANDS = {"run": run, "cache": cache}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; its exit status."""
     parser = _parser()
-    args = parser.parse_args(argv)
+    own, more = _parted(sys.argv[1:] if argv is None else argv)
+    args = parser.parse_args(own, argparse.Namespace(more=more))
     if args.command is None:
         parser.print_help()
         return DONE
+    if more and not getattr(args, "takes_more", False):
+        parser.error(f"{args.command} takes no arguments behind --")
     try:
         return COMMANDS[args.command].run(args)
     except OptionError as error:
         return fail(error, MISUSED)
     except OSError as error:
         return fail(error, FAILED)
+
+
+def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """What stands before and behind the first --, which is for a script."""
+    place = argv.index("--") if "--" in argv else len(argv)
+    return argv[:place], argv[place + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -10,6 +10,7 @@ import ast
 import gc
 import linecache
 import sys
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -25,12 +26,12 @@ Span = tuple[int, int, str]  # first and last line of a function, its name with 
 
 
 def program_name(structure: Structure) -> str:
-    """`train_step (lenet.py:53)`; "program" where no line of the user's gives an output."""
+    """`train_step (lenet.py:53)`; "constants" where no line of the user's computes anything."""
     outputs = structure.key[1]
     sites = [structure.sites[o] for o in outputs if isinstance(o, int)]
     lines = [site[:2] for site in sites if site is not None] or [s[:2] for s in structure.sites if s is not None]
     if not lines:
-        return "program"
+        return "constants"
     named = Counter((function_at(*line), line) for line in lines)
     name = Counter(name for name, _ in named.elements()).most_common(1)[0][0]
     file, line = next(line for (n, line), _ in named.most_common() if n == name)
@@ -63,6 +64,16 @@ def _functions(file: str) -> tuple[Span, ...]:
     return tuple(found)
 
 
+def apart(names: Sequence[str]) -> list[str]:
+    """The same, the second of a name with #2 behind it."""
+    seen: Counter[str] = Counter()
+    out = []
+    for name in names:
+        seen[name] += 1
+        out.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return out
+
+
 # ---------------------------------------------------------------- inputs
 
 
@@ -71,19 +82,45 @@ def owners_of(structure: Structure) -> list[Any]:
     return [owner and owner() for owner, _ in structure.origins]
 
 
-def alive(kind: str, name: str) -> list[Any]:
+class Names:
+    """What Tensors are called. They are not kept alive."""
+
+    def __init__(self) -> None:
+        self._names: dict[int, tuple[weakref.ref[Any], str | None]] = {}  # by id of a Tensor
+
+    def learn(self, tensors: Sequence[Any]) -> list[Module]:
+        """Looks for what holds the Tensors, if there are new ones: the outermost Modules alive that hold any."""
+        new = [t for t in tensors if t is not None and not self._knows(t)]
+        if not new:
+            return []
+        modules = modules_of(new)
+        found = names_of(modules, alive("optim.optimizer", "Optimizer"))
+        self._names |= {id(t): (weakref.ref(t), found.get(id(t)) or getattr(t, "name", None)) for t in new}
+        return modules
+
+    def of_inputs(self, tensors: Sequence[Any]) -> dict[int, str]:
+        """The names of those that have one, by their place."""
+        known = {i: self._names[id(t)][1] for i, t in enumerate(tensors) if t is not None and self._knows(t)}
+        return {i: name for i, name in known.items() if name}
+
+    def _knows(self, t: Any) -> bool:
+        found = self._names.get(id(t))
+        return found is not None and found[0]() is t
+
+
+def alive(module: str, name: str) -> list[Any]:
     """All objects of a class of `nn` that there are; nothing is loaded for it."""
-    module = sys.modules.get(f"{__package__.split('.')[0]}.nn.{kind}")
-    cls = getattr(module, name, None)
-    return [] if cls is None else [x for x in gc.get_objects() if issubclass(type(x), cls)]
+    loaded = sys.modules.get(f"{__package__.split('.')[0]}.nn.{module}")
+    kind = getattr(loaded, name, None)
+    return [] if kind is None else [x for x in gc.get_objects() if issubclass(type(x), kind)]
 
 
 def modules_of(tensors: Sequence[Any]) -> list[Module]:
     """The outermost Modules alive that hold any of the Tensors."""
-    wanted = {id(t) for t in tensors if t is not None}
-    found = alive("module", "Module") if wanted else []
+    wanted = {*map(id, tensors)}
+    found = alive("module", "Module")
     inner = {id(child) for m in found for child in m.children()}
-    return [m for m in found if id(m) not in inner and wanted & {id(t) for _, t in _held(m)}]
+    return [m for m in found if id(m) not in inner and wanted & {id(t) for _, t in held(m)}]
 
 
 def names_of(modules: Sequence[Module], optimizers: Iterable[Any]) -> dict[int, str]:
@@ -91,7 +128,7 @@ def names_of(modules: Sequence[Module], optimizers: Iterable[Any]) -> dict[int, 
     found: dict[int, str] = {}
     for m in modules:
         prefix = f"{type(m).__name__}." if len(modules) > 1 else ""
-        for name, t in _held(m):
+        for name, t in held(m):
             found.setdefault(id(t), prefix + name)
     for optimizer in optimizers:
         kind = type(optimizer).__name__
@@ -101,5 +138,6 @@ def names_of(modules: Sequence[Module], optimizers: Iterable[Any]) -> dict[int, 
     return found
 
 
-def _held(m: Module) -> list[tuple[str, Any]]:
+def held(m: Module) -> list[tuple[str, Any]]:
+    """The Parameters and Buffers of a Module by their dotted names."""
     return [*m.named_parameters(), *m.named_buffers()]

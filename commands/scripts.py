@@ -1,0 +1,38 @@
+"""What commands that run a user's script share. In: arguments. Out: the Script, and what was collected of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from ..inspection.collect import Collection
+from ..inspection.running import Script
+
+BEHIND = """\
+The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py --epochs 1`, looked into.
+Arguments behind -- are the script's. What it prints stays as it is; what Weft says goes to stderr, when the script has ended.
+"""
+
+
+def add_script(parser: argparse.ArgumentParser) -> None:
+    """Declares what names a script: a file, or -m and a module."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("script", nargs="?", help="the file to run")
+    which.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead, as python -m does")
+    parser.set_defaults(takes_more=True)
+
+
+def script_of(args: argparse.Namespace) -> Script:
+    """What is to be run."""
+    return Script(args.module or args.script, args.more, args.module is not None)
+
+
+def said(*lines: str) -> None:
+    """Prints lines to stderr, behind what the script has printed."""
+    sys.stdout.flush()
+    print(*lines, sep="\n", file=sys.stderr, flush=True)
+
+
+def empty(collection: Collection) -> str | None:
+    """What to say of a script that made no program."""
+    return None if collection.seen else "weft: the script computed nothing with weft: no program was made"

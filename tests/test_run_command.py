@@ -1,0 +1,123 @@
+"""`python -m weft run`: a script does what it does alone, and then is told about. Plain Python is the oracle."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAD = "program  "  # of what is told
+
+
+def python(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    line = [sys.executable, *arguments]
+    return subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+
+
+def script(folder: Path, text: str) -> str:
+    (folder / "script.py").write_text(text)
+    return "script.py"
+
+
+SCRIPTS = {
+    "what_a_script_sees": (
+        "import sys, os, pickle\n"
+        "import helper\n"
+        "class Own: pass\n"
+        "print(__name__, __file__, __package__, __spec__, sys.argv, sys.path[0], os.getcwd(), __builtins__, __cached__)\n"
+        "print(type(pickle.loads(pickle.dumps(Own()))) is Own, sys.modules['__main__'].Own is Own)\n"
+    ),
+    "exceptions": "def f():\n    raise ValueError('no') from KeyError('cause')\nprint('first')\nf()\n",
+    "errors_of_syntax": "print('never')\nfor:\n",
+    "numbers_of_exit": "import sys, atexit\natexit.register(print, 'at exit')\nsys.exit(7)\n",
+    "words_of_exit": "import sys\nprint('out')\nsys.exit('that is all')\n",
+    "threads_that_go_on": (
+        "import threading, time\n"
+        "def later():\n    time.sleep(0.3)\n    print('later')\n"
+        "threading.Thread(target=later).start()\nprint('main ends')\n"
+    ),
+    "processes": (
+        "import multiprocessing as m\n"
+        "def twice(x): return 2 * x\n"
+        "if __name__ == '__main__':\n"
+        "    with m.get_context('spawn').Pool(1) as spawned, m.get_context('fork').Pool(1) as forked:\n"
+        "        print(spawned.map(twice, [1, 2]), forked.map(twice, [3]))\n"
+    ),
+    "a_fork": "import os, sys\nif os.fork():\n    print(os.wait()[1])\nelse:\n    sys.exit(3)\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_does_what_it_does_alone(name: str, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("")
+    where = script(tmp_path, SCRIPTS[name])
+    alone = python(tmp_path, where, "--epochs", "1")
+    looked_into = python(tmp_path, "-m", "weft", "run", where, "--", "--epochs", "1")
+    assert (looked_into.stdout, looked_into.returncode) == (alone.stdout, alone.returncode)
+    assert looked_into.stderr.startswith(alone.stderr)
+
+
+def test_ctrl_c_has_status_130_and_what_was_collected_is_told(tmp_path: Path) -> None:
+    where = script(tmp_path, "import weft as wf\nwf.arange(3).exp().tolist()\nraise KeyboardInterrupt\n")
+    done = python(tmp_path, "-m", "weft", "run", where)
+    assert done.returncode == 130 and "KeyboardInterrupt" in done.stderr
+    assert HEAD in done.stderr and "script.py:2" in done.stderr.split(HEAD)[1]
+
+
+def test_a_module_is_run_as_python_runs_it(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("")
+    (tmp_path / "package" / "inner.py").write_text("import sys\nprint(__name__, __package__, sys.argv)\n")
+    alone = python(tmp_path, "-m", "package.inner", "more")
+    assert python(tmp_path, "-m", "weft", "run", "-m", "package.inner", "--", "more").stdout == alone.stdout
+
+
+def test_programs_are_told_with_their_runs(tmp_path: Path) -> None:
+    text = "import weft as wf\n@wf.jit\ndef step(x):\n    return (x * 2).sum()\nfor i in range(5): step(wf.tensor([float(i)]))\n"
+    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text))
+    (row,) = (line.split() for line in done.stderr.splitlines() if line.startswith("step (script.py:4)"))
+    assert row[2] == "5" and done.stdout == ""
+
+
+def test_a_script_without_programs_is_told_so(tmp_path: Path) -> None:
+    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, "print(1)\n"))
+    assert (done.returncode, done.stdout) == (0, "1\n") and "computed nothing" in done.stderr
+
+
+def test_explain_and_dump(tmp_path: Path) -> None:
+    where = script(tmp_path, "import weft as wf\nwf.arange(300).exp().sum().item()\n")
+    done = python(tmp_path, "-m", "weft", "run", where, "--explain", "--dump", "stages")
+    assert done.returncode == 0 and "script.py:2  wf.arange(300).exp().sum().item()" in done.stderr
+    assert list((tmp_path / "stages").rglob("*.loops"))
+
+
+def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
+    text = "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @ x).softmax(axis=1).tolist()\n"
+    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
+    listed = next(part for part in done.stderr.split("── ") if part.startswith("script.py:3") and "matmul" in part).splitlines()
+    shares = [float(line.split(" %")[0].split()[-1]) for line in listed if line.startswith("k") and "%" in line]
+    assert done.returncode == 0 and shares == sorted(shares, reverse=True) and abs(sum(shares) - 100) < 1
+    assert listed[-1].startswith("all ") or listed[-2].startswith("all ")
+
+
+WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_misuse_has_status_2_and_no_traceback(wrong: tuple[str, ...], tmp_path: Path) -> None:
+    done = python(tmp_path, "-m", "weft", "run", *wrong)
+    assert done.returncode == 2 and "Traceback" not in done.stderr and done.stdout == "" and "weft" in done.stderr
+
+
+def test_arguments_behind_two_dashes_are_for_scripts_alone(tmp_path: Path) -> None:
+    done = python(tmp_path, "-m", "weft", "cache", "--stats", "--", "more")
+    assert done.returncode == 2 and "takes no arguments behind --" in done.stderr
+
+
+def test_help_teaches(tmp_path: Path) -> None:
+    text = python(tmp_path, "-m", "weft", "run", "--help").stdout
+    assert all(word in text for word in ("--explain", "--dump", "examples:", "train.py -- --epochs 1", "exit status"))
