@@ -19,6 +19,7 @@ from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
 from .frontend.other_names import OF_WEFT, no_attribute
 from .frontend.precision import matmul_precision
+from .inspection.drawing import draw
 from .inspection.dump import dump
 from .inspection.explain import explain
 from .inspection.layouts import layout
@@ -56,6 +57,7 @@ __all__ = [
     "compile",
     "debug_nans",
     "devices",
+    "draw",
     "dump",
     "enable_grad",
     "errors",

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache, run
+from .commands import cache, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 
 EXAMPLES = """\
 examples:
   python -m weft run train.py --explain    run a script, then tell what it computed
+  python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
   WEFT_CACHE_DIR=folder python -m weft cache --stats
@@ -22,6 +23,7 @@ import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an ex
 """
 
 COMMANDS = {"run": run, "cache": cache}
+COMMANDS = {"show": show, "cache": cache}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

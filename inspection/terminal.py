@@ -14,11 +14,10 @@ ASCII = {0: " ", UP: "|", DOWN: "|", UP | DOWN: "|", LEFT: "-", RIGHT: "-", LEFT
 
 @dataclass(frozen=True)
 class Marks:
-    """Characters for lines: `lines` by the sides to which they lead; arrow heads; what stands for a gradient, for more, times."""
+    """Characters for lines by the sides to which they lead, for arrow heads, and for what is left out."""
 
     lines: dict[int, str]
     arrows: dict[int, str]
-    gradient: str
     more: str
 
     @property
@@ -38,8 +37,8 @@ class Marks:
         return self.lines[LEFT | RIGHT | SIDES[side]]
 
 
-_UNICODE = Marks(UNICODE, {RIGHT: "▶", DOWN: "▼"}, "∇", "…")
-_ASCII = Marks({k: ASCII.get(k, "+") for k in range(16)}, {RIGHT: ">", DOWN: "v"}, "d", "...")
+_UNICODE = Marks(UNICODE, {RIGHT: "▶", DOWN: "▼"}, "…")
+_ASCII = Marks({k: ASCII.get(k, "+") for k in range(16)}, {RIGHT: ">", DOWN: "v"}, "...")
 
 
 def marks(ascii_only: bool | None = None) -> Marks:
@@ -49,7 +48,7 @@ def marks(ascii_only: bool | None = None) -> Marks:
 
 def _shows_unicode() -> bool:
     try:
-        "".join([*UNICODE.values(), "▶▼∇…"]).encode(getattr(sys.stdout, "encoding", None) or "utf-8")  # None: text in memory
+        "".join([*UNICODE.values(), "▶▼…"]).encode(getattr(sys.stdout, "encoding", None) or "utf-8")  # None: text in memory
     except (UnicodeEncodeError, LookupError):
         return False
     return True

@@ -160,6 +160,11 @@ def _pull(n: Node, i: int, g: Cotangent) -> Cotangent:
     return Cotangent(value, g.mask, g.tainted)
 
 
+def contribution(n: Node, i: int, g: Node) -> Node:
+    """What source i of n receives of a cotangent g of n: with that of its other uses, its own cotangent."""
+    return _pull(n, i, Cotangent(g)).node
+
+
 def _moved(g: Cotangent, device: str | None) -> Cotangent:
     """The cotangent on a device; one that is on none goes along."""
     places = {g.value.device, None if g.mask is None else g.mask.device}

@@ -1,0 +1,86 @@
+"""`python -m weft show`. In: an expression and values for its names. Out: each step with its value and gradient, a picture."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .. import errors
+from ..inspection.expression import Evaluated, ExpressionError, evaluate
+from .status import DONE, MISUSED, Commands, described, fail
+
+ABOUT = """\
+Computes an expression step by step, forward and backward, and draws its graph. Each step is a line: its formula, its value,
+and what you wrote for it; each gradient is a line, too, with the rule that gives it. The steps are those of the compiler, so a
+matrix product is a product and a sum. All values come out of compiled machine code.
+"""
+
+END = """\
+values:
+  x=2  x=[1,2,3]            numbers are float32
+  x=2:int64  y="[1,2]:float64"    another dtype
+  x="randn(3,4)"            an expression: every function of weft is known by its name, methods work, too
+  x="arange(6).reshape(2,3)"  y="x.T"    and so are the values named before
+
+examples:
+  python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3
+  python -m weft show "(x @ w + b).relu().mean()" x="randn(4,3)" w="randn(3,2)" b="zeros(2)"
+  python -m weft show "softmax(x)" x=[1,2,3] --svg softmax.svg
+  python -m weft show --layout "x.permute(1,0)[1:]" x="arange(6).reshape(2,3)"
+
+The expression is evaluated by Python, as code of yours: it can do whatever Python can.
+
+exit status: 0; 1 if a file cannot be written; 2 for an expression that cannot be computed, which is shown where.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Declares the arguments."""
+    found = described(commands, "show", "an expression with the value and gradient of every step, and its graph", ABOUT, END)
+    found.add_argument("expression", help='Python, like "(x*y).log()"')
+    found.add_argument("values", nargs="*", metavar="name=value", help="values for its names")
+    what = found.add_mutually_exclusive_group()
+    what.add_argument("--layout", action="store_true", help="where elements lie in memory, for each view in the expression")
+    what.add_argument("--dot", action="store_true", help="the graph as text for Graphviz: ... --dot | dot -Tpng -o graph.png")
+    what.add_argument("--svg", type=Path, metavar="FILE", help="the picture as an SVG file")
+
+
+def run(args: argparse.Namespace) -> int:
+    """The exit status."""
+    try:
+        found = evaluate(args.expression, _values(args.values))
+        print(_layout(found) if args.layout else _drawing(args, found))
+    except errors.WeftError as error:
+        return fail(error, MISUSED)
+    return DONE
+
+
+def _values(given: list[str]) -> dict[str, str]:
+    """By name. Raises ExpressionError for what is no name=value."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not value.strip():
+            raise ExpressionError(f"{text!r} is no value: write name=value, like x=2 or x='randn(3, 4)'")
+        found[name.strip()] = value
+    return found
+
+
+def _layout(found: Evaluated) -> str:
+    from ..inspection.layouts import layout
+
+    parts = list(dict(found.parts).items())
+    return str(layout(*(t for _, t in parts), names=[text for text, _ in parts]))
+
+
+def _drawing(args: argparse.Namespace, found: Evaluated) -> str:
+    from ..inspection.drawing import Drawing
+    from ..inspection.values import steps_of
+
+    drawing = Drawing(args.expression, tuple(steps_of(found.result.node, found.texts)))
+    if args.dot:
+        return drawing.dot()
+    if args.svg:
+        args.svg.write_text(drawing.svg(), encoding="utf-8")
+        return f"wrote {args.svg}"
+    return f"{args.expression}\n\n{drawing}"
