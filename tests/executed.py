@@ -17,10 +17,12 @@ import io
 import os
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
+from difflib import ndiff
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -156,6 +158,22 @@ def inner_loop(file: str, instruction: str) -> str:
 HELPERS: dict[str, Callable[..., Any]] = {"part": part, "whole": whole, "inner_loop": inner_loop}
 
 
+def main(arguments: list[str]) -> int:
+    """Writes pages anew, or tells with --compare what would change. Each has a process of its own: Nodes are shared in one."""
+    pages = [a for a in arguments if a != "--compare"]
+    if len(pages) > 1:
+        flags = [a for a in arguments if a not in pages]
+        return max(subprocess.run([sys.executable, __file__, *flags, page], check=False).returncode for page in pages)
+    page = Path(pages[0])
+    text, outputs = run(page)
+    if "--compare" not in arguments:
+        page.write_text(text)
+        return 0
+    wrong = [o for o in outputs if o.compared and o.shown != o.found]
+    for o in wrong:
+        print(f"{page}:{o.line}", *ndiff(o.shown.splitlines(), o.found.splitlines()), sep="\n")
+    return 1 if wrong or not outputs else 0
+
+
 if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        Path(name).write_text(run(Path(name))[0])
+    sys.exit(main(sys.argv[1:]))

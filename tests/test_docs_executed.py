@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import executed
 import pytest
 from executed import HELPERS, Output, run, target
 from weft.codegen.target import named, supported
@@ -16,9 +20,10 @@ PAGES = [p for p in sorted(DOCS.glob("*.md")) if "\n<!-- prints" in p.read_text(
 def test_outputs_are_what_the_code_gives(page: Path) -> None:
     if (wanted := target(page.read_text())) != "host" and not supported(named(wanted)):
         pytest.skip("needs AVX-512")
-    outputs = run(page)[1]
-    wrong = {f"{page.name}:{o.line}": (o.shown, o.found) for o in outputs if o.compared and o.shown != o.found}
-    assert outputs and wrong == {}, f"python tests/executed.py docs/{page.name} writes it anew"
+    path = os.pathsep.join(p for p in sys.path if p)
+    command = [sys.executable, executed.__file__, "--compare", str(page)]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}\npython tests/executed.py docs/{page.name} writes it anew"
 
 
 PAGE = """\
@@ -63,6 +68,11 @@ def test_a_wrong_output_is_found_at_its_line(page: Path) -> None:
     first, second, *_ = run(page)[1]
     assert first == Output(8, "3\n", "2\n", True)
     assert second.shown == second.found == "1!\n"
+
+
+def test_a_comparison_tells_lines_and_changes_nothing(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert executed.main(["--compare", str(page)]) == 1
+    assert capsys.readouterr().out == f"{page}:8\n- 3\n+ 2\n" and page.read_text() == PAGE
 
 
 def test_a_page_is_written_with_the_outputs_of_now(page: Path) -> None:
