@@ -24,12 +24,13 @@ from typing import Any
 from .. import __version__
 from ..errors import WeftError
 from ..frontend.compile import Compiled
-from ..ir.graph import Node, print_graph, show_arg, toposort
+from ..ir.graph import Node, show_arg, toposort
 from ..ir.op import Op
 from ..ir.site import is_gradient
 from .changes import changes, place_of, short
-from .files import show_program
+from .graph_text import gradient_text, graph_text
 from .labels import label
+from .program_text import program_text
 from .report import report
 
 MOST_TEXT = 200_000  # characters of one text of a kernel; what is longer is cut
@@ -107,9 +108,9 @@ def _details(c: Compiled, e: Entry) -> Json:
         "boundaries": _boundaries(c),
         "memory": told["memory"],
         "report": str(report(c)),
-        "graph": print_graph(c.graph),
-        "gradient": "",
-        "program": show_program(c.program, [k.name for k in c.in_order()]),
+        "graph": graph_text(c.graph),
+        "gradient": gradient_text(c.graph),
+        "program": program_text(c),
     }
 
 

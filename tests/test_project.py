@@ -41,6 +41,8 @@ BEYOND = {
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"runtime"},  # stands in for an executable
+    "frontend/culprit.py": {"codegen"},  # looks for an operation in the kernel that met its result
+    "frontend/watched.py": {"runtime"},  # the failure that an executable reports
     "frontend/observe.py": {"inspection"},  # shows what options ask for
     "frontend/realize.py": {"runtime"},  # the failure that an executable reports
     "frontend/values.py": {"array_api"},  # a Tensor names its namespace
