@@ -29,8 +29,13 @@ class Source:
         """The file without its folder, and the line."""
         return shown((self.file, self.line))
 
+    @property
+    def where(self) -> str:
+        """The same, and whether it is the gradient of it."""
+        return f"gradient of {self.place}" if self.gradient else self.place
+
     def __str__(self) -> str:
-        return f"{'gradient of ' if self.gradient else ''}{self.place}  {self.text}".rstrip()
+        return f"{self.where}  {self.text}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -153,12 +158,28 @@ class Report:
             "memory": _memory(self.memory),
         }
 
+    def show(self) -> None:
+        """Prints it: as tables on a terminal, if the package rich is there, and else as plain text."""
+        from .table import show
+
+        show(self)
+
     def __str__(self) -> str:
         from .plain import report_text
 
         return report_text(self)
 
     __repr__ = __str__
+
+    def __rich__(self) -> Any:
+        from .table import Tables
+
+        return Tables(self)
+
+    def _repr_html_(self) -> str:
+        from .notebook import html
+
+        return html(self)
 
 
 def _total(seconds: Iterable[float | None]) -> float | None:

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from textwrap import wrap
 
-from ..ir.memory import amount
+from .facts import columns, facts, headline, totals
 from .kernel_report import KernelReport, Report
+
+WIDTH = 110  # columns of a text, wherever it is printed
+LABEL = 14  # columns before what is told
+SHAPE = re.compile(r"(?<=\d), (?=\d)")  # what stands between two extents
 
 
 def report_text(r: Report) -> str:
-    """Totals, each kernel, the memory."""
-    total = f"{len(r.kernels)} kernels, {amount(r.bytes)}B moved, "
-    total += f"{amount(r.arena_bytes)}B of scratch, {r.in_place} outputs in place"
-    return "\n".join([total, *map(str, r.kernels), *([str(r.memory)] if r.kernels else [])])
+    """Totals, a table of the kernels if they are several, each kernel, the memory."""
+    table = ["\n".join(overview(r))] if len(r.kernels) > 1 else []
+    return "\n\n".join([headline(r), *table, *map(str, r.kernels), *([str(r.memory)] if r.kernels else [])])
+
+
+def overview(r: Report) -> list[str]:
+    """A line for each kernel, in aligned columns."""
+    shown, last = columns(r), totals(r)
+    rows = [[c.title for c in shown], *([c.text(k) for c in shown] for k in r.kernels), [last.get(c.title, "") for c in shown]]
+    wide = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    lines = [
+        "  ".join(cell.rjust(w) if c.number else cell.ljust(w) for cell, w, c in zip(row, wide, shown, strict=True)).rstrip()
+        for row in rows
+    ]
+    rule = "-" * max(map(len, lines))
+    return [lines[0], rule, *lines[1:-1], rule, lines[-1]]
 
 
 def kernel_text(k: KernelReport) -> str:
     """What one kernel does, where it comes from, and why it stands alone."""
-    where = ", ".join(map(str, k.sources[:4]))
-    head = f"{k.name}  outer {list(k.outer)}  {amount(k.bytes)}B  {amount(k.flops)}op  "
-    head += "GPU" if k.launches else "threads" if k.parallel else "one thread"
-    computes = " ".join(word if count == 1 else f"{word}*{count}" for word, count in Counter(k.nodes).items())
-    out = [head, f"    computes  {computes}", f"    writes    {', '.join(k.outputs) or 'the status only'}"]
-    out += [f"    schedule  {k.schedule}"]
-    out += [f"    launch    {launch}" for launch in k.launches]
-    if where:
-        out.append(f"    from      {where}")
-    return "\n".join(out + [f"    apart     {text}" for text in k.boundaries])
+    out = [f"{k.name}  outer {list(k.outer)}  {_shared(k)}"]
+    for label, lines in facts(k).items():
+        heads = [label, *[""] * len(lines)] if label == "from" else [label] * len(lines)
+        for head, line in zip(heads, lines, strict=False):
+            whole = SHAPE.sub(",\u00a0", line)  # not to be broken
+            out += wrap(whole, WIDTH, initial_indent=f"    {head:<{LABEL - 4}}", subsequent_indent=" " * LABEL)
+    return "\n".join(out).replace("\u00a0", " ")
+
+
+def _shared(k: KernelReport) -> str:
+    if k.launches:
+        return "GPU"
+    return f"{k.threads} threads" if k.threads > 1 else "one thread"
