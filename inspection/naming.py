@@ -1,7 +1,7 @@
 """What people call things. In: a Structure, Modules and optimisers. Out: names of programs and of their inputs.
 
 A program is named after the function of the user's whose lines give most of its outputs; an input after the Parameter, the
-Buffer or the state of an optimiser that it was when the program was new.
+Buffer, the state of an optimiser or the variable that it was when the program was new.
 """
 
 from __future__ import annotations
@@ -14,9 +14,11 @@ import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ..frontend.structure import Structure
+from ..ir.site import is_inside
 from .changes import short
 
 if TYPE_CHECKING:
@@ -94,7 +96,7 @@ class Names:
         if not new:
             return []
         modules = modules_of(new)
-        found = names_of(modules, alive("optim.optimizer", "Optimizer"))
+        found = variables(new) | names_of(modules, alive("optim.optimizer", "Optimizer"))
         self._names |= {id(t): (weakref.ref(t), found.get(id(t)) or getattr(t, "name", None)) for t in new}
         return modules
 
@@ -106,6 +108,19 @@ class Names:
     def _knows(self, t: Any) -> bool:
         found = self._names.get(id(t))
         return found is not None and found[0]() is t
+
+
+def variables(tensors: Sequence[Any]) -> dict[int, str]:
+    """By id of a Tensor: what a function of the user's that is running calls it, the innermost if several do."""
+    wanted, found = {*map(id, tensors)}, dict[int, str]()
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if not is_inside(frame.f_code.co_filename):
+            for name, value in [*frame.f_locals.items()]:
+                if id(value) in wanted:
+                    found.setdefault(id(value), name)
+        frame = frame.f_back
+    return found
 
 
 def alive(module: str, name: str) -> list[Any]:

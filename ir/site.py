@@ -40,6 +40,11 @@ def user_site() -> Site | None:
     return None
 
 
+def is_inside(file: str) -> bool:
+    """Is it a file of the package?"""
+    return file.startswith(_INSIDE)
+
+
 def gradient_of(site: Site | None) -> Site | None:
     """The site of what computes the gradient of a Node."""
     if site is None or is_gradient(site):

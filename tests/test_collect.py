@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import weft as wf
+from cudakit import device, needs_compiler
 from weft.frontend import realize
 from weft.inspection import collect, naming
 from weft.inspection.collect import Collection
@@ -85,7 +86,7 @@ def test_kernels_have_times_that_add_up_to_a_run(run: Callable[[str], Collection
 
 def test_inputs_are_named_by_what_holds_them(run: Callable[[str], Collection]) -> None:
     names = {*named(run(TRAINING), "train_step").names.values()}
-    assert names == {f"{prefix}first.{what}" for what in ("weight", "bias") for prefix in ("", *STATES)}
+    assert names == {"x", *(f"{prefix}first.{what}" for what in ("weight", "bias") for prefix in ("", *STATES))}
 
 
 STATES = ("Adam exp_avg of ", "Adam exp_avg_sq of ")
@@ -164,3 +165,15 @@ def test_a_name_is_not_that_of_a_tensor_which_died() -> None:
     other = wf.ones(2)
     names._names[id(other)] = next(iter(names._names.values()))
     assert names.of_inputs([other]) == {}
+
+
+# ---------------------------------------------------------------- GPUs
+
+
+@needs_compiler
+def test_programs_of_a_gpu_are_timed_launch_by_launch(run: Callable[[str], Collection]) -> None:
+    device()
+    text = "import weft as wf\nx = wf.ones(64, 300, device='cuda').realize()\nfor i in range(3): (x + i).exp().tolist()\n"
+    entry = max(run(text).entries(9), key=lambda e: e.runs or 0)
+    assert entry.device == "cuda:0" and entry.kernels and entry.seconds
+    assert entry.seconds == pytest.approx(sum(entry.kernels), rel=0.5)
