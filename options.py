@@ -15,6 +15,7 @@ from .errors import OptionError
 MAX_THREADS = 256
 TARGETS = ("host", "avx512", "avx2", "sse2", "x86-64")
 MATMUL = ("float32", "tf32")
+DEBUG_LEVELS = ("1", "2", "3", "4")
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
 
@@ -34,7 +35,7 @@ class Options:
     cache_dir: Path | None = Path("~/.cache/weft")  # None: nothing is kept on disk
     cache_limit: int = 1 << 30  # bytes kept on disk, about
     dump: Path | None = None  # folder for every artefact of every program
-    debug: bool = False  # print the kernels of every program that is built
+    debug: int = 0  # what to print of every program that is built: 1 kernels and times, 2 explained, 3 loops, 4 code
     target: str = "host"  # one of TARGETS; "host" is the CPU that runs this
     interpret: bool = False  # run the reference interpreter in place of machine code
     serial_threshold: int | None = None  # elements below which a kernel stays on one thread; None: the compiler's own figure
@@ -50,6 +51,14 @@ def _bool(text: str) -> bool:
     if text.lower() not in ON + OFF:
         raise ValueError(f"one of {', '.join(ON + OFF)}")
     return text.lower() in ON
+
+
+def _debug(text: str) -> int:
+    if text.lower() in ON + OFF:
+        return int(text.lower() in ON)
+    if text not in DEBUG_LEVELS:
+        raise ValueError(f"a level from 1 to {DEBUG_LEVELS[-1]}, or one of {', '.join(ON[1:] + OFF)}")
+    return int(text)
 
 
 def _count(low: int, high: int | None = None) -> Callable[[str], int]:
@@ -104,7 +113,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "cache_dir": _cache_dir,
     "cache_limit": _size,
     "dump": Path,
-    "debug": _bool,
+    "debug": _debug,
     "target": _target,
     "interpret": _bool,
     "serial_threshold": _count(0),

@@ -68,4 +68,4 @@ def made(program: Program, number: int) -> None:
     if (asked.dump or asked.debug) and not asked.interpret:
         from ..inspection import shown
 
-        shown.show(program.structure, number)
+        shown.show(program, number)

@@ -133,11 +133,11 @@ def _index(c: Compiled, top: list[Artefact], below: list[Artefact], kernels: lis
         lines += ["", f"Without kernels/*.{ending}, {KINDS[ending][0]}: {how}"]
     lines += ["", "Kernels, in the order they run"]
     width = max((len(k.name) for k in kernels), default=0)
-    lines += [f"    {k.name:{width}}  {_kernel_line(k)}" for k in kernels]
+    lines += [f"    {k.name:{width}}  {kernel_line(k)}" for k in kernels]
     return Artefact("README.txt", "what is in this folder", "\n".join(lines) + "\n")
 
 
-def _kernel_line(k: KernelReport) -> str:
+def kernel_line(k: KernelReport) -> str:
     """What one kernel writes, and for which lines."""
-    places = ", ".join(dict.fromkeys(("gradient of " if s.gradient else "") + s.place for s in k.sources))
+    places = ", ".join(dict.fromkeys(s.where for s in k.sources))
     return f"{k.kind}, writes {', '.join(k.outputs) or 'the status only'}{f', from {places}' if places else ''}"

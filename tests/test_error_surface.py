@@ -273,7 +273,7 @@ def test_environment_variables_are_checked_by_name() -> None:
         ("WEFT_NUM_THREADS", "many", "an integer from 1 to 256"),
         ("WEFT_CACHE_LIMIT", "-1", "a number of bytes like 500000, 200K, 64M or 2G"),
         ("WEFT_DEVICE", "tpu", "cpu, cuda or cuda:<number>"),
-        ("WEFT_DEBUG", "perhaps", "one of 1, true, yes, on, 0, false, no, off"),
+        ("WEFT_DEBUG", "perhaps", "a level from 1 to 4, or one of true, yes, on, 0, false, no, off"),
     ):
         done = run("(wf.ones(2) + 1).numpy()", **{variable: value})
         assert done.stderr.strip().endswith(f"weft.errors.OptionError: {variable}='{value}': allowed is {allowed}")
