@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from weft.inspection.limits import Peak, Stream, address, repeats, timed
+from weft.inspection.limits import Peak, Stream, repeats, timed
 from weft.runtime import threads
-from weft.runtime.executable import Executable, _Frame
-from weft.runtime.image import FIRST
+from weft.runtime.executable import Executable
+from weft.runtime.ticks import address
 
 __all__ = ["Launch", "Peak", "Stream", "launch", "watched"]
 
@@ -23,18 +23,15 @@ class Launch:
     """A program on fixed memory: `seconds(n)` is what n runs take, without any Python between them."""
 
     def __init__(self, executable: Executable, inputs: list[int], outputs: list[int], keep: object) -> None:
-        self._frame = _Frame(len(inputs) + len(outputs) + 1)
-        self._arena = np.empty(executable.arena_bytes + 64, np.uint8)
-        self._keep = executable, keep
-        arena = -(-self._arena.ctypes.data // 64) * 64
-        executable._pack(self._frame.args, 8 * FIRST, *inputs, *outputs, arena)
-        self._table = executable._table_address
+        arena = np.empty(executable.arena_bytes + 64, np.uint8)
+        self._table, self._args, frame = executable.bound(inputs, outputs, -(-arena.ctypes.data // 64) * 64)
+        self._keep = executable, keep, arena, frame
         self._run = address(threads.pool.runtime().run)
 
     def seconds(self, count: int) -> float:
         threads.pool.ensure()
-        repeat, frame = repeats()[0], self._frame.address
-        return timed(lambda: repeat(self._run, self._table, frame, count))
+        repeat = repeats()[0]
+        return timed(lambda: repeat(self._run, self._table, self._args, count))
 
 
 @contextmanager

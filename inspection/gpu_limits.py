@@ -67,16 +67,16 @@ class Kernels:
 
     def nothing(self) -> float:
         """Seconds of an empty kernel among others."""
-        return best(self._timed("weft_nothing", 1, "q", self._out))
+        return best(self._timed("weft_nothing", 1, "q", self._out))[0]
 
     def read(self, nbytes: int) -> float:
         """Bytes/s of reading so many again and again."""
-        return nbytes / best(self._timed("weft_read", self._grid, "qqq", self._memory, nbytes // 16, self._out))
+        return nbytes / best(self._timed("weft_read", self._grid, "qqq", self._memory, nbytes // 16, self._out))[0]
 
     def flops(self, kind: str) -> float:
         """Operations/s of FMAs."""
         count = 2 * CHAINS * STEPS * THREADS * self._grid
-        return count / best(self._timed(f"weft_fma_{kind}", self._grid, "q", self._out))
+        return count / best(self._timed(f"weft_fma_{kind}", self._grid, "q", self._out))[0]
 
     def _timed(self, name: str, grid: int, kinds: str, *values: int) -> Callable[[int], float]:
         function: Any = self._module.function(name, 0)

@@ -19,6 +19,7 @@ from .. import options
 from ..codegen.llvm.build import compile_text
 from ..codegen.target import Target
 from ..runtime import native, threads
+from ..runtime.ticks import address
 
 LLVM_TYPES = {"float32": "float", "float64": "double"}
 BITS = {"float32": 32, "float64": 64}
@@ -26,6 +27,7 @@ STEPS = 8  # vectors that a step of the memory loops reads or writes
 STREAMS = 4  # places that a step reads at: faster than one where memory is the bound, and never slower
 UNROLL = 4  # times that a step of the FMA loop goes through all accumulators
 
+NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret void }"
 REPEAT = """
 define void @repeat(ptr %run, ptr %table, ptr %args, i64 %count) {
 entry:
@@ -63,11 +65,6 @@ def repeats() -> tuple[Any, Any]:
         ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word)(code["repeat"]),
         ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word, word)(code["repeat_for"]),
     )
-
-
-def address(function: Any) -> int:
-    """Where the machine code of a ctypes function is."""
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def clock() -> float:
@@ -108,11 +105,21 @@ def _module(body: str, target: Target) -> str:
     return f"define void @chunk(ptr %context, i64 %chunk, i64 %thread) #0 {{\nentry:\n{body}\n}}\n{attributes}\n"
 
 
-class Nothing(Chunked):
-    """Chunks without work: what it costs to hand one to every thread and to wait for all."""
+class Nothing:
+    """A program of `phases` phases without work, which no threads share: `seconds(n)` for n runs of it."""
 
-    def __init__(self, target: Target) -> None:
-        super().__init__(_module("ret void", target), target, [0])
+    phases = 64
+
+    def __init__(self) -> None:
+        code = native.load_object(native.compile_portable(NOTHING), ("nothing",))
+        self._table = (ctypes.c_int64 * (3 + 4 * self.phases))(self.phases, 0, 1, *([code["nothing"], 1, 0, 0] * self.phases))
+        self._status = (ctypes.c_int64 * 2)()
+        self._args = (ctypes.c_int64 * 2)(0, ctypes.addressof(self._status))
+        self._run = address(threads.pool.runtime().run)
+
+    def seconds(self, count: int) -> float:
+        repeat, places = repeats()[0], [*map(ctypes.addressof, (self._table, self._args))]
+        return timed(lambda: repeat(self._run, *places, count))
 
 
 class Peak:

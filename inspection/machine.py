@@ -19,8 +19,8 @@ from ..runtime import cache, processor, threads
 
 Bound = Literal["memory", "compute", "launch"]
 FORMAT = "machine 1"
-ROUNDS = 5  # of each measurement; the best counts, for others may use the machine meanwhile
-MOMENT = 2e-3  # seconds that a round takes at least
+TURNS = 6  # of each measurement; the best counts, for others may use the machine meanwhile
+MOMENT = 2e-3  # seconds that a turn takes at least
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,8 @@ class Machine:
 
     Attributes: `name`; `threads` that share a kernel, of a GPU its multiprocessors; `bandwidth`, bytes/s that all of them read
     from memory; `cache_bytes` of the last cache and `cache_bandwidth`, the same from there; `flops`, operations/s by dtype name,
-    a multiplication and an addition being two; `launch`, seconds that a kernel costs at least; `inner`, (bytes, bytes/s) of the
-    nearer caches of all threads together, the nearest first.
+    a multiplication and an addition being two; `launch`, seconds that a kernel costs at least (of a CPU, one that no threads
+    share); `inner`, (bytes, bytes/s) of the nearer caches of all threads together, the nearest first.
     """
 
     name: str
@@ -88,12 +88,22 @@ def _read(data: bytes) -> Machine:
     return Machine(**(found | {"inner": tuple((size, rate) for size, rate in found["inner"])}))
 
 
-def best(seconds: Callable[[int], float]) -> float:
-    """The least seconds of one round of what takes seconds(n) for n rounds."""
+def best(*measured: Callable[[int], float]) -> list[float]:
+    """The least seconds of one round of each of these, which take seconds(n) for n rounds.
+
+    They take turns: whoever else uses the machine for a while spoils one turn of each, not all turns of one.
+    """
+    counts = [_enough(seconds) for seconds in measured]
+    turns = [[seconds(n) / n for seconds, n in zip(measured, counts, strict=True)] for _ in range(TURNS)]
+    return [min(turn) for turn in zip(*turns, strict=True)]
+
+
+def _enough(seconds: Callable[[int], float]) -> int:
+    """How many rounds take MOMENT."""
     count = 1
     while (took := seconds(count)) < MOMENT:
         count = max(2 * count, min(round(1.2 * count * MOMENT / max(took, 1e-9)), 100 * count))
-    return min(took, *(seconds(count) for _ in range(ROUNDS - 1))) / count
+    return count
 
 
 # ---------------------------------------------------------------- a CPU
@@ -111,15 +121,18 @@ def _measured(name: str) -> Machine:
 
     target, running = processor.host(), threads.pool.ensure()
 
-    def rate(nbytes: int) -> float:
-        return nbytes / best(limits.Stream(target, nbytes, 0, running).seconds)
-
-    inner = tuple((size * running, rate(size * running // 2)) for size in (target.l1, target.l2))
-    peaks = {dtype: limits.Peak(target, dtype) for dtype in limits.BITS}
-    flops = {dtype: peak.flops / best(peak.seconds) for dtype, peak in peaks.items()}
     memory = min(max(4 * target.l3, 64 << 20), 256 << 20)  # bytes: beyond all caches, and touched in a moment
-    launch = best(limits.Nothing(target).seconds)
-    return Machine(name, running, rate(memory), rate(target.l3 // 2), target.l3, flops, launch, inner)
+    sizes = memory, target.l3 // 2, target.l1 * running // 2, target.l2 * running // 2
+    streams = [limits.Stream(target, nbytes, 0, running) for nbytes in sizes]
+    peaks = [limits.Peak(target, dtype) for dtype in limits.BITS]
+    nothing = limits.Nothing()
+    *reading, single, double, launching = best(
+        *(stream.seconds for stream in streams), *(peak.seconds for peak in peaks), nothing.seconds
+    )
+    memory_rate, cache_rate, *inner_rates = (nbytes / took for nbytes, took in zip(sizes, reading, strict=True))
+    flops = {"float32": peaks[0].flops / single, "float64": peaks[1].flops / double}
+    inner = tuple((size * running, rate) for size, rate in zip((target.l1, target.l2), inner_rates, strict=True))
+    return Machine(name, running, memory_rate, cache_rate, target.l3, flops, launching / nothing.phases, inner)
 
 
 # ---------------------------------------------------------------- a GPU

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from statistics import median
+from typing import Any
 
 from . import processor
 from .code import portable
@@ -25,13 +26,15 @@ CALIBRATION = 0.01  # seconds
 
 @dataclass(frozen=True)
 class Counter:
-    """The native functions: `run(table, args, record)`, `runs(run, table, args, ticks, count)`.
+    """The native functions: `run(table, args, record)`, `runs(run, table, args, ticks, count)` and the same of timed runs,
+    `timed_runs(table, args, record, ticks, count)`.
 
     `tick`: seconds of one; `own`: ticks that noting a phase takes.
     """
 
     run: Callable[[int, int, int], int]
     runs: Callable[[int, int, int, int, int], int]
+    timed_runs: Callable[[int, int, int, int, int], int]
     tick: float
     own: int
 
@@ -44,7 +47,8 @@ def counter() -> Counter:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     run = ctypes.CFUNCTYPE(word, pointer, pointer, pointer)(code["weft_run_timed"])
     runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs"])
-    return Counter(run, runs, _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])), _own_ticks(run))
+    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs_timed"])
+    return Counter(run, runs, timed_runs, _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])), _own_ticks(run))
 
 
 def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
@@ -62,7 +66,7 @@ def _own_ticks(run: Callable[[int, int, int], int], phases: int = 64) -> int:
     table = (ctypes.c_int64 * (3 + 4 * phases))(phases, 0, 1)  # all of no function, chunks, flags and slots
     status, ticks = (ctypes.c_int64 * 2)(), (ctypes.c_int64 * (phases + 1))()
     args = (ctypes.c_int64 * 2)(0, ctypes.addressof(status))
-    block = (ctypes.c_int64 * 5)(0, ctypes.addressof(ticks))
+    block = (ctypes.c_int64 * 6)(0, ctypes.addressof(ticks))
     found = []
     for _ in range(16):
         run(*map(ctypes.addressof, (table, args, block)))
@@ -70,8 +74,13 @@ def _own_ticks(run: Callable[[int, int, int], int], phases: int = 64) -> int:
     return int(min(found))
 
 
-def run_times(run: int, table: int, args: int, count: int) -> tuple[list[float], bool]:
-    """Seconds of each of `count` runs of a program without any other instrument, and whether a check has failed."""
-    ticks, found = (ctypes.c_int64 * (count + 1))(), counter()
-    failed = found.runs(run, table, args, ctypes.addressof(ticks), count)
-    return [max(0, end - begin - found.own) * found.tick for begin, end in pairwise(ticks[:])], bool(failed)
+def address(function: Any) -> int:
+    """Where the machine code of a ctypes function is."""
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def seconds_of_runs(run: int, table: int, args: int, count: int) -> float:
+    """Of `count` runs of a program in a row, without any other instrument; `run`: the address of the driver."""
+    ticks, found = (ctypes.c_int64 * 2)(), counter()
+    found.runs(run, table, args, ctypes.addressof(ticks), count)
+    return max(0, ticks[1] - ticks[0] - found.own) * found.tick

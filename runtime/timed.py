@@ -10,7 +10,7 @@ import ctypes
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from operator import sub
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from .driver_ir import PARALLEL
 from .image import Image, chunk_count
 from .threads import pool
-from .ticks import counter
-from .timed_ir import RECORD
+from .ticks import address, counter
+from .timed_ir import LINE, RECORD
 
 if TYPE_CHECKING:
     from ..ir.program import Program
 
-KEPT = 512  # runs whose times are remembered
+KEPT = 2048  # runs whose times are remembered
 MOST_CHUNKS = 1 << 16  # of a run that are noted
 
 _open: list[None] = []  # one for each block of `timing`
@@ -46,7 +46,7 @@ def wanted() -> bool:
 
 
 class Chunk(NamedTuple):
-    """A chunk of a phase: which thread ran it, and when, in seconds from the start of the run."""
+    """A chunk of a phase: which of several threads ran it, and when, in seconds from the start of the run."""
 
     phase: int
     chunk: int
@@ -75,6 +75,10 @@ class Timings:
         self._first = self._first or durations
         self._kept.append(durations)
 
+    def restart(self) -> None:
+        """Forgets all runs but the first."""
+        self._kept.clear()
+
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
         """What was noted of a run, without what noting it takes."""
         return [*durations]
@@ -85,9 +89,14 @@ class Timings:
         return self.in_seconds(self._first)
 
     @property
+    def history(self) -> list[list[float]]:
+        """Seconds of each phase in each of the last runs."""
+        return [*map(self.in_seconds, [*self._kept])]
+
+    @property
     def seconds(self) -> list[float]:
         """Seconds of each phase: the median of the last runs."""
-        return [median(column) for column in zip(*map(self.in_seconds, [*self._kept]), strict=True)]
+        return [median(column) for column in zip(*self.history, strict=True)]
 
     @property
     def last(self) -> list[float]:
@@ -97,11 +106,11 @@ class Timings:
     @property
     def total(self) -> float:
         """Seconds of a run: the median of the last runs."""
-        return median(sum(self.in_seconds(run)) for run in [*self._kept]) if self._kept else 0.0
+        return median(map(sum, self.history)) if self._kept else 0.0
 
     @property
     def chunks(self) -> list[Chunk]:
-        """The chunks of the last run that threads shared, in the order they ended; a GPU tells of none."""
+        """The chunks of the last run that several threads shared, thread by thread in order; a GPU tells of none."""
         return []
 
     def by_call(self, program: Program, seconds: Sequence[float] | None = None) -> list[float]:
@@ -126,18 +135,42 @@ class HostTimings(Timings):
 
     def run(self, table: int, args: int) -> int:
         """What weft_run does. Returns 1 if a check has failed."""
-        try:
-            record = self._records.pop()
-        except IndexError:
-            record = _Record(self.phases, self._room)
+        record = self._record()
+        record.clear()
         failed = counter().run(table, args, record.address)
+        self._keep(record, [] if failed else [record.durations()])
+        return failed
+
+    def run_often(self, table: int, args: int, count: int, skip: int = 0) -> None:
+        """So many runs without anything between them; all but the first `skip` are noted, unless a check fails."""
+        record, size = self._record(), self.phases + 1
+        ticks = (ctypes.c_int64 * (size * count))()
+        failed = counter().timed_runs(table, args, record.address, ctypes.addressof(ticks), count)
+        runs = (ticks[i * size : (i + 1) * size] for i in range(skip, count))
+        self._keep(record, [] if failed else [tuple(map(sub, run[1:], run)) for run in runs])
+
+    def _record(self) -> _Record:
+        threads = pool.running
+        while self._records:
+            with suppress(IndexError):  # another thread was faster
+                record = self._records.pop()
+                if record.fits(threads):
+                    return record
+        return _Record(self.phases, self._room, threads)
+
+    def _keep(self, record: _Record, runs: list[tuple[float, ...]]) -> None:
+        """Adds the runs; the record holds the chunks of the last one."""
         with self._adding:
-            if not failed:
-                self.add(record.durations())
+            for durations in runs:
+                self.add(durations)
+            if runs:
                 record, self._last = self._last or record, record
             if record is not self._last:
                 self._records.append(record)
-        return failed
+
+    def restart(self) -> None:
+        """Forgets all runs but the first."""
+        self._kept.clear()
 
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
         found = counter()
@@ -160,29 +193,52 @@ def _phases(image: Image) -> Iterator[tuple[int, int]]:
 
 
 class _Record:
-    """What one run notes: the memory that timed_ir describes."""
+    """What one run notes: the memory that timed_ir describes, from the start of a cache line on."""
 
-    def __init__(self, phases: int, room: int) -> None:
-        self._ticks = (ctypes.c_int64 * (phases + 1))()
-        self._chunks = (ctypes.c_int64 * (RECORD * room))()
-        parallel = ctypes.cast(pool.runtime().parallel_for, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
-        self._block = (ctypes.c_int64 * 5)(parallel, ctypes.addressof(self._ticks), ctypes.addressof(self._chunks), room, 0)
-        self._address = ctypes.addressof(self._block)
+    def __init__(self, phases: int, room: int, threads: int) -> None:
+        self._phases, self._threads = phases, threads
+        self._areas = LINE + _lines(phases + 1)  # behind the block and the ticks
+        self._size = LINE + _lines(RECORD * room)
+        words = (ctypes.c_int64 * (self._areas + self._size * threads + LINE))()
+        start = -ctypes.addressof(words) // 8 % LINE
+        self.address = ctypes.addressof(words) + 8 * start
+        self._words = memoryview(words).cast("B").cast("q")[start:]
+        places = [self.address + 8 * LINE, self.address + 8 * self._areas]
+        for k, word in enumerate([address(pool.runtime().parallel_for), *places, threads, self._size, room]):
+            self._words[k] = word
 
-    @property
-    def address(self) -> int:
-        """For the next run."""
-        self._block[4] = 0
-        return self._address
+    def fits(self, threads: int) -> bool:
+        """Does each thread have an area, and several areas several threads."""
+        return self._threads == threads
+
+    def clear(self) -> None:
+        """Before a run."""
+        for thread in range(self._threads):
+            self._words[self._areas + thread * self._size] = 0
 
     def durations(self) -> tuple[float, ...]:
         """Ticks of each phase."""
-        ticks = self._ticks[:]
+        ticks = self._ticks()
         return tuple(map(sub, ticks[1:], ticks))
+
+    def _ticks(self) -> list[int]:
+        return self._words[LINE : LINE + self._phases + 1].tolist()
 
     def chunks(self) -> list[Chunk]:
         """In seconds from the start."""
-        start, tick = self._ticks[0], counter().tick
-        words = self._chunks[: RECORD * min(self._block[4], self._block[3])]
-        rows = zip(*(words[i :: RECORD] for i in range(RECORD)), strict=True)
-        return [Chunk(p, c, t, (begin - start) * tick, (end - start) * tick) for p, c, t, begin, end in rows]
+        start, tick = self._ticks()[0], counter().tick
+        return [
+            Chunk(phase, chunk, thread, (begin - start) * tick, (end - start) * tick)
+            for thread in range(self._threads)
+            for phase, chunk, begin, end in self._noted(self._areas + thread * self._size)
+        ]
+
+    def _noted(self, area: int) -> Iterator[tuple[int, ...]]:
+        first = area + LINE
+        words = self._words[first : first + RECORD * self._words[area]].tolist()
+        return zip(*(words[i::RECORD] for i in range(RECORD)), strict=True)
+
+
+def _lines(words: int) -> int:
+    """Words of whole cache lines."""
+    return words + -words % LINE

@@ -20,7 +20,7 @@ from weft.runtime import native, timed_ir
 from weft.runtime.code import known
 from weft.runtime.executable import Executable
 from weft.runtime.threads import pool
-from weft.runtime.ticks import counter, run_times
+from weft.runtime.ticks import counter, seconds_of_runs
 from weft.runtime.timed import Timings, timing
 
 ROWS = np.random.default_rng(0).standard_normal((512, 300)).astype(np.float32)
@@ -137,6 +137,9 @@ def test_every_chunk_that_threads_share_is_noted_once(threads: int) -> None:
             shared[phase] = table[place + 1]
         place += 4 + 2 * table[place + 3]
     chunks = timings.chunks
+    if threads == 1:
+        assert shared and not chunks
+        return
     assert shared and sorted((c.phase, c.chunk) for c in chunks) == [(p, c) for p, n in shared.items() for c in range(n)]
     assert {c.thread for c in chunks} <= {*range(threads)}
     margin = 1e-6 + 1e-6 * timings.phases  # what noting takes is left out of the phases' times
@@ -231,16 +234,32 @@ def test_a_program_without_kernels_has_no_times() -> None:
 # ---------------------------------------------------------------- without instruments
 
 
+def bound(executable: Executable, y: Any) -> tuple[int, int, object]:
+    return executable.bound([ROWS.ctypes.data], [y.ctypes.data], 0)
+
+
 def test_runs_are_timed_without_instruments() -> None:
     executable = programs.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
-    y, prepared = np.zeros_like(ROWS), executable.prepared()
-    prepared.words[:2] = [ROWS.ctypes.data, y.ctypes.data]
-    table, args, _ = prepared.native or (executable._table_address, ctypes.addressof(prepared.words) - 16, 0)
+    y = np.zeros_like(ROWS)
+    table, args, _frame = bound(executable, y)
     run = ctypes.cast(pool.runtime().run, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
     start = time.perf_counter()
-    times, failed = run_times(run, table, args, 10)
+    seconds = seconds_of_runs(run, table, args, 10)
     wall = time.perf_counter() - start
-    assert not failed and len(times) == 10 and 0 < sum(times) < 1.05 * wall
+    assert 0 < seconds < 1.05 * wall
+    np.testing.assert_array_equal(y, ROWS * np.float32(3) + np.float32(1))
+
+
+def test_timed_runs_in_a_row_are_noted_each() -> None:
+    with timing():
+        executable = programs.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
+    y, timings = np.zeros_like(ROWS), executable.timings
+    table, args, _frame = bound(executable, y)
+    start = time.perf_counter()
+    timings.run_often(table, args, 7)
+    wall = time.perf_counter() - start
+    assert timings.runs == 7 and 0 < sum(map(sum, timings.history)) < 1.05 * wall
+    assert len({c.chunk for c in timings.chunks}) == len(timings.chunks)
     np.testing.assert_array_equal(y, ROWS * np.float32(3) + np.float32(1))
 
 
