@@ -25,6 +25,7 @@ from .inspection.explain import explain
 from .inspection.layouts import layout
 from .inspection.modules import summary
 from .inspection.one_kernel import one_kernel
+from .inspection.profile import profile
 from .ir.dtype import (
     DType,
     bfloat16,
@@ -77,6 +78,7 @@ __all__ = [
     "matmul_precision",
     "no_grad",
     "one_kernel",
+    "profile",
     "summary",
     "uint8",
     "uint16",

@@ -195,6 +195,29 @@ def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return None
 
 
+def call_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, list[Storage], Sequence[float]]:
+    """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its numbers; nothing runs.
+
+    Raises ArgumentError as `step_behind` does, and where the arguments are missing.
+    """
+    step = step_behind(what, x, args, kwargs)
+    if step is None:
+        raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+    if isinstance(x, partial):
+        return step, _fitting(step, args)[1], ()
+    arguments = Arguments(args, kwargs, _statics_of(x))
+    if len(arguments.tensors) != len(step.layouts):
+        raise errors.ArgumentError(f"{what}: pass the arguments of a call, as wf.{what}({_name(x)}, ...)")
+    return step, [*map(realize.value, arguments.tensors)], arguments.numbers
+
+
+def _statics_of(x: Any) -> Statics:
+    if isinstance(x, MethodType):
+        jitted: Any = x.__func__
+        return jitted.__self__._of(x.__self__)[1]  # type: ignore[no-any-return]
+    return x._statics  # type: ignore[no-any-return]
+
+
 def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
     found = steps.last
     if args or kwargs or (found is None and _takes_nothing(function)):

@@ -313,10 +313,16 @@ def maker() -> Any:
 
 def structure_of(*tensors: Tensor) -> Structure:
     """What `realize` would compile. Computes and changes nothing."""
+    return asked_of(*tensors)[0]
+
+
+def asked_of(*tensors: Tensor) -> tuple[Structure, list[Storage]]:
+    """The same, and the memory that it would read."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
-        job = _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)
-        return Structure(job.key, job.capture.packed_constants(), (), job.capture.sites, job.capture.origins())
+        capture = (job := _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)).capture
+        structure = Structure(job.key, capture.packed_constants(), (), capture.sites, capture.origins())
+        return structure, capture.inputs
 
 
 def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:

@@ -10,7 +10,7 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from .arguments import shown
-from .storage import FORMATS, allocate, packed
+from .storage import FORMATS, Storage, allocate, packed
 from .trace import Trace
 
 SLOT = 8  # bytes
@@ -57,6 +57,16 @@ class Scalars:
         except errors.OverflowError:
             self._take_back(values)
             raise
+
+    def holds(self, address: int) -> bool:
+        """Is it that of a slot."""
+        return self.address <= address < self.address + SLOT * len(self._dtypes)
+
+    def copied(self) -> Storage:
+        """The slots in memory of their own."""
+        new = allocate(dt.uint64, (len(self._dtypes),))
+        ctypes.memmove(new.address, self.address, SLOT * len(self._dtypes))
+        return new
 
     def undo(self) -> None:
         """Takes back what the recipes gave for a call that has failed."""

@@ -164,6 +164,17 @@ class Step:
         last = self.first_output + len(self.makers)
         watched.run(self.words[: self.first_output], self.words[self.first_output : last])
 
+    def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], Any]:
+        """The addresses that a call would read, and what keeps them. Nothing changes. Whoever calls holds realize.lock."""
+        self.scalars.fill(numbers)
+        block, first = self.scalars.copied(), self.scalars.address
+        self.scalars.undo()
+        memory = [*given, *map(realize.value, self.captured)]
+        found = [word + block.address - first if self.scalars.holds(word) else word for word in self.words[: self.first_output]]
+        for word, t, offset in self.inputs:
+            found[word] = memory[t].address + offset
+        return found, (self, block, memory)
+
     def _is_free(self, t: Tensor, held: bool) -> bool:
         """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose memory is in a list."""
         if not hasattr(t, "_node"):

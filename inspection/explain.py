@@ -56,7 +56,7 @@ def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, 
 def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Structure:
     """What that program computes."""
     if callable(x):
-        step = step_behind(what, _jitted(what, x, args, kwargs), args, kwargs)
+        step = step_behind(what, as_jitted(what, x, args, kwargs), args, kwargs)
         if step is None:
             raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
         return step.structure
@@ -65,7 +65,7 @@ def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str,
     return realize.structure_of(x)
 
 
-def _jitted(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def as_jitted(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A Module as a function; anything else as it is."""
     from ..nn.module import Module
 
