@@ -15,11 +15,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from ..ir import dtype as dt
-from ..ir.finite import both, either, may_make, negated, regular
-from ..ir.graph import Node, node
+from ..ir.finite import both, either, may_make, negated, passed_on, regular
+from ..ir.graph import Node, const, node
 from ..ir.index import Index, Mask
 from ..ir.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Reduce, Stmt, Store
-from ..ir.loop_walk import operands, postorder, statements
+from ..ir.loop_walk import SLOW, operands, postorder, statements
 from ..ir.op import Op
 from .evaluate import condition, load
 
@@ -32,10 +32,21 @@ def watched(loops: Loops, site: int, infinities: bool) -> Loops:
 
 
 def _sums(loops: Loops) -> set[Buf]:
-    """The buffers of floats that sums and products gather in."""
+    """The buffers of floats that sums and products gather in, or are moved to."""
     found = list(statements(loops.phases))
-    added = {s.buf for s in found if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
-    return added | {s.acc for s in found if isinstance(s, Multiply)}
+    sums = {s.buf for s in found if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
+    sums |= {s.acc for s in found if isinstance(s, Multiply)}
+    moves = [s for s in found if isinstance(s, Store) and _moved(s)]
+    while new := {s.buf for s in moves if _moved(s) in sums} - sums:
+        sums |= new
+    return sums
+
+
+def _moved(s: Stmt) -> Buf | None:
+    """The buffer of which a statement moves an element to another one inside of the kernel: both may hold more than results."""
+    if isinstance(s, Store | Reduce) and s.buf.space != GLOBAL and s.value.op is Op.LOAD:
+        return s.value.arg[0]  # type: ignore[no-any-return]
+    return None
 
 
 class _Watch:
@@ -51,7 +62,7 @@ class _Watch:
                 return [replace(s, body=self.body(body))]
             case Reduce(buf, index, "add" | "mul", value, mask) if buf.space == GLOBAL and buf in self.sums:
                 return [*self.before(s, value, mask), s, *self.before(s, load(buf, index, mask), ())]
-            case Store(_, _, value, mask) | Reduce(_, _, _, value, mask):
+            case Store(_, _, value, mask) | Reduce(_, _, _, value, mask) if _moved(s) is None:
                 return [*self.before(s, value, mask), s]
         return [s]
 
@@ -61,13 +72,20 @@ class _Watch:
         return [] if bad is None else [Check(node(Op.CAST, (bad,), dt.int64), 1, self.site, Index())]
 
     def bad(self, value: Node, conditions: Iterable[Node], fused: bool) -> Node | None:
-        """Has anything that a value is made of gone wrong. `fused`: a product is added without being rounded."""
-        found: list[Node | None] = []
+        """Has anything that a value is made of gone wrong. `fused`: a product is added without being rounded.
+
+        Nothing has where all is finite that others do not pass on, which is quickly seen; else it is looked at one by one.
+        """
+        found: dict[Node, Node | None] = {}
         for n, when in needs(value, both(conditions)).items():
             wrong = None if fused and n is value and n.op is Op.MUL else self.wrong(n)
             if wrong is not None:
-                found.append(both([when, wrong]))
-        return either(found)
+                found[n] = both([when, wrong])
+        wrong = either(found.values())
+        odd = either(negated(regular(n, self.infinities)) for n in last(value, found))
+        if wrong is None or odd is None or len(found) == 1:
+            return wrong
+        return node(Op.WHERE, (odd, wrong, const(False, dt.bool_)), SLOW)
 
     def wrong(self, n: Node) -> Node | None:
         """Is n not as it should be though its operands are; None where that cannot be."""
@@ -77,6 +95,18 @@ class _Watch:
             return None
         fine = [r for s in n.src if (r := regular(s, self.infinities)) is not None]
         return both([negated(regular(n, self.infinities)), *fine])
+
+
+def last(root: Node, suspects: Iterable[Node]) -> list[Node]:
+    """Nodes of which some is not finite where a suspect is not."""
+    marked, readers = set(suspects), dict[Node, Node]()
+    order = postorder([root])
+    for n in order:
+        readers |= dict.fromkeys(passed_on(n), n)
+    for n in order:
+        if n in marked and n in readers:
+            marked.add(readers[n])
+    return [n for n in order if n in marked and n not in readers]
 
 
 def needs(root: Node, when: Node | None) -> dict[Node, Node | None]:

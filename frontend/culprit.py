@@ -1,4 +1,4 @@
-"""Who made the first NaN. In: the Structure of a program, its inputs, a kernel that met one. Out: an error that names the op.
+"""Who made the first NaN. In: the Graph of a program, its inputs, a kernel that met one. Out: an error that names the op.
 
 The graph of the program is computed anew up to each operation in question, by programs that tell where it went wrong, if it did.
 They see what the kernels saw: elementwise arithmetic is the same in any kernel.
@@ -20,12 +20,14 @@ from ..ir import dtype as dt
 from ..ir.graph import Node, cast, node, reshape
 from ..ir.kernel import Kernel
 from ..ir.op import ELEMENTWISE, SCANS, Op
+from ..ir.program import Value
 from ..ir.site import is_gradient, provenance
 from ..ir.suspects import adds_products, first_wrong, needed_of, suspects
 from . import compile, storage
-from .settings import current_settings
-from .structure import Structure
+from .settings import AnySettings
 from .transition import Lines
+
+Graph = tuple[list[Node], list[Node], list[Value], dict[int, int]]  # what compile.build takes
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,10 @@ class Program:
 class Search:
     """Looks for operations that went wrong in runs of one program."""
 
-    def __init__(self, structure: Structure, infinities: bool) -> None:
-        self.structure, self.infinities = structure, infinities
-        self._settings = current_settings(structure.device)
-        self._graph = structure.unfolded()
-        self._compiled = compile.build(*self._graph, self._settings)
+    def __init__(self, graph: Graph, settings: AnySettings, device: str, infinities: bool) -> None:
+        _, self._leaves, self._values, _ = graph
+        self._settings, self._device, self.infinities = settings, device, infinities
+        self._compiled = compile.build(*graph, settings)
         self._questions: dict[str, tuple[list[Node], Program]] = {}
 
     def find(self, kernel: int, inputs: Sequence[int]) -> Found | None:
@@ -84,9 +85,14 @@ class Search:
         return nodes, self._program(found)
 
     @cached_property
+    def roots(self) -> list[Node]:
+        """Those of the Graph that fusion saw."""
+        return self._compiled.roots_behind("rows as masks")
+
+    @cached_property
     def _needed(self) -> dict[Node, Node | None]:
         with provenance(("", 0)):
-            return needed_of(self._compiled.roots_behind("rows as masks"))
+            return needed_of(self.roots)
 
     def _found(self, n: Node, place: int, kernel: str, inputs: Sequence[int]) -> Found:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
@@ -98,13 +104,12 @@ class Search:
 
     def _program(self, outputs: Sequence[Node]) -> Program:
         distinct = list(dict.fromkeys(outputs))
-        _, leaves, values, _ = self._graph
-        executable = compile.build(distinct, leaves, values, {}, self._settings).executable
+        executable = compile.build(distinct, self._leaves, self._values, {}, self._settings).executable
         return Program(executable, distinct, [distinct.index(n) for n in outputs])
 
     def _run(self, program: Program, inputs: Sequence[int]) -> list[float]:
         """The value of each output, which are 0-d."""
-        results = [storage.allocate(n.dtype, n.shape, self.structure.device) for n in program.outputs]
+        results = [storage.allocate(n.dtype, n.shape, self._device) for n in program.outputs]
         program.executable.run(inputs, [s.address for s in results])
         return [results[k].peek().item() for k in program.places]
 

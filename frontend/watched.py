@@ -13,12 +13,14 @@ from typing import Any
 from ..runtime.failures import CheckFailed, WrongValue
 from . import programs
 from .culprit import Search
+from .settings import current_settings
+from .structure import Structure
 
 
 class Watched:
     """Runs in place of a Program's executable. `nans`: "inf", or "nan" where infinities are no fault."""
 
-    def __init__(self, executable: Any, structure: Any, nans: str) -> None:
+    def __init__(self, executable: Any, structure: Structure, nans: str) -> None:
         self._plain, self._structure, self._nans = executable, structure, nans
 
     @cached_property
@@ -27,7 +29,8 @@ class Watched:
 
     @cached_property
     def _search(self) -> Search:
-        return Search(self._structure, self._nans == "inf")
+        settings = current_settings(self._structure.device)
+        return Search(self._structure.unfolded(), settings, self._structure.device, self._nans == "inf")
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue, CheckFailed."""

@@ -14,6 +14,9 @@ SURE = frozenset(
     | {Op.BITCAST}  # an integer's bits are no result of arithmetic
 )
 MAKERS = (ELEMENTWISE - SURE) | {Op.FMA, Op.LDEXP}
+# where an operand of these is not finite, the result is not; of the second ones, the first operand
+PASS_ON = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.FLOOR, Op.SQRT, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN})
+PASS_FIRST_ON = frozenset({Op.DIV, Op.MOD})
 
 
 def may_make(n: Node) -> bool:
@@ -22,19 +25,27 @@ def may_make(n: Node) -> bool:
         return False
     if n.op is Op.CAST:
         (x,) = n.src
-        return x.dtype.itemsize > n.dtype.itemsize if x.dtype.is_float else n.dtype is dt.float16 and x.dtype.itemsize > 1
+        narrows = x.dtype.is_float and x.dtype.itemsize > n.dtype.itemsize
+        return narrows or (n.dtype is dt.float16 and x.dtype is not dt.float16 and x.dtype.itemsize > 1)
     return True
 
 
 def regular(n: Node, infinities: bool) -> Node | None:
     """Where n is finite, or with infinities=False where it is no NaN; None where that is certain."""
     base = n
-    while base.op in (Op.EXPAND, Op.RESHAPE) or (base.op is Op.CAST and base.dtype.itemsize >= base.src[0].dtype.itemsize):
+    while base.op in (Op.EXPAND, Op.RESHAPE) or (base.op is Op.CAST and not may_make(base)):
         base = base.src[0]
     if not base.dtype.is_float or (base.op is Op.CONST and base.arg - base.arg == 0):
         return None
     x = cast(n, dt.float32) if n.dtype.itemsize == 2 else n
     return node(Op.EQ, (node(Op.SUB, (x, x)), full(0, x.dtype, x.shape)) if infinities else (x, x))
+
+
+def passed_on(n: Node) -> tuple[Node, ...]:
+    """The operands of which n is not finite where they are not; no NaN where they are none, either."""
+    if n.op in PASS_ON or (n.op is Op.CAST and n.dtype.is_float):
+        return n.src
+    return n.src[:1] if n.op in PASS_FIRST_ON else ()
 
 
 def negated(x: Node | None) -> Node:

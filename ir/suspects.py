@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from . import dtype as dt
 from .finite import both, either, may_make, negated, regular
-from .graph import Node, expand, expand_to, full, node, permute, reduce, reshape, toposort
+from .graph import Node, cast, expand, expand_to, full, node, permute, reduce, reshape, toposort
 from .op import ELEMENTWISE, HINTS, SCANS, Op
 
 Needed = dict[Node, Node | None]  # where a Node is needed; None: everywhere
@@ -121,8 +121,8 @@ def _parts(n: Node, here: Node | None) -> list[Node | None]:
         case Op.WHERE:
             chosen = n.src[0]
             return [here, both([chosen, here]), both([negated(chosen), here])]
-        case Op.SLICE:
-            return [_padded(n, _everywhere(n) if here is None else here)]
+        case Op.SLICE | Op.SKEW | Op.GATHER:
+            return _shown(n, _everywhere(n) if here is None else here)
     if here is None or not n.src:
         return [None] * len(n.src)
     x = n.src[0]
@@ -135,6 +135,8 @@ def _parts(n: Node, here: Node | None) -> list[Node | None]:
             return [node(Op.FLIP, (here,), n.arg)]
         case Op.EXPAND:
             return [reduce("max", here, [axis for axis, _ in n.arg])]
+        case Op.UNSKEW:
+            return [node(Op.SKEW, (here,), n.arg)]
         case Op.PAD:
             cuts = zip(n.arg, n.shape, strict=True)
             return [node(Op.SLICE, (here,), tuple((lo, d - hi, inner + 1) for (lo, hi, inner), d in cuts))]
@@ -147,10 +149,16 @@ def _everywhere(n: Node) -> Node:
     return full(True, dt.bool_, n.shape)
 
 
-def _padded(n: Node, here: Node) -> Node:
-    """The adjoint of a SLICE."""
+def _shown(n: Node, here: Node) -> list[Node | None]:
+    """Which elements of its source a view shows where it is needed; of indices, all count."""
+    x = n.src[0]
+    if n.op is Op.SKEW:
+        return [node(Op.UNSKEW, (here,), n.arg)]
+    if n.op is Op.GATHER:
+        shown = node(Op.SCATTER, (cast(here, dt.int64), *n.src[1:]), (n.arg, x.shape, "max"))
+        return [node(Op.LT, (full(0, dt.int64, x.shape), shown)), *(None for _ in n.src[1:])]
     margins = []
-    for (start, _, step), shown, extent in zip(n.arg, n.shape, n.src[0].shape, strict=True):
-        used = (shown - 1) * step + 1 if shown else 0
+    for (start, _, step), length, extent in zip(n.arg, n.shape, x.shape, strict=True):
+        used = (length - 1) * step + 1 if length else 0
         margins.append((start, extent - start - used, step - 1))
-    return node(Op.PAD, (here,), tuple(margins))
+    return [node(Op.PAD, (here,), tuple(margins))]
