@@ -22,8 +22,7 @@ examples:
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
 """
 
-COMMANDS = {"run": run, "cache": cache}
-COMMANDS = {"show": show, "cache": cache}
+COMMANDS = {"run": run, "show": show, "cache": cache}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -6,14 +6,17 @@ import argparse
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import options
-from ..inspection.collect import Collection
-from ..inspection.document import Entry
-from ..inspection.kernel_report import KernelReport
 from ..inspection.running import INTERRUPTED, NoScript
 from .scripts import BEHIND, add_script, empty, said, script_of
 from .status import FAILED, MISUSED, Commands, described, fail
+
+if TYPE_CHECKING:
+    from ..inspection.collect import Collection
+    from ..inspection.document import Entry
+    from ..inspection.kernel_report import KernelReport
 
 SHOWN = 6  # programs that are explained, the slowest
 
@@ -44,6 +47,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
+    from ..inspection.collect import Collection
+
     script, collection = script_of(args), Collection()
     try:
         with ExitStack() as asked:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from ..inspection.collect import Collection
 from ..inspection.running import Script
+
+if TYPE_CHECKING:
+    from ..inspection.collect import Collection
 
 BEHIND = """\
 The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py --epochs 1`, looked into.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -140,3 +141,11 @@ def test_the_limit_is_read_from_the_environment(text: str, value: int) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "WEFT_CACHE_LIMIT": text}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert int(done.stdout) == value
+
+
+def test_the_help_lists_every_command() -> None:
+    from weft import commands
+
+    listed = re.findall(r"^    (\w+) ", weft("--help").stdout, re.M)
+    files = {module.name for module in pkgutil.iter_modules(commands.__path__)} - {"scripts", "status"}
+    assert set(listed) == files
