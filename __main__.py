@@ -7,13 +7,14 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache, run, show
+from .commands import cache, report, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 
 EXAMPLES = """\
 examples:
   python -m weft run train.py --explain    run a script, then tell what it computed
+  python -m weft report train.py           show it on a page: graph, kernels, machine code, times
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
@@ -22,7 +23,7 @@ examples:
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
 """
 
-COMMANDS = {"run": run, "show": show, "cache": cache}
+COMMANDS = {"run": run, "report": report, "show": show, "cache": cache}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,6 @@ from .status import FAILED, MISUSED, Commands, described, fail
 if TYPE_CHECKING:
     from ..inspection.collect import Collection
     from ..inspection.document import Entry
-    from ..inspection.kernel_report import KernelReport
 
 SHOWN = 6  # programs that are explained, the slowest
 
@@ -70,6 +68,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tell(collection: Collection, args: argparse.Namespace) -> None:
+    from ..inspection.programs_text import table
+
     nothing = empty(collection)
     if nothing is not None:
         said(nothing)
@@ -84,6 +84,7 @@ def _tell(collection: Collection, args: argparse.Namespace) -> None:
 
 
 def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
+    from ..inspection.programs_text import kernel_table
     from ..inspection.report import report
 
     assert entry.compiled is not None
@@ -93,45 +94,3 @@ def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
         said(str(found))
     if args.profile and entry.kernels is not None:
         said(*kernel_table(found.kernels, entry.kernels))
-
-
-def table(entries: list[Entry]) -> list[str]:
-    """A line for each program: how often it ran and how long that took."""
-    return columns([("program", "runs", "first run", "a run", "all runs"), *map(_row, entries)])
-
-
-def kernel_table(kernels: list[KernelReport], seconds: Sequence[float]) -> list[str]:
-    """A line for each kernel, the slowest first: its share of a run, and what the roofline of this machine allows."""
-    total = sum(seconds)
-    rows = [
-        (k.name, duration(s), share(s, total), duration(k.predicted), *[source.place for source in k.sources[:1]])
-        for k, s in sorted(zip(kernels, seconds, strict=True), key=lambda pair: -pair[1])
-    ]
-    return columns([("kernel", "time", "share", "roofline", "from"), *rows, ("all", duration(total), "100 %")])
-
-
-def columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Lines in which the first entries, and all that are no numbers, begin below each other, others end so."""
-    width = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(rows[0]))]
-    sides = [str.ljust if i == 0 or rows[0][i] == "from" else str.rjust for i in range(len(width))]
-    return ["  ".join(side(text, w) for side, text, w in zip(sides, row, width, strict=False)).rstrip() for row in rows]
-
-
-def _row(e: Entry) -> tuple[str, ...]:
-    total = None if e.seconds is None or e.runs is None else e.seconds * e.runs
-    return e.name, "-" if e.runs is None else f"{e.runs:,}", duration(e.cold), duration(e.seconds), duration(total)
-
-
-def share(part: float, whole: float) -> str:
-    """In percent."""
-    return f"{100 * part / whole if whole else 0:.1f} %"
-
-
-def duration(seconds: float | None) -> str:
-    """In the unit that fits."""
-    if seconds is None:
-        return "-"
-    for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
