@@ -25,10 +25,11 @@ Runs a script and tells which programs it made, how often they ran, and how long
 
 END = """\
 examples:
-  python -m weft run train.py                        a line for each program
-  python -m weft run train.py --explain              and its kernels: lines, bytes, schedules, why they stay apart
-  python -m weft run train.py --profile -- --epochs 1   and how long each kernel took
-  python -m weft run train.py --dump folder          and writes loops, LLVM IR, assembly or CUDA C of every program
+  python -m weft run train.py                            a line for each program
+  python -m weft run train.py --explain                  and its kernels: lines, bytes, schedules, why they stay apart
+  python -m weft run train.py --profile -- --epochs 1    and how long each kernel took
+  python -m weft run train.py --debug-nans               stops at the line that makes the first NaN
+  python -m weft run train.py --dump folder              and writes loops, LLVM IR, assembly or CUDA C of every program
 
 exit status: that of the script, 130 where Ctrl-C ended it; 2 for wrong usage or a missing script.
 """
@@ -41,6 +42,8 @@ def add(commands: Commands) -> None:
     found.add_argument("--explain", action="store_true", help=f"explain the {SHOWN} slowest programs, as wf.explain does")
     found.add_argument("--profile", action="store_true", help=f"list the kernels of the {SHOWN} slowest programs by time")
     found.add_argument("--dump", metavar="FOLDER", type=Path, help="write every stage of every program there, as wf.dump does")
+    nans = "stop at the first operation that makes a NaN or an infinity of finite numbers, as wf.debug_nans does"
+    found.add_argument("--debug-nans", action="store_true", help=nans)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -52,6 +55,8 @@ def run(args: argparse.Namespace) -> int:
         with ExitStack() as asked:
             if args.dump:
                 asked.enter_context(options.override(dump=args.dump))
+            if args.debug_nans:
+                asked.enter_context(options.override(debug_nans="inf"))
             asked.enter_context(collection.collecting())
             status = script.run()
     except NoScript as error:

@@ -107,6 +107,12 @@ def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
 WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]
 
 
+def test_debug_nans_names_the_line(tmp_path: Path) -> None:
+    where = script(tmp_path, "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n")
+    done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
+    assert done.returncode == 1 and "script.py:3" in done.stderr.split("Error")[1]
+
+
 @pytest.mark.parametrize("wrong", WRONG)
 def test_misuse_has_status_2_and_no_traceback(wrong: tuple[str, ...], tmp_path: Path) -> None:
     done = python(tmp_path, "-m", "weft", "run", *wrong)
