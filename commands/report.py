@@ -80,6 +80,7 @@ def _write(script: Script, collection: Collection, output: Path, shown: int) -> 
     """What to say of it."""
     from ..inspection.document import document
     from ..inspection.facts import duration
+    from ..inspection.graph_text import plural
     from ..inspection.page import page
 
     entries = collection.entries(shown)
@@ -87,9 +88,9 @@ def _write(script: Script, collection: Collection, output: Path, shown: int) -> 
     made = document(entries, Path(script.name).name, script.command, collection.modules, layouts)
     output.write_text(page(made), encoding="utf-8")
     most = made["programs"][0]
-    took = f", {len(most['kernels'])} kernels, {duration(most['seconds'])} a run" if most["seconds"] else ""
-    count = len(entries) + collection.forgotten
-    return f"weft: {output} shows {count} program{'s' * (count > 1)}; the slowest is {most['name']}{took}"
+    took = f", {plural(len(most['kernels']), 'kernel')}, {duration(most['seconds'])} a run" if most["seconds"] else ""
+    shows = plural(len(entries) + collection.forgotten, "program")
+    return f"weft: {output} shows {shows}; the slowest is {most['name']}{took}"
 
 
 def _count(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..inspection.running import Script
@@ -32,7 +33,8 @@ def script_of(args: argparse.Namespace) -> Script:
 
 def said(*lines: str) -> None:
     """Prints lines to stderr, behind what the script has printed."""
-    sys.stdout.flush()
+    with suppress(OSError, ValueError):  # the script may have closed it
+        sys.stdout.flush()
     print(*lines, sep="\n", file=sys.stderr, flush=True)
 
 

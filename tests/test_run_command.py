@@ -47,6 +47,7 @@ SCRIPTS = {
         "    with m.get_context('spawn').Pool(1) as spawned, m.get_context('fork').Pool(1) as forked:\n"
         "        print(spawned.map(twice, [1, 2]), forked.map(twice, [3]))\n"
     ),
+    "a_closed_output": "import weft as wf, sys\nprint(wf.arange(5).exp().sum().item() > 0)\nsys.stdout.close()\n",
     "a_fork": "import os, sys\nif os.fork():\n    print(os.wait()[1])\nelse:\n    sys.exit(3)\n",
 }
 
