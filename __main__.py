@@ -24,6 +24,11 @@ import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an ex
 """
 
 COMMANDS = {"run": run, "report": report, "show": show, "cache": cache}
+COMMANDS = {
+    "run": run,
+    "show": show,
+    "cache": cache,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
