@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache, report, run, show
+from .commands import cache, devices, report, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 
@@ -16,6 +16,7 @@ examples:
   python -m weft run train.py --explain    run a script, then tell what it computed
   python -m weft report train.py           show it on a page: graph, kernels, machine code, times
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
+  python -m weft devices                   what there is to compute on, what is missing and how to install it
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
   WEFT_CACHE_DIR=folder python -m weft cache --stats
@@ -27,6 +28,7 @@ COMMANDS = {"run": run, "report": report, "show": show, "cache": cache}
 COMMANDS = {
     "run": run,
     "show": show,
+    "devices": devices,
     "cache": cache,
 }
 

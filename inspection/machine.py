@@ -69,18 +69,33 @@ def machine(device: str = CPU, again: bool = False) -> Machine:
 
     again=True measures anew, and keeps that. Raises DeviceError for a device that is not there.
     """
-    name = check_device(device) or CPU
-    of, measured = _host() if name == CPU else _gpu(name)
-    key = hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint("inspection"))).encode()).hexdigest()
-    if again or key not in _known:
-        stored = None if again else cache.default().get(key)
-        _known[key] = measured() if stored is None else _read(stored)
-        if stored is None:
-            cache.default().put(key, json.dumps(_known[key].to_dict()).encode(), "machine")
-    return _known[key]
+    key, measured = _key(device)
+    found = None if again else _found(key)
+    if found is None:
+        found = _known[key] = measured()
+        cache.default().put(key, json.dumps(found.to_dict()).encode(), "machine")
+    return found
+
+
+def known(device: str = CPU) -> Machine | None:
+    """The same where it was measured before; nothing is measured. Raises DeviceError."""
+    return _found(_key(device)[0])
 
 
 _known: dict[str, Machine] = {}  # in this process
+
+
+def _key(device: str) -> tuple[str, Callable[[], Machine]]:
+    """What the figures of a device are kept by, and what measures them."""
+    name = check_device(device) or CPU
+    of, measured = _host() if name == CPU else _gpu(name)
+    return hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint("inspection"))).encode()).hexdigest(), measured
+
+
+def _found(key: str) -> Machine | None:
+    if key not in _known and (stored := cache.default().get(key)) is not None:
+        _known[key] = _read(stored)
+    return _known.get(key)
 
 
 def _read(data: bytes) -> Machine:
