@@ -222,9 +222,10 @@ def tensors() -> list[dict[str, Any]]:
     grid = [[[i, j], 3 * i + j] for i in range(2) for j in range(3)]
     turned = [[[j, i], 3 * i + j] for j in range(3) for i in range(2)]
     steps = [
-        {**base, "expression": "x", "shape": [2, 3], "strides": [3, 1], "contiguous": True, "cells": grid},
+        {**base, "expression": "x", "note": "its own", "shape": [2, 3], "strides": [3, 1], "contiguous": True, "cells": grid},
         {**base, "expression": "x.permute(1, 0)", "shape": [3, 2], "strides": [1, 3], "contiguous": False, "cells": turned},
     ]
+    steps[1]["note"] = "that of x, seen otherwise"
     return [{"title": "A transpose moves nothing", "steps": steps}]
 
 

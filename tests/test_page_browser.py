@@ -406,6 +406,12 @@ def test_a_cell_of_a_tensor_lights_up_its_storage(open_: Open) -> None:
     assert page.locator(".tensor:nth-child(2) .cells .cell.lit").get_attribute("aria-label") == "[1, 0] at 1: 1"
 
 
+def test_a_tensor_says_whose_memory_it_sees(open_: Open) -> None:
+    page = open_(address="view=tensors").page
+    told = [page.inner_text(f".tensor:nth-child({k})") for k in (1, 2)]
+    assert "its own" in told[0] and "that of x, seen otherwise" in told[1]
+
+
 def test_another_program_is_chosen(small: sync_api.Page) -> None:
     small.select_option("#program", "1")
     assert heading(small) == "evaluate" and "4 kernels" in small.inner_text(".totals")

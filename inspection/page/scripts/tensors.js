@@ -38,7 +38,7 @@ function tensorStep(step) {
       ['Strides', el('code', {}, `[${step.strides.join(', ')}]`)],
       ['Offset', step.offset],
       ['Contiguous', step.contiguous ? 'yes' : 'no'],
-      ['Memory', step.shares ? 'shared with the step before' : 'its own'],
+      ['Memory', step.note ?? (step.shares ? 'shared with the first' : 'its own')],
     ]),
     el('div', { class: 'cells' }, grids(step.shape, values)),
     el('div', { class: 'muted' }, 'Storage'),
