@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from .. import errors
@@ -26,6 +27,7 @@ examples:
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3
   python -m weft show "(x @ w + b).relu().mean()" x="randn(4,3)" w="randn(3,2)" b="zeros(2)"
   python -m weft show "softmax(x)" x=[1,2,3] --svg softmax.svg
+  python -m weft show "x @ w" x="randn(64,64)" w="randn(64,64)" --html product.html
   python -m weft show --layout "x.permute(1,0)[1:]" x="arange(6).reshape(2,3)"
 
 The expression is evaluated by Python, as code of yours: it can do whatever Python can.
@@ -43,13 +45,14 @@ def add(commands: Commands) -> None:
     what.add_argument("--layout", action="store_true", help="where elements lie in memory, for each view in the expression")
     what.add_argument("--dot", action="store_true", help="the graph as text for Graphviz: ... --dot | dot -Tpng -o graph.png")
     what.add_argument("--svg", type=Path, metavar="FILE", help="the picture as an SVG file")
+    what.add_argument("--html", type=Path, metavar="FILE", help="a page on the program that computes it with its gradients")
 
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
     try:
         found = evaluate(args.expression, _values(args.values))
-        print(_layout(found) if args.layout else _drawing(args, found))
+        print(_page(args, found) if args.html else _layout(found) if args.layout else _drawing(args, found))
     except errors.WeftError as error:
         return fail(error, MISUSED)
     return DONE
@@ -71,6 +74,28 @@ def _layout(found: Evaluated) -> str:
 
     parts = list(dict(found.parts).items())
     return str(layout(*(t for _, t in parts), names=[text for text, _ in parts]))
+
+
+def _page(args: argparse.Namespace, found: Evaluated) -> str:
+    """Computes the result with its gradients by the given values, watched; the page tells of that and of views of the values."""
+    from ..frontend.grad import grad
+    from ..frontend.realize import realize
+    from ..inspection.collect import Collection
+    from ..inspection.document import document
+    from ..inspection.layouts import CHAIN, layout
+    from ..inspection.page.html import page
+
+    views = {text: t for text, t in found.parts if t.node.op in CHAIN or t.is_leaf}
+    seen = Collection()
+    with seen.collecting():
+        inputs = [t for t in views.values() if t.is_leaf and t.requires_grad]
+        gradients = grad(found.result.sum(), inputs, allow_unused=True) if found.result.requires_grad else []
+        realize(found.result, gradients)
+    command = shlex.join(["python", "-m", "weft", "show", args.expression, *args.values])
+    shown = layout(*views.values(), names=[*views])
+    told = document(seen.entries(len(seen.seen)), args.expression, command, tensors=[shown.to_dict() | {"title": "views"}])
+    args.html.write_text(page(told), encoding="utf-8")
+    return f"wrote {args.html}"
 
 
 def _drawing(args: argparse.Namespace, found: Evaluated) -> str:

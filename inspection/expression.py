@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import linecache
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ def evaluate(text: str, given: Mapping[str, str]) -> Evaluated:
         _require_name(name)
         names[name] = _given(name, value, names)
     parts: list[tuple[str, Tensor]] = []
+    linecache.cache[FILE] = (len(text), None, [text], FILE)  # the line that steps and reports point to
     result = _run(text.strip(), names, parts)
     if not isinstance(result, Tensor):
         advice = f"use {', '.join(given)} in it" if given else "give it values: x=2"

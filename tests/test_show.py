@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -137,6 +139,19 @@ def test_the_picture_as_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_file_that_cannot_be_written_has_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["show", *MINITORCH, "--svg", str(tmp_path / "no" / "graph.svg")]) == 1
     assert "No such file" in capsys.readouterr().err
+
+
+def test_a_page_tells_of_the_program_with_its_gradients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text, values = "(x * w).sum() + (x.T[1:] * n).exp().mean()", ("x=arange(6).reshape(2,3)*0.5", "w=ones(3)", "n=2:int32")
+    shown(capsys, text, *values, "--html", str(tmp_path / "page.html"))
+    found = re.search(r'<script type="application/json"[^>]*>(.*?)</script>', (tmp_path / "page.html").read_text(), re.S)
+    assert found is not None
+    told = json.loads(found[1])
+    (program,) = told["programs"]
+    assert {i["name"] for i in program["inputs"]} >= {"x", "w"} and any(k["gradient"] for k in program["kernels"])
+    assert told["sources"]["<expression>"]["lines"] == [text]
+    assert [s["expression"] for s in told["tensors"][0]["steps"]] == ["x", "w", "x.T", "x.T[1:]", "n"]
+    assert told["command"].startswith("python -m weft show '(x * w)")
 
 
 def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
