@@ -73,6 +73,7 @@ class Run:
         text = self.printed.getvalue() if found["what"] is None else str(eval(found["what"], self.names))
         self.printed = io.StringIO()
         line = found.string.count("\n", 0, found.start("text")) + 1
+        text = text.replace(f"{self.script.parent}/", "")  # a folder that is different at each run
         text = "\n".join(each.rstrip() for each in text.strip("\n").splitlines()) + "\n"
         self.outputs.append(Output(line, found["text"], text, found["mark"] == "prints"))
         return found[0].removesuffix(found["text"] + "```") + text + "```"
@@ -129,19 +130,10 @@ def inside(folder: Path) -> Iterator[None]:
 # ---------------------------------------------------------------- what pages may say in their comments
 
 
-def part(file: str, begin: str, end: str) -> str:
-    """The lines of a file (a pattern, which matches one) from the first that holds `begin` to the next that holds `end`."""
+def body(file: str) -> str:
+    """A file without the comments at its beginning; its name is a pattern, which matches one."""
     (path,) = Path().glob(file)
-    lines = path.read_text().splitlines()
-    first = next(i for i, line in enumerate(lines) if begin in line)
-    last = next(i for i, line in enumerate(lines) if i > first and end in line)
-    return "\n".join(lines[first : last + 1])
-
-
-def whole(file: str) -> str:
-    """A file."""
-    (path,) = Path().glob(file)
-    return path.read_text()
+    return re.sub(r"\A(?:[#;/].*\n)*\n?", "", path.read_text())
 
 
 def inner_loop(file: str, instruction: str) -> str:
@@ -155,7 +147,7 @@ def inner_loop(file: str, instruction: str) -> str:
     raise LookupError(f"no inner loop of {path} holds {instruction}")
 
 
-HELPERS: dict[str, Callable[..., Any]] = {"part": part, "whole": whole, "inner_loop": inner_loop}
+HELPERS: dict[str, Callable[..., Any]] = {"body": body, "inner_loop": inner_loop}
 
 
 def main(arguments: list[str]) -> int:
