@@ -24,9 +24,9 @@ examples:
 import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
 """
 
-COMMANDS = {"run": run, "report": report, "show": show, "cache": cache}
 COMMANDS = {
     "run": run,
+    "report": report,
     "show": show,
     "devices": devices,
     "cache": cache,
