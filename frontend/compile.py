@@ -22,7 +22,7 @@ from ..ir.prepare import prepare
 from ..ir.program import Program, Value
 from ..ir.rules import simplify
 from ..ir.scatter import rows_as_masks
-from ..ir.site import NOWHERE, provenance
+from ..ir.site import NOWHERE, provenance, settled
 from ..ir.spaces import recompute_spaces
 from ..ir.sums import merge_sums
 from ..ir.units import collect
@@ -76,6 +76,7 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
+@settled()
 def build(
     outputs: Sequence[Node],
     leaves: Sequence[Node],

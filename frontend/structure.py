@@ -20,7 +20,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import INDEXED, Op
 from ..ir.program import Value
-from ..ir.site import NOWHERE, Site, provenance
+from ..ir.site import NOWHERE, Site, provenance, settled
 from .devices import CPU
 
 Key = tuple[Any, ...]
@@ -71,6 +71,7 @@ class Structure:
             constants[8 * use : 8 * use + 8] = bytes(8)
         return repr((_plain(self.key), constants.hex(), self.varying))
 
+    @settled()
     def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
         """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""

@@ -22,7 +22,7 @@ from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
-from .site import Site, provenance, stated, user_site
+from .site import Site, is_gradient, provenance, stated, user_site
 
 
 class Node:
@@ -81,7 +81,7 @@ def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
     entry = interned.get(key)
     found = None if entry is None else entry()
     if found is not None:
-        return found
+        return _asked_again(found)
     dtype, shape = infer(op, src, arg)
     return _intern(key, op, src, arg, dtype, shape)
 
@@ -91,7 +91,16 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
     key = (op, arg, src)
     entry = interned.get(key)
     found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape) if found is None else found
+    return _intern(key, op, src, arg, dtype, shape) if found is None else _asked_again(found)
+
+
+def _asked_again(n: Node) -> Node:
+    """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
+    if not stated.settled:
+        site = stated.site or user_site()
+        if site is not None and site[0] and not is_gradient(site):
+            n.site = site
+    return n
 
 
 def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Self
 
 # file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, behind the line of the forward Node
@@ -14,6 +16,7 @@ NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
 
 class _Site(threading.local):
     site: Site | None = None  # what `provenance` says
+    settled = False  # what `settled` says
 
 
 stated = _Site()
@@ -75,6 +78,16 @@ def source_of(site: Site | None) -> str:
     import linecache
 
     return linecache.getline(site[0], site[1]).strip()
+
+
+@contextmanager
+def settled() -> Iterator[None]:
+    """Inside, Nodes that are there keep their site, whoever asks for them. Also a decorator."""
+    before, stated.settled = stated.settled, True
+    try:
+        yield
+    finally:
+        stated.settled = before
 
 
 class provenance:

@@ -90,6 +90,25 @@ def test_flops_are_the_arithmetic(build, flops):
     assert sum(k.flops for k in wf.explain(build()).kernels) == flops
 
 
+def test_an_equal_expression_that_is_alive_elsewhere_lends_no_lines():
+    x = randn(70)
+    elsewhere = x.exp() * 2.0
+    here = x.exp() * 2.0
+    assert here.node is elsewhere.node, "one Node"
+    line = test_an_equal_expression_that_is_alive_elsewhere_lends_no_lines.__code__.co_firstlineno + 3
+    for _ in range(2):  # explaining asks for no Node again
+        assert wf.explain(here).kernels[0].lines == ((__file__, line),)
+
+
+def test_a_wrong_index_is_named_with_the_line_that_asked_last():
+    table, rows = randn(40, 50), wf.tensor([1, 40])
+    elsewhere = F.embedding(rows, table)
+    line = test_a_wrong_index_is_named_with_the_line_that_asked_last.__code__.co_firstlineno + 5
+    with pytest.raises(IndexError, match=f"test_explain.py:{line}"):
+        F.embedding(rows, table).numpy()
+    del elsewhere
+
+
 def test_a_check_comes_from_the_line_that_indexes():
     rows, table = wf.tensor([1, 3]), randn(40, 50)
     y = F.embedding(rows, table)
