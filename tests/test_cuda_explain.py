@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,35 @@ def test_registers_and_spills_are_those_that_the_assembler_reports(monkeypatch: 
         (kernel,) = wf.explain(wf.zeros(8, device="cuda").exp()).kernels
     (launch,) = kernel.launches
     assert (launch.registers, launch.spilled) == (40, 12) and "40 registers, 12 B spilled" in str(kernel)
+
+
+def test_a_report_of_a_gpu_names_it_its_blocks_and_its_bounds() -> None:
+    device()
+    x = wf.ones(64, 4096, device="cuda").realize()
+    report = wf.explain(x.softmax(axis=1))
+    (kernel,), (launch,) = report.kernels, report.kernels[0].launches
+    assert report.device == "cuda:0" and kernel.threads == launch.blocks * launch.threads
+    assert kernel.predicted is not None and kernel.predicted > 0 and kernel.bound in ("memory", "compute", "launch")
+    told = json.loads(json.dumps(report.to_dict()))
+    assert told["kernels"][0]["launches"][0]["blocks"] == launch.blocks
+    assert f"{launch.blocks} x {launch.threads}" in report._repr_html_() and "on cuda:0" in str(report)
+
+
+def test_one_kernel_holds_on_a_gpu() -> None:
+    device()
+    x = wf.ones(40, 40, device="cuda").realize()
+    with wf.one_kernel():
+        x.softmax(axis=1).realize()
+        y = (x @ x) @ x
+        with pytest.raises(wf.errors.FusionError, match="2 kernels"):
+            y.realize()
+    assert (y.cpu().numpy() == 1600).all()
+
+
+def test_a_module_on_a_gpu_is_explained() -> None:
+    device()
+    model = wf.nn.Linear(8, 4).to("cuda")
+    assert wf.explain(model, wf.ones(3, 8, device="cuda")).device == "cuda:0"
 
 
 def test_a_kernel_on_the_cpu_has_no_launches() -> None:
