@@ -52,9 +52,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Pages by name."""
     folder = tmp_path_factory.mktemp("pages")
     two = documents.program(1, name="evaluate", measured=False)
+    two["kernels"][3].update(same_code_as=2, texts={})
     bare = documents.document(documents.program(1, measured=False), machine=None, modules=[], tensors=[], sources={})
     pages = {
-        "small": documents.document(documents.program(2), two),
+        "small": documents.document(documents.program(2), two, documents.listed("seldom")),
         "large": documents.document(documents.program(100)),
         "bare": bare,
         "empty": documents.document(),
@@ -276,8 +277,8 @@ def test_the_pictures_of_kernels_and_of_operations_change_places(small: sync_api
 
 def test_phases_are_marked(open_: Open) -> None:
     small = open_(size={"width": 1366, "height": 2400}).page  # nodes are drawn when in view
-    phases = [small.locator(f".group.phase-{phase}").count() for phase in ("forward", "gradient", "update")]
-    assert phases == [3, 4, 0] and small.locator(".node.phase-update").count() == 2 * 2
+    phases = [small.locator(f".group .stripe.phase-{phase}").count() for phase in ("forward", "gradient", "update")]
+    assert phases == [3, 5, 2] and small.locator(".node.phase-update").count() == 2 * 2
 
 
 @pytest.mark.parametrize(("ending", "title"), [("loops", "Loops"), ("ll", "LLVM IR"), ("s", "Assembly"), ("cu", "CUDA C")])
@@ -296,6 +297,27 @@ def test_the_chosen_text_stays_when_the_kernel_changes(open_: Open) -> None:
     page.keyboard.press("]")
     assert heading(page) == names(page)[2]
     assert page.inner_text(".kernelpanel [aria-selected=true]") == "LLVM IR"
+
+
+def test_a_kernel_may_run_the_code_of_another(open_: Open) -> None:
+    page = open_(address="program=1&kernel=3&text=ll").page
+    assert "Runs the same code as k2_matmul_where" in page.inner_text(".panelbody")
+    assert "@k2_matmul_where_p0" in page.inner_text(".code")
+
+
+def test_a_button_leads_to_an_inner_loop(open_: Open) -> None:
+    page = open_(address="kernel=0&text=s", size={"width": 1366, "height": 500}).page
+    page.click(".loops .chip")
+    assert page.inner_text(".line.mine .text").strip().startswith("# inner loop 1")
+    row, code = page.locator(".line.mine").bounding_box(), page.locator(".code").bounding_box()
+    assert code["y"] <= row["y"] <= code["y"] + code["height"]
+
+
+def test_details_can_be_wide(open_: Open) -> None:
+    page = open_(address="kernel=0&text=s").page
+    before = page.locator(".panel").bounding_box()["width"]
+    page.click("[aria-label='Wide details']")
+    assert page.locator(".panel").bounding_box()["width"] > 1.4 * before
 
 
 def test_the_source_shows_the_lines_of_a_kernel(open_: Open) -> None:
@@ -415,6 +437,16 @@ def test_a_tensor_says_whose_memory_it_sees(open_: Open) -> None:
 def test_another_program_is_chosen(small: sync_api.Page) -> None:
     small.select_option("#program", "1")
     assert heading(small) == "evaluate" and "4 kernels" in small.inner_text(".totals")
+
+
+def test_of_a_program_that_is_only_listed_the_page_says_so(open_: Open) -> None:
+    seen = open_(address="program=2")
+    assert "only listed" in seen.page.inner_text(".stagebox")
+    seen.page.focus(".stage")
+    seen.page.keyboard.press("ArrowDown")
+    for view in VIEWS:
+        seen.page.click(f"main > .tabs [data-name={view}]")
+    assert seen.complaints == []
 
 
 def test_tabs_go_by_arrows(small: sync_api.Page) -> None:

@@ -10,6 +10,7 @@ import documents
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from weft.inspection.page.homes import homes
 from weft.inspection.page.layered import Layered, acyclic, layered
 from weft.inspection.page.layout import layout
 
@@ -174,6 +175,15 @@ def test_a_view_is_at_home_with_its_only_user(small: dict) -> None:
     users = {n["src"][0]: n["kernel"] for n in small["nodes"] if n["op"] == "mul" and n["kernel"] is not None}
     views = [n for n in small["nodes"] if n["op"] == "expand" and n["id"] in users and not n["gradient"]]
     assert views and all(found["groups"][found["home"][v["id"]]] is not None for v in views)
+
+
+def test_what_several_inputs_lead_to_is_one_group_when_each_kernel_computes_it_for_itself() -> None:
+    leaf = {"op": "input", "label": "input", "kernel": None, "src": []}
+    nodes = [{**leaf, "id": i} for i in range(2)]
+    nodes += [{"op": "add", "label": "add", "kernel": None, "id": 2 + i, "src": [i, i + 1]} for i in range(2)]
+    nodes += [{"op": "exp", "label": "exp", "kernel": i % 2, "id": 4 + i, "src": [2 + i // 2]} for i in range(4)]
+    found = homes({"nodes": nodes, "kernels": [{}, {}]})
+    assert found.home[2] == found.home[3] == found.shared and found.given == {0, 1, 2, 3}
 
 
 def test_a_program_may_have_no_nodes() -> None:

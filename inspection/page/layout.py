@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from .homes import CONSTANTS, Homes, homes
 from .layered import Edge, Layered, Size, layered
 
 NODE_HEIGHT, CHARACTER, PADDING = 22, 6.6, 18  # of a node's box; a character of its label is so wide
@@ -17,8 +18,7 @@ NARROWEST, WIDEST = 44, 230
 INSIDE = (12, 18)  # gaps between nodes of a kernel
 BETWEEN = (26, 46)  # gaps between kernels
 HEAD, BORDER = 24, 10  # of a kernel's box: for its name, around its nodes
-KERNEL = (188, 46)  # a kernel in the picture of kernels
-CONSTANTS = ("const", "iota")
+KERNEL = (212, 46)  # a kernel in the picture of kernels
 SHARED = 3  # groups that may read an input before its edges are loose
 
 
@@ -30,15 +30,13 @@ def layout(program: dict[str, Any]) -> dict[str, Any]:
     node, *bends]], "outer": the same, "loose": the same}, where nodes are named by position and bends are x and y in turn;
     "kernels": {"width", "height", "groups", "outer": [[group, group, *bends]]}, where a group of inputs is None.
 
-    Loose edges come from constants and inputs that many groups read: lines to all of them would say little and cross much.
+    Loose edges come from constants and from what many kernels read or compute for themselves: lines would say little, cross much.
     """
-    nodes = program["nodes"]
-    sources = _sources(nodes)
-    groups, home = _homes(nodes, sources, len(program["kernels"]))
+    nodes, found = program["nodes"], homes(program)
+    groups, home, sources = found.groups, found.home, found.sources
     boxes = [_box(str(n["label"])) for n in nodes]
     edges = [(a, b) for b, source in enumerate(sources) for a in source]
-    readers = _readers(edges, home)
-    loose = {i for i, n in enumerate(nodes) if not sources[i] and (n["op"] in CONSTANTS or readers[i] > SHARED)}
+    loose = _loose(nodes, found, edges)
     members: list[list[int]] = [[] for _ in groups]
     for i, g in enumerate(home):
         members[g].append(i)
@@ -50,53 +48,23 @@ def layout(program: dict[str, Any]) -> dict[str, Any]:
     outer = [(a, b) for a, b in across if a not in loose]
     operations = _operations(groups, members, inner, outer, boxes, home)
     operations["loose"] = [_line(a, b, []) for a, b in across if a in loose]
-    return {"groups": groups, "home": home, "operations": operations, "kernels": _kernels(groups, outer, home)}
+    between = [(a, b) for a, b in outer if a not in found.given]
+    return {"groups": groups, "home": home, "operations": operations, "kernels": _kernels(groups, between, home)}
 
 
-def _sources(nodes: Sequence[dict[str, Any]]) -> list[list[int]]:
-    """Where the sources of each node stand in the list."""
-    position = {n["id"]: i for i, n in enumerate(nodes)}
-    return [list(dict.fromkeys(position[s] for s in n["src"] if s in position and s != n["id"])) for n in nodes]
-
-
-def _homes(nodes: Sequence[dict[str, Any]], sources: list[list[int]], kernels: int) -> tuple[list[int | None], list[int]]:
-    """(the kernel of each group, the group of each node).
-
-    A node of no kernel is at home with its users where they are all in one, else where its only source is, else alone.
-    """
-    groups: list[int | None] = list(range(kernels))
-    home: list[int | None] = [k if k is not None and 0 <= k < kernels else None for k in (n["kernel"] for n in nodes)]
-    users: list[list[int]] = [[] for _ in nodes]
-    for b, source in enumerate(sources):
-        for a in source:
-            users[a].append(b)
-    for i in reversed(range(len(nodes))):
-        found = {home[u] for u in users[i]}
-        if home[i] is None and len(found) == 1:
-            home[i] = found.pop()
-        elif home[i] is None and nodes[i]["op"] in CONSTANTS:
-            home[i] = next((home[u] for u in users[i] if home[u] is not None), None)
-    for i, source in enumerate(sources):
-        if home[i] is None and len(source) == 1:
-            home[i] = home[source[0]]
-        if home[i] is None:
-            home[i] = len(groups)
-            groups.append(None)
-    return groups, [h for h in home if h is not None]
-
-
-def _readers(edges: list[Edge], home: list[int]) -> Counter[int]:
-    """In how many groups each node is read."""
-    return Counter(a for a, _ in {(a, home[b]) for a, b in edges})
+def _loose(nodes: Sequence[dict[str, Any]], found: Homes, edges: list[Edge]) -> set[int]:
+    """Nodes whose edges to other groups are loose."""
+    readers = Counter(a for a, _ in {(a, found.home[b]) for a, b in edges})  # groups that read each node
+    constants = {i for i, n in enumerate(nodes) if n["op"] in CONSTANTS and not found.sources[i]}
+    return constants | {i for i in found.given if readers[i] > SHARED or found.home[i] == found.shared}
 
 
 def _kernels(groups: list[int | None], outer: list[Edge], home: list[int]) -> dict[str, Any]:
     """The picture of kernels alone, and of what lies between them."""
     links = list(dict.fromkeys((home[a], home[b]) for a, b in outer))
-    reached = {b for _, b in links}
-    shown = [g for g, k in enumerate(groups) if k is not None or g in reached]
+    linked = {g for link in links for g in link}
+    shown = [g for g, k in enumerate(groups) if k is not None or g in linked]
     place = {g: i for i, g in enumerate(shown)}
-    links = [(a, b) for a, b in links if a in place]
     found = layered([KERNEL] * len(shown), [(place[a], place[b]) for a, b in links], BETWEEN)
     return {
         "width": _rounded(found.width),

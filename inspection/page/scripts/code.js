@@ -42,6 +42,12 @@ function codeView(text, language, { label, decorate }) {
   return view;
 }
 
+/** Scrolls so that a line stands in the upper third. */
+function scrollTo(view, row) {
+  const down = row.getBoundingClientRect().top - view.getBoundingClientRect().top;
+  view.scrollTop += down - view.clientHeight / 4;
+}
+
 function colour(block, language) {
   for (const text of block.querySelectorAll('.text')) {
     fill(
@@ -74,13 +80,30 @@ function copyButton(text) {
   return copy;
 }
 
+const INNER = /[#;/] (inner loop \d+)/; // what texts say where an inner loop begins
+const MOST_LOOPS = 6;
+
+/** Buttons that scroll to the inner loops of a text. */
+function loopButtons(view) {
+  const rows = [...view.querySelectorAll('.line')].filter((row) => INNER.test(row.textContent));
+  const go = (row) => {
+    scrollTo(view, row);
+    for (const other of rows) other.classList.toggle('mine', other === row);
+  };
+  const chips = rows
+    .slice(0, MOST_LOOPS)
+    .map((row) => button({ class: 'chip', onclick: () => go(row) }, INNER.exec(row.textContent)[1]));
+  return el('span', { class: 'loops' }, chips);
+}
+
 /** Code with what it is and how long above it. */
 function codeBox(text, language, label) {
   const lines = text.replace(/\n$/, '').split('\n').length;
+  const view = codeView(text, language, { label });
   return el(
     'div',
     { class: 'codebox' },
-    el('div', { class: 'codehead' }, el('span', { class: 'muted' }, count(lines, 'line')), copyButton(text)),
-    codeView(text, language, { label }),
+    el('div', { class: 'codehead' }, el('span', { class: 'muted' }, count(lines, 'line')), loopButtons(view), copyButton(text)),
+    view,
   );
 }

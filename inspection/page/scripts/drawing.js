@@ -133,56 +133,43 @@ function drawingOf(p, level) {
   return { world, boxes, nodes, picture, groups, home, members, level, update, mark, nodeBox, nodeOf };
 }
 
-/** The frame of a kernel, in which its nodes are drawn. */
-function kernelFrame(p, k, g, [x, y, width, height]) {
-  const name = k ? k.name : 'views of an input';
-  const size = Math.min(width / (name.length * 0.62), height * 0.5, 90);
-  const phase = k ? derive(p).kernelPhases[k.index] : 'none';
+/** A box for a kernel, or for nodes of none: a frame, a stripe for its phases, its name. */
+function groupBox(k, g, phases, kind, [x, y, width, height], name) {
+  const text = phaseText(phases);
   return svg(
     'g',
     {
-      class: `group kind-${k?.kind ?? 'none'} phase-${phase}`,
+      class: `group ${kind} kind-${k?.kind ?? 'none'}`,
       'data-group': g,
       transform: `translate(${x} ${y})`,
       ...spoken(k, `g${g}`),
     },
     svg('rect', { class: 'frame', width, height, rx: 6 }),
-    svg('rect', { class: 'stripe', width: 4, height: height - 12, x: 0, y: 6, rx: 2 }),
-    svg('text', { class: 'name near', x: 10, y: 16 }, shortened(name, (width - (SHORT[phase] ? 60 : 18)) / 7.2)),
-    svg('text', { class: 'phase near', x: width - 8, y: 16 }, SHORT[phase]),
-    svg('text', { class: 'name large', x: width / 2, y: height / 2, style: { 'font-size': `${size}px` } }, name),
+    phaseStripe(phases, height),
+    svg('text', { class: 'name near', x: 12, y: 17 }, shortened(name, (width - 24 - 7 * text.length) / 7.6)),
+    svg('text', { class: `phase near phase-${phases.at(-1)}`, x: width - 8, y: 17 }, text),
   );
 }
 
-const SHORT = { forward: '', gradient: 'grad', update: 'update', none: '' };
+/** The frame of a kernel, in which its nodes are drawn. */
+function kernelFrame(p, k, g, box) {
+  const [, , width, height] = box;
+  const name = k ? k.name : 'shared';
+  const size = Math.min(width / (name.length * 0.62), height * 0.5, 90);
+  return append(groupBox(k, g, k ? derive(p).kernelPhases[k.index] : [], 'framed', box, name), [
+    svg('text', { class: 'name large', x: width / 2, y: height / 2, style: { 'font-size': `${size}px` } }, name),
+  ]);
+}
 
 /** A kernel as a card: its name, what it moves and how long it takes. */
-function kernelCard(p, k, g, [x, y, width, height], slowest) {
-  const phase = derive(p).kernelPhases[k.index];
-  const time = timeOf(k);
-  return svg(
-    'g',
-    {
-      class: `group card kind-${k.kind} phase-${phase}`,
-      'data-group': g,
-      transform: `translate(${x} ${y})`,
-      ...spoken(k, `g${g}`),
-    },
-    svg('rect', { class: 'frame', width, height, rx: 6 }),
-    svg('rect', { class: 'stripe', width: 4, height: height - 12, x: 0, y: 6, rx: 2 }),
-    svg('text', { class: 'name', x: 12, y: 17 }, shortened(k.name, (width - (SHORT[phase] ? 60 : 18)) / 7.5)),
-    svg('text', { class: 'phase', x: width - 8, y: 17 }, SHORT[phase]),
+function kernelCard(p, k, g, box, slowest) {
+  const [, , width, height] = box;
+  const time = timeOf(k) ?? 0;
+  return append(groupBox(k, g, derive(p).kernelPhases[k.index], 'card', box, k.name), [
     svg('text', { class: 'detail', x: 12, y: 32 }, `${count(k.nodes.length, 'op')} · ${amount(k.bytes, 'B')}`),
-    svg('text', { class: 'detail end', x: width - 8, y: 32 }, typeof time === 'number' ? seconds(time) : ''),
-    svg('rect', {
-      class: 'time',
-      x: 12,
-      y: height - 8,
-      height: 3,
-      rx: 1.5,
-      width: Math.max(0, ((width - 20) * (time ?? 0)) / slowest),
-    }),
-  );
+    svg('text', { class: 'detail end', x: width - 8, y: 32 }, time ? seconds(time) : ''),
+    svg('rect', { class: 'time', x: 12, y: height - 8, height: 3, rx: 1.5, width: ((width - 20) * time) / slowest }),
+  ]);
 }
 
 function nodeElement(p, i, [x, y, width, height]) {

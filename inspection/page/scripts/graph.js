@@ -1,7 +1,7 @@
 // The view of the graph. In: the program that is shown. Out: a picture to move over, with tools, a legend and a small map.
 
 const FEW = 160; // nodes up to which operations are shown at first
-const READABLE = 0.75; // a first view is not smaller than this
+const READABLE = 0.8; // a first view is not smaller than this
 
 function graphView() {
   const world = svg('g');
@@ -19,6 +19,7 @@ function graphView() {
     canvas,
   );
   const legend = el('div', { class: 'legend' });
+  const nothing = el('p', { class: 'nothinghere muted' }, 'Nothing is known of its graph: the program was only listed.');
   const map = el('div', { class: 'mapbox' });
   const level = levelSwitch((name) => show(name));
   const scaleText = el('output', { class: 'muted', 'aria-label': 'Zoom' });
@@ -61,6 +62,9 @@ function graphView() {
     );
     fill(map, minimap.box);
     fill(legend, legendOf(p));
+    legend.hidden = !p.kernels.length;
+    map.hidden = !p.nodes.length;
+    nothing.hidden = p.nodes.length > 0;
     walk.forget();
     first();
     marks();
@@ -137,7 +141,7 @@ function graphView() {
     tool('Zoom in', ICONS.plus, () => viewport.zoom(1.25)),
     tool('Fit the whole graph', ICONS.fit, fit),
   );
-  const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, legend, map));
+  const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, nothing, legend, map));
   window.addEventListener('themechange', () => drawing && viewport.apply());
   new ResizeObserver(() => drawing && viewport.apply()).observe(host);
   return { element, changed, fit, started: () => changed(new Set(['program'])) };
@@ -170,7 +174,7 @@ function levelSwitch(choose) {
 /** What colours and stripes mean, of those that the program has. */
 function legendOf(p) {
   const kinds = [...new Set(p.kernels.map((k) => k.kind))];
-  const phases = PHASES.filter((phase) => phase !== 'forward' && derive(p).kernelPhases.includes(phase));
+  const phases = PHASES.filter((phase) => phase !== 'forward' && derive(p).kernelPhases.some((of) => of.includes(phase)));
   return [
     ...kinds.map((kind) => el('span', { class: `key kind-${kind}` }, el('i', { class: 'patch' }), kind)),
     ...(phases.length ? ['forward', ...phases] : []).map((phase) =>

@@ -3,11 +3,12 @@
 /** Of a kernel: its head, and tabs of all there is to see. */
 function kernelPanel(k) {
   const body = el('div', { class: 'panelbody', tabindex: '-1' });
-  const texts = Object.keys(k.texts ?? {}).sort((a, b) => order(a) - order(b));
+  const twin = program().kernels[k.same_code_as ?? k.index]; // whose code it shares, or itself
+  const texts = Object.keys(twin.texts ?? {}).sort((a, b) => order(a) - order(b));
   const tabs = [
     { name: 'overview', title: 'Overview' },
     { name: 'source', title: 'Source' },
-    ...texts.map((ending) => ({ name: ending, title: TEXTS[ending]?.title ?? ending, hint: `${k.name}.${ending}` })),
+    ...texts.map((ending) => ({ name: ending, title: TEXTS[ending]?.title ?? ending, hint: `${twin.name}.${ending}` })),
   ];
   const has = (name) => tabs.some((tab) => tab.name === name);
   const show = (name) => {
@@ -18,7 +19,7 @@ function kernelPanel(k) {
         ? kernelOverview(k)
         : name === 'source'
           ? sourceView(k)
-          : codeBox(k.texts[name], TEXTS[name]?.language, `${TEXTS[name]?.title ?? name} of ${k.name}`),
+          : [sharedCode(k, twin), codeBox(twin.texts[name], TEXTS[name]?.language, `${TEXTS[name]?.title ?? name} of ${k.name}`)],
     );
   };
   const list = tabList({
@@ -36,6 +37,13 @@ function kernelPanel(k) {
   return el('div', { class: 'kernelpanel' }, kernelHead(k), list.list, body);
 }
 
+/** Says that the code is that of another kernel. */
+function sharedCode(k, twin) {
+  if (k === twin) return null;
+  const link = button({ class: 'link', 'data-kernel': twin.index, onclick: () => selectKernel(twin.index) }, twin.name);
+  return el('p', { class: 'muted' }, 'Runs the same code as ', link);
+}
+
 function order(ending) {
   const at = Object.keys(TEXTS).indexOf(ending);
   return at < 0 ? 99 : at;
@@ -43,7 +51,7 @@ function order(ending) {
 
 function kernelHead(k) {
   const last = program().kernels.length - 1;
-  const phase = derive(program()).kernelPhases[k.index];
+  const phases = derive(program()).kernelPhases[k.index];
   const go = (label, path, to) =>
     button(
       { class: 'tool', 'aria-label': label, title: label, disabled: to < 0 || to > last, onclick: () => selectKernel(to) },
@@ -55,20 +63,29 @@ function kernelHead(k) {
     el('h2', { title: k.name }, k.name),
     el(
       'span',
-      { class: 'badges' },
-      el('span', { class: `badge kind-${k.kind}` }, k.kind),
-      el('span', { class: `badge phase-${phase}` }, phase),
-    ),
-    el(
-      'span',
       { class: 'steps' },
       go('Previous kernel', ICONS.left, k.index - 1),
       el('span', { class: 'muted' }, `${k.index + 1} / ${last + 1}`),
       go('Next kernel', ICONS.right, k.index + 1),
       button(
+        {
+          class: 'tool',
+          'aria-label': 'Wide details',
+          title: 'Wide details',
+          onclick: () => window.dispatchEvent(new Event('widen')),
+        },
+        icon(ICONS.widen),
+      ),
+      button(
         { class: 'tool', 'aria-label': 'Close the kernel', title: 'Close', onclick: () => selectKernel(null) },
         icon(ICONS.close),
       ),
+    ),
+    el(
+      'span',
+      { class: 'badges' },
+      el('span', { class: `badge kind-${k.kind}` }, k.kind),
+      phases.map((phase) => el('span', { class: `badge phase-${phase}` }, phase)),
     ),
   );
 }
@@ -98,7 +115,7 @@ function figures(k) {
   const off = typeof k.measured === 'number' && k.predicted > 0 ? `${digits(k.measured / k.predicted)} × predicted` : null;
   const machine = DOC.machine;
   const time = k.measured ?? null;
-  const share = (value, most) => (time && most ? ` (${percent(value / time, most)} of peak)` : '');
+  const share = (value, most) => (time && most && value / time <= most ? ` (${percent(value / time, most)} of peak)` : '');
   return facts(
     [
       ['Measured', time === null ? null : [seconds(time), off && el('span', { class: 'muted' }, ` ${off}`)]],
@@ -133,25 +150,22 @@ function figures(k) {
           ? el(
               'span',
               { class: 'links' },
-              k.lines.map((line) =>
-                button(
-                  {
-                    class: 'link',
-                    onclick: () => {
-                      select({ text: 'source' });
-                      selectLine(line);
-                      document.querySelector('.kernelpanel [data-name=source]').click();
-                    },
-                  },
-                  place(line),
-                ),
-              ),
+              (k.sources ?? k.lines.map(([file, line]) => ({ file, line }))).map((source) => lineLink(source)),
             )
           : null,
       ],
     ],
     { class: 'facts figures' },
   );
+}
+
+/** Leads to a line of the user's in the source; says whether it is the gradient of that line that is computed. */
+function lineLink({ file, line, gradient }) {
+  const go = () => {
+    document.querySelector('.kernelpanel [data-name=source]').click();
+    selectLine([file, line]);
+  };
+  return button({ class: 'link', onclick: go }, `${gradient ? 'gradient of ' : ''}${place([file, line])}`);
 }
 
 /** Reasons at the boundaries with kernels before and after. */

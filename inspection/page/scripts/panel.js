@@ -36,6 +36,7 @@ function overview(p) {
       ['Runs', p.runs],
       ['A run', typeof p.seconds === 'number' ? `${seconds(p.seconds)} measured` : null],
       ['First run', typeof p.cold === 'number' ? seconds(p.cold) : null],
+      ['Its kernels', typeof p.kernel_seconds === 'number' ? seconds(p.kernel_seconds) : null],
       ['Roofline', `${seconds(total(p.kernels, (k) => k.predicted))} predicted`],
       ['Kernels', p.kernels.length],
       ['Operations', p.nodes.length.toLocaleString('en')],
@@ -56,7 +57,7 @@ function overview(p) {
       ['Peak memory', amount(p.memory?.peak_bytes, 'B')],
       ['Compiled in', seconds(total(p.passes, (each) => each.seconds))],
     ]),
-    el('h3', {}, derive(p).measured ? 'Where the time goes' : 'Where the time should go'),
+    slowest.length > 0 && el('h3', {}, derive(p).measured ? 'Where the time goes' : 'Where the time should go'),
     el(
       'ol',
       { class: 'bars' },

@@ -27,8 +27,8 @@ function passesView() {
         { role: 'tab', class: 'pass', id: freshId('pass'), 'aria-controls': detail.id, onclick: () => show(i) },
         el('span', { class: 'title' }, `${i + 1}. ${p.name}`),
         el('span', { class: 'value' }, i ? seconds(p.seconds) : ''),
+        el('span', { class: 'note muted' }, passNote(p)),
         el('span', { class: 'bar', style: { '--share': p.seconds / slowest } }),
-        el('span', { class: 'value muted' }, passNote(p)),
       ),
     );
     const list = el('div', { role: 'tablist', 'aria-label': 'Passes', 'aria-orientation': 'vertical' }, buttons);
@@ -42,6 +42,7 @@ function passesView() {
     );
     fill(listbox, list);
     if (passes.length) show(first);
+    else fill(detail, el('p', { class: 'muted' }, 'Nothing is known of its passes.'));
   }
 
   detail.id = freshId('pass');
@@ -64,7 +65,7 @@ function passDetail(p, before) {
     facts([
       ['Time', seconds(p.seconds)],
       ['Nodes', p.nodes === null ? null : `${p.nodes.toLocaleString('en')}${grew}`],
-      ['Rewrites', p.rewrites.length || null],
+      ['Rewrites', p.rewrite_count ?? (p.rewrites.length || null)],
       ['Lines added', p.added.length || null],
       ['Lines removed', p.removed.length || null],
     ]),

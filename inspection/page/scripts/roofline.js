@@ -7,10 +7,19 @@ function plotted(p) {
   return p.kernels.filter((k) => k.flops > 0 && k.bytes > 0 && timeOf(k) > 0);
 }
 
-/** Roofs of a machine as [name, bytes/s, flop/s]. */
+/**
+ * Roofs of a machine as {name, bytes, flops}: a slope of bytes per second up to a flat of flop per second. The first is that of
+ * memory; others share a part of it, and are drawn where they part.
+ */
 function roofs(machine) {
   if (!machine) return [];
-  return Object.entries(machine.flops ?? {}).map(([dtype, flops]) => [dtype, machine.bandwidth, flops]);
+  const [[dtype, flops], ...others] = Object.entries(machine.flops ?? {});
+  const { bandwidth, cache_bandwidth: cache } = machine;
+  return [
+    { name: dtype, bytes: bandwidth, flops },
+    ...others.map(([name, most]) => ({ name, bytes: bandwidth, flops: most, flat: true })),
+    ...(cache > bandwidth ? [{ name: 'cache', bytes: cache, flops, slope: true }] : []),
+  ];
 }
 
 /** The range of whole decades around values. */
@@ -31,8 +40,8 @@ function roofline(p, { width, height }) {
   const tops = roofs(DOC.machine);
   if (!kernels.length) return el('p', { class: 'muted' }, 'No kernel computes, moves memory and has a time.');
   const rate = (k) => k.flops / timeOf(k);
-  const xs = decades([...kernels.map((k) => k.flops / k.bytes), ...tops.map(([, bytes, flops]) => flops / bytes)], 3);
-  const ys = decades([...kernels.map(rate), ...tops.map(([, , flops]) => flops)], 3);
+  const xs = decades([...kernels.map((k) => k.flops / k.bytes), ...tops.map(({ bytes, flops }) => flops / bytes)], 3);
+  const ys = decades([...kernels.map(rate), ...tops.map(({ flops }) => flops)], 3);
   const place = {
     width,
     height,
@@ -47,7 +56,7 @@ function roofline(p, { width, height }) {
     role: 'group',
     'aria-label': 'Roofline: flop per byte across, flop per second upwards, a point for each kernel',
   });
-  append(chart, [grid(place), points(p, kernels, rate, place), tops.map((roof, i) => roofElement(roof, i, place))]);
+  append(chart, [grid(place), points(p, kernels, rate, place), tops.map((roof) => roofElement(roof, place))]);
   const left = p.kernels.length - kernels.length;
   const note = [
     derive(p).measured ? 'Measured times.' : 'Predicted times: points lie on the roof.',
@@ -87,14 +96,22 @@ function plain(value) {
   return value < 1 ? value.toFixed(Math.round(-Math.log10(value))) : amount(value, '');
 }
 
-function roofElement([dtype, bytes, flops], i, { xs, ys, x, y }) {
+function roofElement({ name, bytes, flops, flat, slope }, { xs, ys, x, y }) {
   const ridge = flops / bytes;
   const first = Math.max(10 ** xs[0], 10 ** ys[0] / bytes);
-  const path = `M${x(first)} ${y(first * bytes)}L${x(ridge)} ${y(flops)}L${x(10 ** xs[1])} ${y(flops)}`;
+  const up = flat ? '' : `M${x(first)} ${y(first * bytes)}L${x(ridge)} ${y(flops)}`;
+  const on = slope ? '' : `M${x(ridge)} ${y(flops)}L${x(10 ** xs[1])} ${y(flops)}`;
+  const main = !flat && !slope;
+  const text = `${slope ? 'cache ' : ''}${amount(bytes, 'B/s')}`;
   return [
-    svg('path', { class: `roof roof-${i}`, d: path }),
-    svg('text', { class: 'tick end', x: x(10 ** xs[1]) - 3, y: y(flops) + (i ? 13 : -5) }, `${dtype} ${amount(flops, 'flop/s')}`),
-    i === 0 && svg('text', { class: 'tick', x: x(first) + 8, y: y(first * bytes) - 24 }, amount(bytes, 'B/s')),
+    svg('path', { class: main ? 'roof' : 'roof other', d: up + on }),
+    on &&
+      svg(
+        'text',
+        { class: 'tick end', x: x(10 ** xs[1]) - 3, y: y(flops) + (main ? -5 : 13) },
+        `${name} ${amount(flops, 'flop/s')}`,
+      ),
+    up && svg('text', { class: 'tick', x: x(first) + 6, y: y(first * bytes) - (slope ? 30 : 22) }, text),
   ];
 }
 

@@ -66,7 +66,7 @@ function sourceFile(k, file, lines, chosen) {
   });
   requestAnimationFrame(() => {
     const first = view.querySelector('.mine');
-    if (first) view.scrollTop = first.offsetTop - view.clientHeight / 3;
+    if (first) scrollTo(view, first);
   });
   return el('section', {}, title, view);
 }

@@ -83,36 +83,11 @@ function derivedOf(p) {
     position,
     consumers,
     phases,
-    kernelPhases: p.kernels.map((k) => phaseOf(p, k, phases, position)),
+    kernelPhases: p.kernels.map((k) => kernelPhases(p, k, phases, position)),
     names: new Map(p.kernels.map((k) => [k.name, k.index])),
     outputs: new Set(p.outputs),
     measured: p.kernels.some((k) => typeof k.measured === 'number'),
   };
-}
-
-const PHASES = ['forward', 'gradient', 'update'];
-
-/** The phase of each node: forward, gradient, or update for what is computed of gradients and no gradient is computed of. */
-function phasesOf(p, position, consumers) {
-  const phases = [];
-  for (const n of p.nodes) {
-    const after = n.src.some((id) => ['gradient', 'update'].includes(phases[position.get(id)]));
-    phases.push(n.gradient ? 'gradient' : after ? 'update' : 'forward');
-  }
-  for (let i = phases.length - 1; i >= 0; i -= 1) {
-    if (phases[i] === 'update' && consumers[i].some((j) => phases[j] === 'gradient')) phases[i] = 'gradient';
-  }
-  return phases;
-}
-
-/** A kernel belongs to the phase in which it computes most elements. */
-function phaseOf(p, k, phases, position) {
-  const elements = new Map();
-  for (const i of k.node_ids.map((id) => position.get(id)).filter((at) => at !== undefined)) {
-    elements.set(phases[i], (elements.get(phases[i]) ?? 0) + p.nodes[i].shape.reduce((a, b) => a * b, 1));
-  }
-  const most = Math.max(...elements.values());
-  return PHASES.find((phase) => elements.get(phase) === most) ?? (k.gradient ? 'gradient' : 'forward');
 }
 
 const KEPT = ['program', 'view', 'kernel', 'text'];

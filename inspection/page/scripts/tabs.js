@@ -104,6 +104,7 @@ function splitter(label, initial, set) {
     event.preventDefault();
     move(share + step);
   });
+  window.addEventListener('widen', () => move(share > initial + 5 ? initial : 62));
   move(initial);
   return bar;
 }

@@ -1,7 +1,7 @@
 // Moving over a large picture. In: wheel, pointers, keys. Out: a transform of the picture's <g>, and calls when it changes.
 
 const CLOSEST = 3;
-const FARTHEST = 0.02;
+const FARTHEST = 0.004;
 const DRAG = 4; // pixels that a pointer may move and still click
 
 /**

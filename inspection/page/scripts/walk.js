@@ -44,7 +44,9 @@ function walkOver(host, current) {
 
   function step(direction) {
     const { drawing } = current();
-    if (cursor.group === null) return put(0, alone(drawing, 0));
+    const first = drawing.picture.groups.findIndex(Boolean);
+    if (first < 0) return;
+    if (cursor.group === null) return put(first, alone(drawing, first));
     if (cursor.node !== null && drawing.level === 'operations' && drawing.groups[cursor.group] !== null) {
       const next = nearest(drawing.picture.nodes, cursor.node, direction);
       if (next !== null) put(drawing.home[next], next);
