@@ -59,6 +59,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         "large": documents.document(documents.program(100)),
         "bare": bare,
         "empty": documents.document(),
+        "void": documents.document(modules=[], tensors=[]),
         "hostile": hostile(),
     }
     for name, document in pages.items():
@@ -139,7 +140,7 @@ def names(page: sync_api.Page) -> list[str]:
     return page.evaluate("JSON.parse(document.getElementById('document').textContent).programs[0].kernels.map((k) => k.name)")
 
 
-@pytest.mark.parametrize("name", ["small", "large", "bare", "empty", "hostile"])
+@pytest.mark.parametrize("name", ["small", "large", "bare", "empty", "void", "hostile"])
 def test_every_view_opens_without_a_complaint_or_a_request(open_: Open, name: str) -> None:
     seen = open_(name)
     for tab in seen.page.query_selector_all("main > .tabs [role=tab]"):
@@ -262,6 +263,12 @@ def test_search_finds_kernels_and_operations(small: sync_api.Page) -> None:
     small.keyboard.press("Enter")
     assert small.inner_text(".nodecard h2").startswith("where")
     assert "stage" in focused(small, "className")
+
+
+def test_kernels_of_what_is_found_light_up(small: sync_api.Page) -> None:
+    small.click(".switch [data-name=kernels]")
+    small.fill("#search", "sub")
+    assert small.locator(".card.lit").count() == 2
 
 
 def test_search_says_that_nothing_was_found(small: sync_api.Page) -> None:

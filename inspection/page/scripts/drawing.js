@@ -166,7 +166,11 @@ function kernelCard(p, k, g, box, slowest) {
   const [, , width, height] = box;
   const time = timeOf(k) ?? 0;
   return append(groupBox(k, g, derive(p).kernelPhases[k.index], 'card', box, k.name), [
-    svg('text', { class: 'detail', x: 12, y: 32 }, `${count(k.nodes.length, 'op')} · ${amount(k.bytes, 'B')}`),
+    svg(
+      'text',
+      { class: 'detail', x: 12, y: 32 },
+      [k.lines.length ? firstPlace(k) : count(k.nodes.length, 'op'), amount(k.bytes, 'B')].join(' · '),
+    ),
     svg('text', { class: 'detail end', x: width - 8, y: 32 }, time ? seconds(time) : ''),
     svg('rect', { class: 'time', x: 12, y: height - 8, height: 3, rx: 1.5, width: ((width - 20) * time) / slowest }),
   ]);

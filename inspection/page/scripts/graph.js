@@ -26,7 +26,7 @@ function graphView() {
   const search = searchBox({ chosen: () => host.focus(), matching: markMatches });
   let drawing = null;
   let minimap = null;
-  let matches = new Set();
+  let matches = { nodes: new Set(), kernels: new Set() };
 
   const viewport = viewportOf(host, world, {
     changed: () => {
@@ -91,22 +91,25 @@ function graphView() {
   }
 
   function markMatches(entries) {
-    matches = new Set(entries.map((entry) => entry.node).filter((i) => i !== undefined));
+    const of = (what) => new Set(entries.map((entry) => entry[what]).filter((i) => i !== undefined));
+    matches = { nodes: of('node'), kernels: of('kernel') };
     if (drawing) marks();
   }
 
   /** Classes of what is selected, next to it, from the selected line, or found. */
   function marks() {
     const group = selectedGroup();
+    const found = new Set([...matches.nodes].map((i) => drawing.home[i]));
+    for (const index of matches.kernels) found.add(drawing.groups.indexOf(index));
     const fromLine = state.line && new Set(kernelsOf(state.line));
     drawing.boxes.forEach((box, g) => {
-      box.classList.toggle('selected', g === group && state.node === null);
+      box.classList.toggle('selected', g === group && (state.node === null || drawing.level === 'kernels'));
       box.classList.toggle('dim', Boolean(fromLine) && !fromLine.has(drawing.groups[g]));
-      box.classList.toggle('lit', Boolean(fromLine) && fromLine.has(drawing.groups[g]));
+      box.classList.toggle('lit', (Boolean(fromLine) && fromLine.has(drawing.groups[g])) || found.has(g));
     });
     for (const [i, element] of drawing.nodes) {
       element.classList.toggle('selected', i === state.node);
-      element.classList.toggle('match', matches.has(i));
+      element.classList.toggle('match', matches.nodes.has(i));
       element.classList.toggle('dim', Boolean(fromLine) && !sameLine(program().nodes[i].line, state.line));
     }
     drawing.mark(group, state.node);

@@ -5,8 +5,8 @@ const VIEWS = [
   { name: 'kernels', title: 'Kernels', make: kernelsView },
   { name: 'memory', title: 'Memory', make: memoryView },
   { name: 'passes', title: 'Passes', make: passesView },
-  { name: 'modules', title: 'Modules', make: modulesView },
-  { name: 'tensors', title: 'Tensors', make: tensorsView },
+  { name: 'modules', title: 'Modules', make: modulesView, of: 'modules' },
+  { name: 'tensors', title: 'Tensors', make: tensorsView, of: 'tensors' },
   { name: 'texts', title: 'Texts', make: textsView },
 ];
 
@@ -103,18 +103,11 @@ function mark() {
   );
 }
 
-function start() {
-  recall();
-  const followersOf = [];
-  const body = el('div', { class: 'main' });
-  const empty = !DOC.programs.length;
-  const there = VIEWS.filter(({ name }) => (empty ? ['modules', 'tensors'].includes(name) : true));
+/** The views that the document has something for, each made when it is first shown. */
+function viewsOf(body) {
+  const there = VIEWS.filter(({ of }) => DOC[of ?? 'programs']?.length);
   const made = new Map();
-  if (!there.some(({ name }) => name === state.view)) state.view = there[0].name;
-
-  /** Makes a view when it is first shown; the others wait until they are. */
-  function show(name) {
-    list.show(name);
+  const show = (name) => {
     if (!made.has(name)) {
       const view = VIEWS.find((each) => each.name === name).make();
       made.set(name, view);
@@ -122,34 +115,48 @@ function start() {
       view.started();
     }
     for (const [other, view] of made) view.element.hidden = other !== name;
-    work.classList.toggle('whole', WHOLE.has(name));
+  };
+  return { there, made, show };
+}
+
+/** Views on the left, details on the right. */
+function workArea(views, body) {
+  const choose = (name) => select({ view: name });
+  const list = tabList({ label: 'Views', tabs: views.there, chosen: state.view, choose, panel: body });
+  const panel = DOC.programs.length ? panelView() : null;
+  const element = el('div', { class: 'work' }, el('main', { class: 'left' }, list.list, body));
+  if (panel) {
+    const bar = splitter('Width of the details', 38, (share) => element.style.setProperty('--panel', `${share}%`));
+    element.append(el('aside', { class: 'side', 'aria-label': 'Details' }, bar, panel.element));
   }
-  const list = tabList({
-    label: 'Views',
-    tabs: there,
-    chosen: state.view,
-    choose: (name) => select({ view: name }),
-    panel: body,
-  });
-  const keys = keyboard({ view: (name) => select({ view: name }), views: there, fit: () => made.get('graph')?.fit() });
-  const top = header(() => keys.open());
-  const panel = empty ? null : panelView();
-  const work = el('div', { class: 'work' });
-  const side = () =>
-    el(
-      'aside',
-      { class: 'side', 'aria-label': 'Details' },
-      splitter('Width of the details', 38, (share) => work.style.setProperty('--panel', `${share}%`)),
-      panel.element,
-    );
-  append(work, [el('main', { class: 'left' }, list.list, body), panel && side()]);
-  append(document.body, [top.element, work, el('div', { id: 'announcer', class: 'hidden', 'aria-live': 'polite' }), keys.dialog]);
+  const show = () => {
+    list.show(state.view);
+    views.show(state.view);
+    element.classList.toggle('whole', WHOLE.has(state.view));
+  };
+  return { element, panel, show };
+}
+
+function start() {
+  recall();
+  const body = el('div', { class: 'main' });
+  const views = viewsOf(body);
+  const { there } = views;
+  if (!there.length)
+    return append(document.body, [el('main', { class: 'notice' }, el('h1', {}, DOC.title), 'Nothing was computed.')]);
+  if (!there.some(({ name }) => name === state.view)) state.view = there[0].name;
+  const work = workArea(views, body);
+  const act = { view: (name) => select({ view: name }), views: there, fit: () => views.made.get('graph')?.fit() };
+  const keys = keyboard(act);
+  const top = header(keys.open);
+  const announcer = el('div', { id: 'announcer', class: 'hidden', 'aria-live': 'polite' });
+  append(document.body, [top.element, work.element, announcer, keys.dialog]);
   follow((names) => {
-    if (names.has('view')) show(state.view);
-    for (const each of [top, panel, ...made.values()]) each?.changed(names);
+    if (names.has('view')) work.show();
+    for (const each of [top, work.panel, ...views.made.values()]) each?.changed(names);
   });
-  panel?.started();
-  show(state.view);
+  work.panel?.started();
+  return work.show();
 }
 
 start();

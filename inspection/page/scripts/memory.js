@@ -76,7 +76,7 @@ function planChart(m, says, show) {
   const curve = bytes.map((value, s) => `L${x(s)} ${up(value)}L${x(s + 1)} ${up(value)}`).join('');
   const bars = arena.map((b) =>
     svg('rect', {
-      class: `buffer shade-${Math.abs(hash(b.name)) % 6}`,
+      class: `buffer kind-${program().kernels[b.first]?.kind}`,
       x: x(b.first) + 0.5,
       width: Math.max(1.5, x(b.last + 1) - x(b.first) - 1),
       y: y(b.offset + b.bytes) + 0.5,
@@ -113,7 +113,7 @@ function planChart(m, says, show) {
       'text',
       { class: 'axis', x: PLAN.left, y: top - 8 },
       m.arena_bytes
-        ? 'Arena: a bar is a buffer, from the step that writes it to the last that reads it'
+        ? 'Arena: a bar is a buffer, from the step that writes it to the last that reads it, in the colour of its kernel'
         : 'Nothing lies in the arena',
     ),
     svg('text', { class: 'axis end', x: PLAN.width - PLAN.right, y: PLAN.top + 4 }, 'Needed in each step'),
@@ -141,13 +141,6 @@ function describe(b) {
   const steps = b.first === b.last ? `step ${b.first + 1}` : `steps ${b.first + 1}–${b.last + 1}`;
   const extra = [b.in_place_of && `in place of ${b.in_place_of}`, b.line && place(b.line)].filter(Boolean);
   return `${b.name}: ${[typed(b), amount(b.bytes, 'B'), where, steps, ...extra].join(', ')}`;
-}
-
-/** A number from a text, the same each time. */
-function hash(text) {
-  let value = 0;
-  for (const c of text) value = (value * 31 + c.codePointAt(0)) | 0;
-  return value;
 }
 
 function stepPicker(m, now, show) {

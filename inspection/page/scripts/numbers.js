@@ -56,6 +56,12 @@ function place([file, line]) {
   return `${name}:${line}`;
 }
 
+/** The line that a kernel comes from, the first of several. */
+function firstPlace(k) {
+  const gradient = k.sources?.[0]?.gradient ? '∂ ' : '';
+  return `${gradient}${place(k.lines[0])}${k.lines.length > 1 ? ' …' : ''}`;
+}
+
 /** The time of a kernel: measured where it is, else predicted. */
 function timeOf(k) {
   return typeof k.measured === 'number' ? k.measured : k.predicted;

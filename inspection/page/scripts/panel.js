@@ -67,7 +67,7 @@ function overview(p) {
           {},
           button(
             { class: 'barrow', 'data-kernel': k.index, onclick: () => selectKernel(k.index) },
-            el('span', { class: 'title' }, k.name),
+            el('span', { class: 'title' }, k.name, k.lines.length > 0 && el('span', { class: 'muted' }, `  ${firstPlace(k)}`)),
             el('span', { class: 'value' }, seconds(timeOf(k))),
             el('span', { class: `bar kind-${k.kind}`, style: { '--share': timeOf(k) / timeOf(slowest[0]) } }),
             el('span', { class: 'value muted' }, percent(timeOf(k), whole)),

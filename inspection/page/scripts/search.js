@@ -7,6 +7,7 @@ function searchable(p) {
   const kernels = p.kernels.map((k) => ({
     text: `${k.name} ${k.kind} ${k.lines.map(place).join(' ')}`.toLowerCase(),
     title: k.name,
+    kernel: k.index,
     detail: k.kind,
     choose: () => selectKernel(k.index),
   }));
