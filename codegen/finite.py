@@ -18,17 +18,19 @@ from ..ir import dtype as dt
 from ..ir.finite import both, either, may_make, negated, passed_on, regular
 from ..ir.graph import Node, const, node
 from ..ir.index import Index, Mask
-from ..ir.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import SLOW, operands, postorder, statements
 from ..ir.op import Op
 from .evaluate import condition, load
 
+SITE = Param("site")
 
-def watched(loops: Loops, site: int, infinities: bool) -> Loops:
-    """The Loops with Checks of this site."""
-    found = _Watch(_sums(loops), site, infinities)
+
+def watched(loops: Loops, infinities: bool) -> Loops:
+    """The Loops with Checks, whose site is their last argument: equal kernels share their code."""
+    found = _Watch(_sums(loops), infinities)
     phases = [replace(phase, body=found.body(phase.body)) for phase in loops.phases]
-    return replace(loops, phases=phases)
+    return replace(loops, phases=phases, params=(*loops.params, SITE))
 
 
 def _sums(loops: Loops) -> set[Buf]:
@@ -50,8 +52,8 @@ def _moved(s: Stmt) -> Buf | None:
 
 
 class _Watch:
-    def __init__(self, sums: set[Buf], site: int, infinities: bool) -> None:
-        self.sums, self.site, self.infinities = sums, site, infinities
+    def __init__(self, sums: set[Buf], infinities: bool) -> None:
+        self.sums, self.infinities = sums, infinities
 
     def body(self, body: list[Stmt]) -> list[Stmt]:
         return [t for s in body for t in self.statement(s)]
@@ -69,7 +71,7 @@ class _Watch:
     def before(self, s: Stmt, value: Node, mask: Mask) -> list[Stmt]:
         """The Check of a value that is kept where the mask holds, if anything in it could go wrong."""
         bad = self.bad(value, [condition(r) for r in mask], fused=isinstance(s, Reduce) and s.op == "add")
-        return [] if bad is None else [Check(node(Op.CAST, (bad,), dt.int64), 1, self.site, Index())]
+        return [] if bad is None else [Check(node(Op.CAST, (bad,), dt.int64), 1, SITE, Index())]
 
     def bad(self, value: Node, conditions: Iterable[Node], fused: bool) -> Node | None:
         """Has anything that a value is made of gone wrong. `fused`: a product is added without being rounded.

@@ -200,7 +200,8 @@ def lower_all(
         kernel = replace(fused_kernel, outputs=store_order(fused_kernel, replaced))
         lowered = lowering.kernel(kernel, strides, lowering.passing(kernel, fused, replaced))
         if lowering.nans:
-            lowered = replace(lowered, loops=watched(lowered.loops, len(out.sites), lowering.nans == "inf"))
+            params = (*lowered.params, len(out.sites))
+            lowered = replace(lowered, loops=watched(lowered.loops, lowering.nans == "inf"), params=params)
             out.sites += (CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),)
         loops = lowering.expanded(lowered.loops)
         parallel = lowering.parallel(lowered)

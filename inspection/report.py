@@ -84,7 +84,8 @@ def _sources(sites: Iterable[Site | None]) -> tuple[Source, ...]:
 
 def _checked(k: LoweredKernel, checks: Sequence[CheckSite]) -> list[Site | None]:
     """Where the indices were used that a kernel checks."""
-    return [checks[s.site].site for s in statements(k.lowered.loops.phases) if isinstance(s, Check)]
+    found = [s.site for s in statements(k.lowered.loops.phases) if isinstance(s, Check)]
+    return [checks[site].site for site in found if isinstance(site, int)]
 
 
 def _threads(call: Call, launches: tuple[Launch, ...]) -> int:

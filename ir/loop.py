@@ -127,7 +127,7 @@ class Check:
 
     index: Node
     extent: int
-    site: int
+    site: Extent
     position: Index
 
 

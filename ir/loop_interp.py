@@ -94,7 +94,7 @@ class _Machine:
     def check(self, s: Check) -> None:
         value = int(self.value(s.index))
         if not 0 <= value < s.extent:
-            self.failures.append((s.site, self.at(s.position), value))
+            self.failures.append((self.extent(s.site), self.at(s.position), value))
 
     def copy(self, s: Copy) -> None:
         """As late as it may: the target is not what it was, nor what it will be."""

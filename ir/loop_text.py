@@ -192,7 +192,8 @@ class Printer(Names):
                 sign = self.sign(op)
                 self.line(depth, f"{self.name(buf)}[{self.index(index)}] {sign} {self.operand(value_)}{self.mask(mask)}", s)
             case Check(node, extent, site, position):
-                self.line(depth, f"check {self.operand(node)} < {extent} else site {site} at {self.index(position)}", s)
+                named = self.name(site) if isinstance(site, Param) else site
+                self.line(depth, f"check {self.operand(node)} < {extent} else site {named} at {self.index(position)}", s)
             case Prefetch(buf, index, cache):
                 level = f" into level {cache}" if cache > 1 else ""
                 self.line(depth, f"prefetch {self.name(buf)}[{self.index(index)}]{level}", s)

@@ -89,8 +89,9 @@ class _Verifier:
                 self.mask(cond)
                 _require(not any(self.varies(r.index) for r in cond), "the condition of an If differs between lanes")
                 self.body_where(cond, body)
-            case Check(index, extent, _, position):
+            case Check(index, extent, site, position):
                 self.node(index)
+                _require(isinstance(site, int) or site in self.params, f"unknown site {site} of a check")
                 _require(index.dtype is dt.int64 and extent > 0, f"check of {index.dtype.name} against {extent}")
                 self.index(position)
             case Prefetch(buf, index):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 import weft as wf
 from weft import errors, nn, options
 from weft.frontend import realize
+from weft.frontend.compile import build
+from weft.frontend.settings import current_settings
 from weft.nn import functional as F
 
 Function = Callable[..., Any]
@@ -523,3 +526,12 @@ def test_other_programs_are_what_they_are() -> None:
         wf.realize(x.log() * 3.0)
         text = str(wf.explain(x.log() * 3.0))
     assert realize.statistics["built"] <= built + 1 and "check" not in text
+
+
+def test_equal_kernels_share_their_code_with_checks() -> None:
+    x, w = wf.rand(40, 64).realize(), [wf.rand(64, 64).realize() for _ in range(4)]
+    for v in w:
+        x = (x @ v).tanh()
+    settings = replace(current_settings(), nans="inf")
+    compiled = build(*realize.structure_of(x).unfolded(), settings)
+    assert len(compiled.kernel_keys) == 4 and len(set(compiled.kernel_keys)) == 1

@@ -70,7 +70,8 @@ def _guarded(fn: Function, s: Store | Reduce, text: str) -> None:
 def check(fn: Function, s: Check) -> None:
     fn.evaluate_all(s.position.values())
     value, position = fn.evaluate(s.index), fn.indices.number(s.position)
-    fn.writer.line(f"weft_check(status, {value}, {s.extent}, {s.site}, {position});")
+    site = s.site if isinstance(s.site, int) else fn.name(s.site)
+    fn.writer.line(f"weft_check(status, {value}, {s.extent}, {site}, {position});")
 
 
 def prefetch(fn: Function, s: Prefetch) -> None:

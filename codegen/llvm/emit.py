@@ -181,10 +181,16 @@ class Emitter:
             lane = self.first_lane(bad)
             value = w.extract(w.splat(index, bad.w), lane)
             position = w.extract(vector_index(self.scope, s.position, group, 64), lane)
-        key = w.binary("or", position, integer(s.site << SITE_SHIFT))
+        key = w.binary("or", position, self.site(s.site))
         old = w.now(f"atomicrmw umin {self.status}, {key} monotonic", "i64")
         with w.when(w.compare("ult", key, old)):
             w.store(value, w.offset(self.status, "i64", integer(1)), 8)
+
+    def site(self, site: Extent) -> Val:
+        """Above the bits of a position."""
+        if isinstance(site, int):
+            return integer(site << SITE_SHIFT)
+        return self.w.binary("shl", self.params[site], integer(SITE_SHIFT))
 
     def first_lane(self, bad: Val) -> Val:
         bits = f"i{bad.w}"
@@ -366,11 +372,13 @@ def _bind_arguments(emitter: Emitter, loops: Loops, phase: For) -> None:
     for slot, buf in enumerate(loops.buffers):
         if buf in used:
             emitter.fn.base[buf] = emitter.w.argument("ptr", slot, names.name(buf))
-    extents = [e for s in statements([phase]) if isinstance(s, For) for e in (s.extent, s.total)]
+    found = list(statements([phase]))
+    extents = [e for s in found if isinstance(s, For) for e in (s.extent, s.total)]
+    extents += [s.site for s in found if isinstance(s, Check)]
     for slot, param in enumerate(loops.params, len(loops.buffers)):
         if param in extents:
             emitter.params[param] = emitter.w.argument("i64", slot, names.name(param))
-    if any(isinstance(s, Check) for s in statements(phase.body)):
+    if any(isinstance(s, Check) for s in found):
         emitter.status = emitter.w.argument("ptr", len(loops.buffers) + len(loops.params), "status")
 
 
