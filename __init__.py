@@ -22,6 +22,7 @@ from .frontend.precision import matmul_precision
 from .inspection.drawing import draw
 from .inspection.dump import dump
 from .inspection.explain import explain
+from .inspection.html_report import report
 from .inspection.layouts import layout
 from .inspection.modules import summary
 from .inspection.one_kernel import one_kernel
@@ -79,6 +80,7 @@ __all__ = [
     "no_grad",
     "one_kernel",
     "profile",
+    "report",
     "summary",
     "uint8",
     "uint16",

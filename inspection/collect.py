@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -54,8 +54,15 @@ class Seen:
         c = compile.program_of(structure) if detailed else None
         if not times or not times.runs:
             return Entry(name, structure.device, c, self.names, times and times.runs)
-        kernels = None if c is None else times.by_call(c.program)
-        return Entry(name, structure.device, c, self.names, times.runs, times.total, sum(times.first), kernels)
+        call, run = typical(times.calls, times.history)
+        kernels = None if c is None else times.by_call(c.program, run)
+        return Entry(name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels)
+
+
+def typical(calls: Iterable[float], runs: Iterable[list[float]]) -> tuple[float, list[float]]:
+    """(seconds as Python measures them, by phase) of the run with as many slower ones as faster: its phases belong together."""
+    order = sorted(zip(calls, runs, strict=False))
+    return order[(len(order) - 1) // 2]
 
 
 class Collection:

@@ -207,7 +207,7 @@ def machine(device: str) -> Json | None:
         found = import_module(".machine", __package__).machine(device)
     except (ImportError, WeftError):
         return None
-    return {**vars(found)}
+    return found.to_dict()  # type: ignore[no-any-return]
 
 
 def sources(programs: Sequence[Json]) -> Json:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from operator import sub
 from statistics import median
+from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from .driver_ir import PARALLEL
@@ -58,7 +59,8 @@ class Chunk(NamedTuple):
 class Timings:
     """The times of a program, phase by phase in the order they run; on a GPU launch by launch.
 
-    Attributes: `runs`, how many there were; runs that a check has ended do not count.
+    Attributes: `runs`, how many there were; `calls`, seconds of the last ones that Python called one by one, by its own clock.
+    Runs that a check has ended do not count.
     """
 
     skips_empty = False  # do phases without chunks count
@@ -66,6 +68,7 @@ class Timings:
     def __init__(self, phases: int) -> None:
         self.phases = phases
         self.runs = 0
+        self.calls: deque[float] = deque(maxlen=KEPT)
         self._kept: deque[tuple[float, ...]] = deque(maxlen=KEPT)
         self._first: tuple[float, ...] = ()
 
@@ -78,6 +81,7 @@ class Timings:
     def restart(self) -> None:
         """Forgets all runs but the first."""
         self._kept.clear()
+        self.calls.clear()
 
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
         """What was noted of a run, without what noting it takes."""
@@ -137,8 +141,12 @@ class HostTimings(Timings):
         """What weft_run does. Returns 1 if a check has failed."""
         record = self._record()
         record.clear()
-        failed = counter().run(table, args, record.address)
+        run = counter().run
+        start = perf_counter()
+        failed = run(table, args, record.address)
+        took = perf_counter() - start
         self._keep(record, [] if failed else [record.durations()])
+        self.calls.extend([] if failed else [took])
         return failed
 
     def run_often(self, table: int, args: int, count: int, skip: int = 0) -> None:
@@ -167,10 +175,6 @@ class HostTimings(Timings):
                 record, self._last = self._last or record, record
             if record is not self._last:
                 self._records.append(record)
-
-    def restart(self) -> None:
-        """Forgets all runs but the first."""
-        self._kept.clear()
 
     def in_seconds(self, durations: Sequence[float]) -> list[float]:
         found = counter()

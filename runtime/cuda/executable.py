@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from operator import call
+from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from ...errors import DeviceError, WeftError
@@ -144,6 +145,7 @@ class CudaExecutable:
     def launch(self, frame: Frame, words: Sequence[int], block: int, progress: Progress) -> None:
         """All of a run, on the addresses of inputs and outputs."""
         frame.words.fill(words, block)
+        start = perf_counter()
         if frame.events is not None:
             frame.events.start()
         self.begin(frame, words, block)
@@ -151,6 +153,7 @@ class CudaExecutable:
         self.end(block)
         if self.timings is not None and frame.events is not None:
             self.timings.add(frame.events.durations())
+            self.timings.calls.append(perf_counter() - start)
 
     def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:
         """Uploads, and early checks. Raises CheckFailed, and nothing has changed."""

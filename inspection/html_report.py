@@ -1,0 +1,60 @@
+"""`wf.report`. In: Tensors, functions or Modules. Out: one HTML file that shows what becomes of them, and how long it takes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .. import errors
+from ..frontend.arguments import shown
+from .explain import Subject, structure_behind
+
+if TYPE_CHECKING:
+    from ..frontend.structure import Structure
+    from .document import Entry
+
+
+def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile: bool = True, **kwargs: Any) -> Path:
+    """Writes a page that shows computing x: graph and kernels, lines, loops, machine code, times, memory. Returns its path.
+
+    x and the arguments of a call are those of `explain`; they stand behind the path. The page is one file and needs no network.
+    With profile=True x is measured as by `wf.profile`, unless the arguments of a call are missing; profile=False computes
+    nothing. Raises what `explain` raises, and OSError where the file cannot be written.
+
+    >>> wf.report((x @ x).softmax(axis=1), "report.html")
+    PosixPath('report.html')
+    """
+    from .around import layouts_of, trees_of
+    from .document import document
+    from .naming import Names, owners_of
+    from .page import page
+
+    try:
+        path = Path(path)
+    except TypeError:
+        raise errors.DTypeError(f"report: path is that of the file to write, not {shown(path)}") from None
+    structure = structure_behind("report", x, args, kwargs)
+    names = Names()
+    owners = owners_of(structure)
+    modules = names.learn(owners)
+    entries = [_entry(structure, names.of_inputs(owners), x, args, kwargs, profile)] if structure.key[1] else []
+    title = entries[0].name if entries else "everything is in memory already"
+    made = document(entries, title, None, trees_of(x, args, modules), layouts_of([x, *args, *kwargs.values()]))
+    path.write_text(page(made), encoding="utf-8")
+    return path
+
+
+def _entry(structure: Structure, names: dict[int, str], x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
+    from ..frontend.compile import program_of
+    from .document import Entry
+    from .naming import program_name
+    from .profile import profile as measured
+
+    name, compiled = program_name(structure), program_of(structure)
+    try:
+        p = measured(x, *args, **kwargs) if profile else None
+    except errors.ArgumentError:  # nobody knows what the last call of a function was given
+        p = None
+    if p is None:
+        return Entry(name, structure.device, compiled, names)
+    return Entry(name, structure.device, compiled, names, p.runs, p.seconds, p.cold, [k.measured or 0.0 for k in p.kernels])
