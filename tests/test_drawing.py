@@ -10,6 +10,8 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import opspec
+import optable
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
@@ -23,6 +25,7 @@ from weft.inspection.numbers import brief
 from weft.inspection.terminal import marks
 from weft.inspection.values import MOST_STEPS, Step, steps_of
 from weft.ir import grad
+from weft.ir.graph import toposort
 from weft.ir.op import LOOP_ONLY, Op
 
 # what formulas are written in: numbers of Python and functions of NumPy
@@ -78,6 +81,30 @@ def test_the_shares_of_a_gradient_add_up_to_it(text: str) -> None:
     for step in expression(whole, x="[[1,2,3],[0.5,7,8]]:float64", y="[3,2,1]:float64"):
         if step.shares:
             np.testing.assert_allclose(sum(share.value for share in step.shares), step.gradient, rtol=1e-12)
+
+
+def one_row_an_op() -> dict[str, opspec.Row]:
+    """For each op a row of the table whose graph has it."""
+    found: dict[str, opspec.Row] = {}
+    for row in optable.ROWS:
+        for n in toposort([row.build(*opspec.leaves(row))]):
+            found.setdefault(n.op.value, row)
+    return found
+
+
+ROWS = one_row_an_op()
+
+
+def test_the_table_has_nearly_all_ops() -> None:
+    assert {op.value for op in set(Op) - LOOP_ONLY} - set(ROWS) <= {"copy", "detach", "keep", "scanmul"}
+
+
+@pytest.mark.parametrize("op", sorted(ROWS))
+def test_every_op_can_be_drawn(op: str) -> None:
+    row = ROWS[op]
+    inputs = zip(opspec.values(row, np.random.default_rng(0)), row.inputs, strict=True)
+    steps = steps_of(row.build(*(wf.tensor(a, dtype=spec.dtype).node for a, spec in inputs)))
+    assert steps[-1].value.shape == steps[-1].shape and str(Drawing(op, tuple(steps)))
 
 
 # ---------------------------------------------------------------- values
