@@ -56,7 +56,7 @@ class KernelReport:
 
     Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, sort, check); `nodes`, the operations it computes;
     `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
-    `flops`, its arithmetic as `ir.kernel.arithmetic` counts it; `schedule`, how it runs and why; `parallel`, whether
+    `flops`, its arithmetic as `inspection/flops.py` counts it; `schedule`, how it runs and why; `parallel`, whether
     threads share it, and how many `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines; `gradient`,
     whether it computes gradients; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the blocks,
     threads, shared memory, registers and spills of each phase; `predicted`, seconds by the roofline of this machine, and what

@@ -11,12 +11,13 @@ from ..errors import WeftError
 from ..frontend.backend import Launch
 from ..frontend.compile import Compiled, LoweredKernel
 from ..ir.graph import Node
-from ..ir.kernel import Unit, arithmetic, steps
+from ..ir.kernel import Unit
 from ..ir.loop import Check
 from ..ir.loop_walk import statements
 from ..ir.program import Call, CheckSite
 from ..ir.site import Site, is_gradient
 from ..runtime.image import chunk_count
+from .flops import arithmetic, steps
 from .kernel_report import Apart, KernelReport, Report, Source
 from .machine import Machine, machine
 

@@ -26,7 +26,6 @@ COST = {  # rough operations an element, relative to an add
 }  # fmt: skip
 
 
-MOVES = VIEWS | {Op.INPUT, Op.CONST, Op.IOTA, Op.GATHER, Op.BITCAST, Op.DETACH, Op.KEEP, Op.COPY}  # no arithmetic
 CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
 
 
@@ -45,17 +44,6 @@ def domain(n: Node) -> Shape:
 def work(nodes: Iterable[Node]) -> int:
     """Operations to compute these Nodes, each once."""
     return sum(cost(n) * prod(domain(n)) for n in nodes)
-
-
-def steps(n: Node) -> int:
-    """How many elements the computation of a Node goes through: those of the result, or those that it adds up."""
-    return n.src[0].size if n.op in (Op.REDUCE, Op.SCATTER) else n.size
-
-
-def arithmetic(nodes: Iterable[Node]) -> int:
-    """The operations that calculate, as a roofline counts them: adding, multiplying or comparing two elements is 1, so a product
-    of matrices takes 2MNK; an exp is the 12 that its polynomial takes, as `COST` says. Moving data is none."""
-    return sum(cost(n) * steps(n) for n in nodes if n.op not in MOVES)
 
 
 def kept_axes(n: Node) -> tuple[int, ...]:
