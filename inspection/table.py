@@ -19,7 +19,7 @@ BAR = 12  # characters of the longest bar
 BOUNDS = {"compute": "magenta", "memory": "cyan", "launch": "yellow"}  # colours
 LONG = ("kernel", "line")  # columns that may be cut off
 LEAST, GAP = 12, 3  # characters of those at least, and between columns
-WIDE = {"flop": 72, "flop/B": 88, "threads": 88, "bar": 110}  # columns of a terminal from which on these are shown
+WIDE = {"flop": 72, "flop/B": 88, "threads": 88, "bar": 124}  # columns of a terminal from which on these are shown
 DIM = ("line", "moved", "flop", "flop/B", "threads")
 
 
