@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__
-from .commands import cache, devices, report, run, show
+from .commands import bench, cache, devices, report, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
 
@@ -17,6 +17,7 @@ examples:
   python -m weft report train.py           show it on a page: graph, kernels, machine code, times
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
   python -m weft devices                   what there is to compute on, what is missing and how to install it
+  python -m weft bench                     what this machine can do, and how near Weft comes
   python -m weft cache --stats             what is kept, where, and how much of it
   python -m weft cache --clear             start afresh, even while programs run
   WEFT_CACHE_DIR=folder python -m weft cache --stats
@@ -29,6 +30,7 @@ COMMANDS = {
     "report": report,
     "show": show,
     "devices": devices,
+    "bench": bench,
     "cache": cache,
 }
 

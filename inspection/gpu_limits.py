@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from typing import Any
 
 from ..frontend.cuda import LAST_CACHE
 from ..runtime.cuda.driver import Driver, here
@@ -52,8 +50,8 @@ def text() -> str:
 class Kernels:
     """The kernels on a device, and the memory that they read."""
 
-    def __init__(self, driver: Driver, nbytes: int) -> None:
-        self.driver, self._grid = driver, BLOCKS * driver.multiprocessors
+    def __init__(self, driver: Driver, nbytes: int, turns: int) -> None:
+        self.driver, self._grid, self._turns = driver, BLOCKS * driver.multiprocessors, turns
         self._module = driver.load(driver.build(text()).image)
         self._out = driver.allocate(8 * THREADS)
         self._memory = driver.allocate(nbytes)
@@ -67,20 +65,21 @@ class Kernels:
 
     def nothing(self) -> float:
         """Seconds of an empty kernel among others."""
-        return best(self._timed("weft_nothing", 1, "q", self._out))[0]
+        return self._best("weft_nothing", 1, self._out)
 
     def read(self, nbytes: int) -> float:
         """Bytes/s of reading so many again and again."""
-        return nbytes / best(self._timed("weft_read", self._grid, "qqq", self._memory, nbytes // 16, self._out))[0]
+        return nbytes / self._best("weft_read", self._grid, self._memory, nbytes // 16, self._out)
 
     def flops(self, kind: str) -> float:
         """Operations/s of FMAs."""
         count = 2 * CHAINS * STEPS * THREADS * self._grid
-        return count / best(self._timed(f"weft_fma_{kind}", self._grid, "q", self._out))[0]
+        return count / self._best(f"weft_fma_{kind}", self._grid, self._out)
 
-    def _timed(self, name: str, grid: int, kinds: str, *values: int) -> Callable[[int], float]:
-        function: Any = self._module.function(name, 0)
-        arguments, driver = struct.pack(kinds, *values), self.driver
+    def _best(self, name: str, grid: int, *values: int) -> float:
+        """Seconds of a launch with these arguments."""
+        function, driver = self._module.function(name, 0), self.driver
+        arguments = struct.pack(f"{len(values)}q", *values)
 
         def seconds(count: int) -> float:
             start = driver.record()
@@ -88,14 +87,14 @@ class Kernels:
                 driver.launch(function, grid, THREADS, arguments, 0)
             return driver.elapsed(start, driver.record()) / 1000
 
-        return seconds
+        return best(seconds, turns=self._turns)[0]
 
 
-def measure(driver: Driver) -> Machine:
+def measure(driver: Driver, turns: int) -> Machine:
     """The limits of a device; tensor cores are left out."""
     with here(driver):
         memory = min(driver.total_memory // 16, 1 << 30) // 16 * 16
-        kernels = Kernels(driver, memory)
+        kernels = Kernels(driver, memory, turns)
         try:
             flops = {"float32": kernels.flops("float"), "float64": kernels.flops("double")}
             resident = min(LAST_CACHE // 2, memory)

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any, Literal
 
 from .. import options
@@ -19,7 +20,9 @@ from ..runtime import cache, processor, threads
 
 Bound = Literal["memory", "compute", "launch"]
 FORMAT = "machine 1"
+FILES = tuple(f"inspection/{name}.py" for name in ("machine", "limits", "gpu_limits"))  # what figures depend on
 TURNS = 6  # of each measurement; the best counts, for others may use the machine meanwhile
+THOROUGH = 20  # turns where it is measured anew, and somebody waits for that
 MOMENT = 2e-3  # seconds that a turn takes at least
 
 
@@ -72,7 +75,7 @@ def machine(device: str = CPU, again: bool = False) -> Machine:
     key, measured = _key(device)
     found = None if again else _found(key)
     if found is None:
-        found = _known[key] = measured()
+        found = _known[key] = measured(THOROUGH if again else TURNS)
         cache.default().put(key, json.dumps(found.to_dict()).encode(), "machine")
     return found
 
@@ -85,11 +88,11 @@ def known(device: str = CPU) -> Machine | None:
 _known: dict[str, Machine] = {}  # in this process
 
 
-def _key(device: str) -> tuple[str, Callable[[], Machine]]:
+def _key(device: str) -> tuple[str, Callable[[int], Machine]]:
     """What the figures of a device are kept by, and what measures them."""
     name = check_device(device) or CPU
     of, measured = _host() if name == CPU else _gpu(name)
-    return hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint("inspection"))).encode()).hexdigest(), measured
+    return hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint(*FILES))).encode()).hexdigest(), measured
 
 
 def _found(key: str) -> Machine | None:
@@ -103,14 +106,14 @@ def _read(data: bytes) -> Machine:
     return Machine(**(found | {"inner": tuple((size, rate) for size, rate in found["inner"])}))
 
 
-def best(*measured: Callable[[int], float]) -> list[float]:
+def best(*measured: Callable[[int], float], turns: int = TURNS) -> list[float]:
     """The least seconds of one round of each of these, which take seconds(n) for n rounds.
 
     They take turns: whoever else uses the machine for a while spoils one turn of each, not all turns of one.
     """
     counts = [_enough(seconds) for seconds in measured]
-    turns = [[seconds(n) / n for seconds, n in zip(measured, counts, strict=True)] for _ in range(TURNS)]
-    return [min(turn) for turn in zip(*turns, strict=True)]
+    found = [[seconds(n) / n for seconds, n in zip(measured, counts, strict=True)] for _ in range(turns)]
+    return [min(column) for column in zip(*found, strict=True)]
 
 
 def _enough(seconds: Callable[[int], float]) -> int:
@@ -124,14 +127,14 @@ def _enough(seconds: Callable[[int], float]) -> int:
 # ---------------------------------------------------------------- a CPU
 
 
-def _host() -> tuple[Any, Callable[[], Machine]]:
-    """What the figures are of, and what measures them."""
+def _host() -> tuple[Any, Callable[[int], Machine]]:
+    """What the figures are of, and what measures them in so many turns."""
     target, count = processor.host(), options.current().num_threads
     name = processor.model() or target.cpu
-    return (name, count, target), lambda: _measured(name)
+    return (name, count, target), partial(_measured, name)
 
 
-def _measured(name: str) -> Machine:
+def _measured(name: str, turns: int) -> Machine:
     from . import limits
 
     target, running = processor.host(), threads.pool.ensure()
@@ -142,7 +145,7 @@ def _measured(name: str) -> Machine:
     peaks = [limits.Peak(target, dtype) for dtype in limits.BITS]
     nothing = limits.Nothing()
     *reading, single, double, launching = best(
-        *(stream.seconds for stream in streams), *(peak.seconds for peak in peaks), nothing.seconds
+        *(stream.seconds for stream in streams), *(peak.seconds for peak in peaks), nothing.seconds, turns=turns
     )
     memory_rate, cache_rate, *inner_rates = (nbytes / took for nbytes, took in zip(sizes, reading, strict=True))
     flops = {"float32": peaks[0].flops / single, "float64": peaks[1].flops / double}
@@ -153,12 +156,12 @@ def _measured(name: str) -> Machine:
 # ---------------------------------------------------------------- a GPU
 
 
-def _gpu(name: str) -> tuple[Any, Callable[[], Machine]]:
+def _gpu(name: str) -> tuple[Any, Callable[[int], Machine]]:
     driver = unit(name).driver
 
-    def measured() -> Machine:
+    def measured(turns: int) -> Machine:
         from .gpu_limits import measure
 
-        return measure(driver)
+        return measure(driver, turns)
 
     return (driver.name, driver.arch, driver.multiprocessors, driver.total_memory), measured

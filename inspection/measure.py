@@ -30,7 +30,7 @@ from .workload import Session, session, workload
 
 BATCH = 2e-4  # seconds of runs in a row
 MOST_IN_A_ROW = 32
-BUDGET = 0.4  # seconds of plain runs where no number is asked for, and of timed ones
+BUDGET = 0.3  # seconds of plain runs where no number is asked for, and of timed ones
 FEWEST, MOST = 5, 60  # rounds
 LONG = 5e-3  # seconds of a run that needs no warming up
 
@@ -70,8 +70,9 @@ def _rounds(s: Session, repeat: int | None) -> Rounds:
     s.restore()
     once = min(s.plain(1), s.plain(1))
     in_a_row = max(1, min(MOST_IN_A_ROW, int(BATCH / max(once, 1e-9)), repeat or MOST_IN_A_ROW))
-    count = -(-repeat // in_a_row) if repeat else max(FEWEST, min(MOST, int(BUDGET / max(once * in_a_row, 1e-9))))
     warming = int(once < LONG)
+    allowed = int(BUDGET / max(once * (warming + in_a_row), 1e-9))
+    count = -(-repeat // in_a_row) if repeat else max(FEWEST, min(MOST, allowed))
     found = Rounds(in_a_row)
     for _ in range(count):
         s.restore()

@@ -67,13 +67,13 @@ def test_it_is_measured_once_a_process(unmeasured: Any) -> None:
 def test_a_later_process_finds_it_on_disk(unmeasured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first = machine()
     monkeypatch.setattr(machines, "_known", {})
-    monkeypatch.setattr(machines, "_measured", lambda name: pytest.fail("measured again"))
+    monkeypatch.setattr(machines, "_measured", lambda name, turns: pytest.fail("measured again"))
     assert machine() == first
     assert cache.default().summary().kinds["machine"][0] == 1
 
 
 def test_another_number_of_threads_is_another_machine(unmeasured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machines, "_measured", lambda name: replace(ROUND, threads=options.current().num_threads))
+    monkeypatch.setattr(machines, "_measured", lambda name, turns: replace(ROUND, threads=options.current().num_threads))
     with options.override(num_threads=1):
         assert machine().threads == 1
     with options.override(num_threads=2):
@@ -82,7 +82,7 @@ def test_another_number_of_threads_is_another_machine(unmeasured: Any, monkeypat
 
 def test_it_is_measured_anew_when_asked_for(unmeasured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     figures = iter((1e-6, 2e-6))
-    monkeypatch.setattr(machines, "_measured", lambda name: replace(ROUND, launch=next(figures)))
+    monkeypatch.setattr(machines, "_measured", lambda name, turns: replace(ROUND, launch=next(figures)))
     assert machine().launch == 1e-6
     assert machine(again=True).launch == 2e-6
     monkeypatch.setattr(machines, "_known", {})

@@ -1,0 +1,112 @@
+"""`python -m weft bench`: what it prints, and what it measures."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from cudakit import device, needs_compiler
+from weft import __main__ as command_line
+from weft.commands import bench, bench_cases
+from weft.commands.bench import Result, row
+from weft.inspection import machine as machines
+from weft.inspection.machine import Machine
+
+MACHINE = Machine("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "float64": 2e11}, 3e-9, ((1 << 16, 3e11),))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine is known, NumPy is asked once."""
+    monkeypatch.setattr(machines, "machine", lambda name="cpu", again=False: MACHINE)
+    monkeypatch.setattr(bench, "SECONDS", 0.0)
+
+
+def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    return subprocess.run([sys.executable, "-m", "weft", *arguments], env=env, capture_output=True, text=True, check=False)
+
+
+def test_a_row_a_workload_stands_below_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["bench", "--only", "matmul f64,tiny"]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[0] == "a machine, 2 threads" and out[1].split() == ["memory", "50", "GB/s"]
+    head = next(i for i, line in enumerate(out) if line.startswith("workload"))
+    rows = out[head + 1 :]
+    assert len(rows) == 2 and re.match(r"matmul f64 +[\d.]+ [mu]s +[\d.]+ [mun]s +\d+% +compute +1 ", rows[0])
+    assert rows[1].startswith("tiny call") and "%" not in rows[1]
+
+
+def test_json_has_the_machine_and_each_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["bench", "--json", "--only", "conv"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"]["bandwidth"] == 5e10 and found["device"] == "cpu"
+    (work,) = found["workloads"]
+    assert {*work} == {"name", "about", "seconds", "predicted", "bound", "kernels", "numpy", "reached"}
+    assert work["seconds"] > 0 and work["reached"] == pytest.approx(work["predicted"] / work["seconds"]) and work["numpy"] is None
+
+
+def test_the_whole_of_it_measures_a_real_machine(tmp_path: Path) -> None:
+    done = weft("bench", "--json", "--only", "column sums,lenet")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["machine"]["bandwidth"] > 1e8 and [w["name"] for w in found["workloads"]] == ["column sums", "LeNet step"]
+    assert found["workloads"][0]["numpy"] > 0 and found["workloads"][1]["kernels"] > 10
+
+
+def test_a_workload_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    assert command_line.main(["bench", "--only", "sudoku"]) == 2
+    assert "there are elementwise" in capsys.readouterr().err
+
+
+def test_a_missing_device_has_status_1() -> None:
+    done = weft("bench", "--device", "cuda:77")
+    assert done.returncode == 1 and done.stderr.startswith("weft: device") and done.stdout == ""
+
+
+def test_the_help_teaches() -> None:
+    text = weft("bench", "--help").stdout
+    assert all(word in text for word in ("roofline", "reached", "numpy", "WEFT_NUM_THREADS", "--json", "--only", "exit status"))
+
+
+@pytest.mark.parametrize("case", bench_cases.CASES, ids=lambda case: case.name)
+def test_numpy_computes_the_same(case: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every case with a NumPy way, made smaller."""
+    monkeypatch.setattr(bench_cases, "_random", lambda *shape, dtype="float32": small(shape, dtype))
+    work = case.make("cpu")
+    if work.numpy is None:
+        assert work.function(*work.args) is not None
+        return
+    np.testing.assert_allclose(work.function(*work.args).numpy(), work.numpy(), rtol=1e-3, atol=1e-3)
+
+
+def small(shape: tuple[int, ...], dtype: str) -> Any:
+    lengths = [min(n, 4096 if len(shape) == 1 else 1024) if k == 0 else n for k, n in enumerate(shape)]
+    return np.random.default_rng(0).random([64 if n == 16384 else n for n in lengths]).astype(dtype)
+
+
+def test_a_training_case_trains() -> None:
+    (case,) = (c for c in bench_cases.CASES if c.name == "LeNet step")
+    work = case.make("cpu")
+    losses = [work.function(*work.args).item() for _ in range(30)]
+    assert losses[-1] < losses[0]
+
+
+@needs_compiler
+def test_a_case_runs_on_a_gpu() -> None:
+    device()
+    (case,) = (c for c in bench_cases.CASES if c.name == "matmul f64")
+    work = case.make("cuda")
+    assert all(t.device == "cuda:0" for t in work.args) and isinstance(work.args[0], wf.Tensor)
+
+
+def test_a_row_without_a_prediction_has_gaps() -> None:
+    assert row(Result("n", "what", 1e-6)).split() == ["n", "1", "us", "what"]
