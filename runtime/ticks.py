@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
-from statistics import median
 from typing import Any
 
 from . import processor
 from .code import portable
+from .threads import pool
 from .timed_ir import NAMES, timed_text
 
-CALIBRATION = 0.01  # seconds
+CALIBRATION = 0.01  # seconds beside the clock
+CALIBRATING, EMPTY = 16, 64  # runs, and phases of each, to find what noting takes
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Counter:
     runs: Callable[[int, int, int, int, int], int]
     timed_runs: Callable[[int, int, int, int, int], int]
     tick: float
-    own: int
+    own: float
 
 
 @cache
@@ -48,7 +48,7 @@ def counter() -> Counter:
     run = ctypes.CFUNCTYPE(word, pointer, pointer, pointer)(code["weft_run_timed"])
     runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs"])
     timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs_timed"])
-    return Counter(run, runs, timed_runs, _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])), _own_ticks(run))
+    return Counter(run, runs, timed_runs, _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])), _own_ticks(run, runs))
 
 
 def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
@@ -61,17 +61,20 @@ def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
     return (end - start) / (last - first) / 1e9
 
 
-def _own_ticks(run: Callable[[int, int, int], int], phases: int = 64) -> int:
-    """The ticks of a phase without chunks."""
-    table = (ctypes.c_int64 * (3 + 4 * phases))(phases, 0, 1)  # all of no function, chunks, flags and slots
-    status, ticks = (ctypes.c_int64 * 2)(), (ctypes.c_int64 * (phases + 1))()
+def _own_ticks(run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]) -> float:
+    """What a phase without chunks takes more of the timed driver than of the plain one."""
+    table = (ctypes.c_int64 * (3 + 4 * EMPTY))(EMPTY, 0, 1)  # phases of no function, chunks, flags and slots
+    status, ticks = (ctypes.c_int64 * 2)(), (ctypes.c_int64 * (EMPTY + 1))()
     args = (ctypes.c_int64 * 2)(0, ctypes.addressof(status))
     block = (ctypes.c_int64 * 6)(0, ctypes.addressof(ticks))
-    found = []
-    for _ in range(16):
-        run(*map(ctypes.addressof, (table, args, block)))
-        found.append(median(end - begin for begin, end in pairwise(ticks[:])))
-    return int(min(found))
+    program, given = ctypes.addressof(table), ctypes.addressof(args)
+    plain, timed = [], []
+    for _ in range(CALIBRATING):
+        runs(address(pool.runtime().run), program, given, ctypes.addressof(ticks), EMPTY)
+        plain.append((ticks[1] - ticks[0]) / EMPTY)
+        run(program, given, ctypes.addressof(block))
+        timed.append(ticks[EMPTY] - ticks[0])
+    return max(0.0, min(timed) - min(plain)) / EMPTY
 
 
 def address(function: Any) -> int:
@@ -83,4 +86,4 @@ def seconds_of_runs(run: int, table: int, args: int, count: int) -> float:
     """Of `count` runs of a program in a row, without any other instrument; `run`: the address of the driver."""
     ticks, found = (ctypes.c_int64 * 2)(), counter()
     found.runs(run, table, args, ctypes.addressof(ticks), count)
-    return max(0, ticks[1] - ticks[0] - found.own) * found.tick
+    return (ticks[1] - ticks[0]) * found.tick
