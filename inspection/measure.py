@@ -19,6 +19,7 @@ from .. import errors
 from ..frontend import realize
 from ..frontend.compile import Compiled
 from ..frontend.devices import CPU
+from ..frontend.trace import refuse
 from ..runtime import processor
 from ..runtime.failures import CheckFailed
 from ..runtime.image import chunk_count
@@ -37,6 +38,7 @@ LONG = 5e-3  # seconds of a run that needs no warming up
 
 def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None) -> Profile:
     """The Profile of a Subject. Raises ArgumentError where there is nothing to run, and what the run would raise."""
+    refuse("wf.profile")
     with realize.lock:
         work = workload("profile", x, args, kwargs)
         if not work.structure.key[1]:

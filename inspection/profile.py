@@ -135,7 +135,7 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
     chrome://tracing or ui.perfetto.dev, `profile.to_dict()` is all of it.
 
     Raises ArgumentError for a function that is not jitted, or without its arguments, where everything is in memory already, and
-    for a repeat that is no positive number; IndexError as the run itself would.
+    for a repeat that is no positive number; JitError inside a jitted function; IndexError as the run itself would.
     """
     from .measure import measure
 

@@ -231,6 +231,18 @@ def test_what_is_in_memory_has_nothing_to_run() -> None:
         wf.profile(wf.tensor(ROWS))
 
 
+def test_nothing_is_profiled_inside_a_jitted_function() -> None:
+    """There are no values to run on."""
+
+    @wf.jit
+    def step(x: wf.Tensor) -> wf.Tensor:
+        wf.profile(x * 2)
+        return x
+
+    with pytest.raises(errors.JitError, match=r"wf\.profile"):
+        step(wf.tensor(ROWS))
+
+
 @pytest.mark.parametrize("repeat", [0, -1, 1.5, True, "3"])
 def test_a_repeat_that_is_no_number_of_runs_is_refused(repeat: Any) -> None:
     with pytest.raises(errors.ArgumentError, match="repeat is a number of runs"):
