@@ -20,6 +20,7 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking",
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 LAPTOP, NARROW = {"width": 1366, "height": 768}, {"width": 360, "height": 700}
 VIEWS = ("graph", "kernels", "memory", "passes", "modules", "tensors", "texts")
+DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"  # two frames later
 number = itertools.count()
 PICTURES = os.environ.get("PAGE_SCREENSHOTS")  # a folder for screenshots of every view
 
@@ -108,6 +109,7 @@ def open_(browser: sync_api.Browser, files: dict[str, Path], pages: dict[str, Op
         found.complaints.clear()
         found.requests.clear()
         found.page.goto(f"{files[name].as_uri()}?{next(number)}#{address}")  # another number: loaded anew
+        found.page.evaluate(DRAWN)
         return found
 
     return opened
@@ -187,7 +189,7 @@ def test_a_drag_moves_the_picture_and_selects_nothing(small: sync_api.Page) -> N
 
 
 def scale(page: sync_api.Page) -> float:
-    page.wait_for_timeout(40)  # two frames
+    page.evaluate(DRAWN)
     return float(page.inner_text(".toolbar output").split()[0])
 
 
@@ -223,7 +225,7 @@ def test_two_fingers_zoom(open_: Open) -> None:
 def test_fit_shows_the_whole_graph(open_: Open) -> None:
     page = open_("large").page
     page.keyboard.press("f")
-    page.wait_for_timeout(60)
+    page.evaluate(DRAWN)
     stage, world = page.locator(".stage").bounding_box(), page.locator(".frames").bounding_box()
     assert world["x"] >= stage["x"] and world["y"] + world["height"] <= stage["y"] + stage["height"]
 
@@ -578,9 +580,7 @@ def best_of_three(run: Callable[[], float]) -> float:
 def test_2000_nodes_open_within_two_seconds(open_: Open) -> None:
     def opening() -> float:
         start = time.perf_counter()
-        page = open_("large").page
-        page.wait_for_selector(".card .name")
-        page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        assert open_("large").page.locator(".card .name").count() > 100
         return time.perf_counter() - start
 
     assert best_of_three(opening) < 2
@@ -593,12 +593,7 @@ ACTS = {
     "assembly": "document.querySelector('.kernelpanel [data-name=s]').click()",
     **{view: f"document.querySelector('.tabs [data-name={view}]').click()" for view in VIEWS[1:]},
 }
-RESPONSE = """async () => {
-    const start = performance.now();
-    %s;
-    await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-    return performance.now() - start;
-}"""
+RESPONSE = f"async () => {{ const start = performance.now(); %s; await {DRAWN}; return performance.now() - start; }}"
 
 
 def test_2000_nodes_answer_within_a_fifth_of_a_second(open_: Open) -> None:

@@ -2,33 +2,33 @@
 
 const PHASES = ['forward', 'gradient', 'update'];
 const PHASE_NAMES = { forward: 'fwd', gradient: 'grad', update: 'update' };
-const COUNTS = 0.1; // of the elements that a kernel computes, from which a phase is one of the kernel's
+const CONSTANTS = ['const', 'iota'];
 
-/** The phase of each node: forward, gradient, or update for what is computed of gradients and no gradient is computed of. */
+/**
+ * The phase of each node: forward, gradient, or update for what is computed of gradients and no gradient is computed of. What is
+ * made of constants alone is forward, as every phase shares it.
+ */
 function phasesOf(p, position, consumers) {
   const phases = [];
-  for (const n of p.nodes) {
-    const after = n.src.some((id) => ['gradient', 'update'].includes(phases[position.get(id)]));
-    phases.push(n.gradient ? 'gradient' : after ? 'update' : 'forward');
-  }
+  const constant = [];
+  p.nodes.forEach((n, i) => {
+    const sources = n.src.map((id) => position.get(id));
+    constant[i] = CONSTANTS.includes(n.op) || (sources.length > 0 && sources.every((s) => constant[s]));
+    const after = sources.some((s) => phases[s] === 'gradient' || phases[s] === 'update');
+    phases.push(constant[i] ? 'forward' : n.gradient ? 'gradient' : after ? 'update' : 'forward');
+  });
   for (let i = phases.length - 1; i >= 0; i -= 1) {
     if (phases[i] === 'update' && consumers[i].some((j) => phases[j] === 'gradient')) phases[i] = 'gradient';
   }
   return phases;
 }
 
-/** The phases to which a good part of what a kernel computes belongs, in order; single numbers count where all are such. */
+/** The phases of what a kernel computes, in order; single numbers count where all are such. */
 function kernelPhases(p, k, phases, position) {
-  const elements = new Map();
-  for (const i of k.node_ids.map((id) => position.get(id))) {
-    const size = p.nodes[i]?.src.length ? p.nodes[i].shape.reduce((a, b) => a * b, 1) : 0;
-    if (!size) continue;
-    elements.set(phases[i], Math.max(elements.get(phases[i]) ?? 0, size));
-  }
-  const most = Math.max(...elements.values());
-  const least = Math.max(COUNTS * most, Math.min(most, 2));
-  const found = PHASES.filter((phase) => elements.get(phase) >= least);
-  return found.length ? found : [k.gradient ? 'gradient' : 'forward'];
+  const computed = k.node_ids.map((id) => position.get(id)).filter((i) => k.nodes.includes(p.nodes[i]?.op)); // no views
+  const large = computed.filter((i) => p.nodes[i].shape.some((extent) => extent > 1));
+  const found = new Set((large.length ? large : computed).map((i) => phases[i]));
+  return found.size ? PHASES.filter((phase) => found.has(phase)) : [k.gradient ? 'gradient' : 'forward'];
 }
 
 /** What a kernel's picture says: nothing for forward alone. */

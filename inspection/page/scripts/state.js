@@ -45,10 +45,11 @@ function selectKernel(index) {
   if (index !== null) announce(`Kernel ${program().kernels[index].name}`);
 }
 
-/** Selects a node by its position, and the kernel that computes it. */
+/** Selects a node by its position, and the kernel that computes it or in whose box it stands. */
 function selectNode(position) {
   const node = program().nodes[position];
-  select({ node: position, kernel: node.kernel, line: null });
+  const { groups, home } = program().layout;
+  select({ node: position, kernel: node.kernel ?? groups[home[position]], line: null });
   announce(`Operation ${node.label}`);
 }
 
