@@ -37,8 +37,9 @@ class FloatingPointError(WeftError, builtins.FloatingPointError):
     """An operation that gave a NaN or an infinity though its operands were finite, found inside of `wf.debug_nans()`.
 
     Attributes: `op`, the operation; `file` and `line` of the user's code, None where they are unknown; `gradient`, whether it is
-    part of the gradient of that line; `shape` and `dtype` of the result; `index`, where in it; `value`, what stands there;
-    `operands`, what it was computed of, empty for sums; `kernel`, the name of the kernel.
+    part of the gradient of that line; `shape` and `dtype` of the result; `index`, where in it, None in a part of a sum that was
+    computed in parts; `value`, what stands there; `operands`, what it was computed of, empty for sums; `kernel`, its name. All
+    but `kernel` are None where memory does not suffice to look for the operation.
     """
 
     def __init__(self, message: str, **found: object) -> None:

@@ -17,12 +17,11 @@ import numpy as np
 from .. import errors
 from ..codegen.lowering import LoweredKernel
 from ..ir import dtype as dt
-from ..ir.graph import Node, cast, node, reshape
-from ..ir.kernel import Kernel
+from ..ir.graph import Node, cast, node, reshape, toposort
 from ..ir.op import ELEMENTWISE, SCANS, Op
 from ..ir.program import Value
-from ..ir.site import is_gradient, provenance
-from ..ir.suspects import adds_products, first_wrong, needed_of, suspects
+from ..ir.site import NOWHERE, Site, is_gradient, provenance
+from ..ir.suspects import adds_products, needed_of, place_wrong, suspects, which_wrong
 from . import compile, storage
 from .settings import AnySettings
 from .transition import Lines
@@ -32,13 +31,21 @@ Graph = tuple[list[Node], list[Node], list[Value], dict[int, int]]  # what compi
 
 @dataclass(frozen=True)
 class Found:
-    """An element that is not finite though its operands are."""
+    """An element that is not finite though its operands are; its index only where the result is one of the user's Graph."""
 
     node: Node
-    index: tuple[int, ...]
+    index: tuple[int, ...] | None
     value: float
     operands: tuple[float, ...]
     kernel: str
+
+
+@dataclass(frozen=True)
+class Unfound:
+    """The kernel that met an element which is not finite, where memory does not suffice to look for the operation."""
+
+    kernel: str
+    sites: tuple[Site, ...]
 
 
 @dataclass(frozen=True)
@@ -58,31 +65,34 @@ class Search:
         self._settings, self._device, self.infinities = settings, device, infinities
         self._compiled = compile.build(*graph, settings)
         self._questions: dict[str, tuple[list[Node], Program]] = {}
+        self._results = {(n.site, n.shape) for n in toposort(graph[0])}
 
-    def find(self, kernel: int, inputs: Sequence[int]) -> Found | None:
+    def find(self, kernel: int, inputs: Sequence[int]) -> Found | Unfound | None:
         """The first operation of the kernel that went wrong, or else of any other; None where all infinities were given."""
         kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
-        for some in ([kernels[kernel]], kernels):
-            for k in some:
-                if (found := self._in_kernel(k, inputs)) is not None:
-                    return found
+        for k in (kernels[kernel], *kernels):
+            try:
+                found = self._in_kernel(k, inputs)
+            except errors.MemoryError:
+                return Unfound(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)))
+            if found is not None:
+                return found
         return None
+
+    def _suspects(self, k: LoweredKernel) -> list[Node]:
+        assert k.kernel is not None
+        return suspects(k.kernel.outputs, k.kernel.inputs)
 
     def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Found | None:
-        assert k.kernel is not None
         if k.name not in self._questions:
-            self._questions[k.name] = self._question(k.kernel)
+            self._questions[k.name] = self._question(self._suspects(k))
         nodes, program = self._questions[k.name]
-        for n, left in zip(nodes, self._run(program, inputs), strict=True):
-            if left:
-                return self._found(n, n.size - int(left), k.name, inputs)
-        return None
+        left = max(self._run(program, inputs), default=0)
+        return self._found(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
 
-    def _question(self, kernel: Kernel) -> tuple[list[Node], Program]:
-        nodes = suspects(kernel.outputs, kernel.inputs)
-        with provenance(("", 0)):
-            found = [first_wrong(n, self._needed.get(n), self.infinities) for n in nodes]
-        return nodes, self._program(found)
+    def _question(self, nodes: list[Node]) -> tuple[list[Node], Program]:
+        with provenance(NOWHERE):
+            return nodes, self._program(which_wrong(nodes, self._needed, self.infinities))
 
     @cached_property
     def roots(self) -> list[Node]:
@@ -91,24 +101,28 @@ class Search:
 
     @cached_property
     def _needed(self) -> dict[Node, Node | None]:
-        with provenance(("", 0)):
+        with provenance(NOWHERE):
             return needed_of(self.roots)
 
-    def _found(self, n: Node, place: int, kernel: str, inputs: Sequence[int]) -> Found:
+    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Found:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
-        with provenance(("", 0)):
+        with provenance(NOWHERE):
+            (left,) = self._run(self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs)
+            place = n.size - int(left)
             elements = [element(x, place) for x in [n, *operands]]
         value, *others = self._run(self._program(elements), inputs)
         index = tuple(int(i) for i in np.unravel_index(place, n.shape))
-        return Found(n, index, value, tuple(others), kernel)
+        return Found(n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel)
 
     def _program(self, outputs: Sequence[Node]) -> Program:
         distinct = list(dict.fromkeys(outputs))
-        executable = compile.build(distinct, self._leaves, self._values, {}, self._settings).executable
+        executable = compile.build(distinct, self._leaves, self._values, {}, self._settings).executable if distinct else None
         return Program(executable, distinct, [distinct.index(n) for n in outputs])
 
     def _run(self, program: Program, inputs: Sequence[int]) -> list[float]:
         """The value of each output, which are 0-d."""
+        if not program.outputs:
+            return []
         results = [storage.allocate(n.dtype, n.shape, self._device) for n in program.outputs]
         program.executable.run(inputs, [s.address for s in results])
         return [results[k].peek().item() for k in program.places]
@@ -123,24 +137,31 @@ def element(n: Node, place: int) -> Node:
 # ---------------------------------------------------------------- what the user reads
 
 SUMS = {"add": "sum", "mul": "prod"}
+FIELDS = ("op", "file", "line", "gradient", "shape", "dtype", "index", "value", "operands", "kernel")
 
 
-def error_of(found: Found, lines: Lines) -> errors.FloatingPointError:
+def error_of(found: Found | Unfound, lines: Lines) -> errors.FloatingPointError:
     """The error, at the line where the operation was built this time."""
+    if isinstance(found, Unfound):
+        where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in found.sites)
+        text = f"kernel {found.kernel} met a value that is not finite; memory does not suffice to tell which line made it:{where}"
+        return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": found.kernel}))
     n = found.node
     site = lines.get(n.site, n.site)
     file, line = site[:2] if site else (None, None)
-    gradient = is_gradient(site)
     of = f"({', '.join(f'{v:.9g}' for v in found.operands)})" if found.operands else ""
-    text = f"{named(n)}{of} gives {found.value:g}, at index {found.index} of a {n.dtype.name}{list(n.shape)}"
-    if file is not None and line is not None:
-        code = linecache.getline(file, line).strip()
-        text += f"\n    in {'the gradient of ' if gradient else ''}{file}:{line}" + (f":  {code}" if code else "")
-    text += f"\n    in kernel {found.kernel}"
-    place = {"file": file, "line": line, "gradient": gradient, "shape": n.shape, "dtype": n.dtype, "index": found.index}
-    return errors.FloatingPointError(
-        text, op=named(n), **place, value=found.value, operands=found.operands, kernel=found.kernel
-    )
+    at = f", at index {found.index} of a {n.dtype.name}{list(n.shape)}" if found.index is not None else ""
+    text = f"{named(n)}{of} gives {found.value:g}{at}\n    {_shown(site)}\n    in kernel {found.kernel}"
+    values = named(n), file, line, is_gradient(site), n.shape, n.dtype, found.index, found.value, found.operands, found.kernel
+    return errors.FloatingPointError(text, **dict(zip(FIELDS, values, strict=True)))
+
+
+def _shown(site: Site | None) -> str:
+    """Where an operation stands, and what is written there."""
+    if site is None:
+        return "in a line that is not known"
+    code = linecache.getline(*site[:2]).strip()
+    return f"in {'the gradient of ' if is_gradient(site) else ''}{site[0]}:{site[1]}" + (f":  {code}" if code else "")
 
 
 def named(n: Node) -> str:

@@ -19,8 +19,10 @@ class debug_nans:
     `with wf.debug_nans():` for a block, `wf.debug_nans(True)` and `wf.debug_nans(False)` for the rest of the process, in all
     threads; WEFT_DEBUG_NANS=1 from outside, WEFT_DEBUG_NANS=nan for infs=False. What is computed inside counts, not what is
     written there: functions jitted before are checked, too. When it raises, nothing has been computed or assigned, and the same
-    can be computed again, elsewhere or without the mode. Nothing is updated in place, and programs are compiled with their checks
-    when they first run; steps take up to a few times as long. Outside it costs nothing.
+    can be computed again, elsewhere or without the mode. A product of matrices and a sum count as one operation each.
+
+    Nothing is updated in place, and programs are compiled anew with their checks when they first run; then a step of LeNet takes
+    1.4 times as long. Where infinities are given to sums, a run that is no fault may take much longer. Outside it costs nothing.
 
     >>> x = wf.tensor([1.0, 0.0, 2.0])
     >>> with wf.debug_nans():

@@ -13,6 +13,7 @@ from . import dtype as dt
 from .finite import both, either, may_make, negated, regular
 from .graph import Node, cast, expand, expand_to, full, node, permute, reduce, reshape, toposort
 from .op import ELEMENTWISE, HINTS, SCANS, Op
+from .shapes import Shape
 
 Needed = dict[Node, Node | None]  # where a Node is needed; None: everywhere
 
@@ -54,14 +55,31 @@ def _base(n: Node) -> Node:
     return n
 
 
-def first_wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
-    """0-d int64: 0 where nothing is wrong, else the size of n less the place of the first wrong element in row-major order."""
-    found = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
-    assert found is not None
+def which_wrong(nodes: Sequence[Node], needed: Needed, infinities: bool) -> list[Node]:
+    """0-d int64, one for each shape that some Nodes have; the greatest is how many follow the first wrong one, itself included.
+
+    Few reductions, since each would be a kernel of its own: an element has the number of the first Node that is wrong there.
+    """
+    scores: dict[Shape, Node] = {}
+    for left, n in enumerate(reversed(nodes), 1):
+        others = scores.get(n.shape, full(0, dt.int64, n.shape))
+        scores[n.shape] = node(Op.WHERE, (wrong(n, needed.get(n), infinities), full(left, dt.int64, n.shape), others))
+    return [reduce("max", score, range(score.ndim)) for score in scores.values()]
+
+
+def place_wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
+    """0-d int64: the size of n less the place of its first wrong element in row-major order, 0 where there is none."""
     size = (n.size,)
     left = node(Op.SUB, (full(n.size, dt.int64, size), node(Op.IOTA, (), n.size)))
-    score = node(Op.WHERE, (reshape(found, size), left, full(0, dt.int64, size)))
+    score = node(Op.WHERE, (reshape(wrong(n, needed, infinities), size), left, full(0, dt.int64, size)))
     return reduce("max", score, [0])
+
+
+def wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
+    """Which elements of n are wrong."""
+    found = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
+    assert found is not None
+    return found
 
 
 def _fine_operands(n: Node, infinities: bool) -> list[Node]:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
 from weft import errors, nn, options
-from weft.frontend import realize
+from weft.frontend import programs, realize
 from weft.frontend.compile import build
+from weft.frontend.culprit import Search
 from weft.frontend.settings import current_settings
 from weft.nn import functional as F
 
@@ -252,6 +257,25 @@ def test_operations_on_constants_are_looked_at() -> None:
         return wf.zeros(3).log() + 1.0  # bad
 
     assert named(function).operands == (0.0,)
+
+
+def test_a_part_of_a_long_sum_has_a_line_and_no_index() -> None:
+    x = wf.full((1 << 20,), 1e36).realize()
+
+    def function() -> wf.Tensor:
+        return (x * wf.tensor(1.0)).sum()  # bad
+
+    error = named(function)
+    assert error.op.startswith("sum") and error.index is None and "index" not in str(error)
+
+
+def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any) -> None:
+        raise errors.MemoryError("a terabyte")
+
+    monkeypatch.setattr(Search, "_run", fails)
+    error = raised(lambda: wf.tensor([0.0]).log().tanh())
+    assert error.kernel in str(error) and __file__ in str(error) and error.op is None
 
 
 # ---------------------------------------------------------------- what is no fault
@@ -504,6 +528,27 @@ def test_blocks_nest_and_put_back_what_was_before() -> None:
 def test_the_environment_turns_it_on(monkeypatch: pytest.MonkeyPatch, text: str, found: str) -> None:
     monkeypatch.setenv("WEFT_DEBUG_NANS", text)
     assert options._read_environment().debug_nans == found
+
+
+def test_an_unmodified_script_is_checked_from_outside(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text("import weft as wf\nx = wf.tensor([1.0, 0.0])\ny = x + 1.0\nprint((x / (y - 1.0)).numpy())\n")
+    paths = os.pathsep.join(p for p in sys.path if p)
+    env = os.environ | {"PYTHONPATH": paths, "WEFT_DEBUG_NANS": "1"}
+    run = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False, env=env)
+    assert run.returncode == 1
+    assert "FloatingPointError: div(0, 0) gives nan, at index (1,) of a float32[2]" in run.stderr
+    assert f"in {script}:4:  print((x / (y - 1.0)).numpy())" in run.stderr
+
+
+def test_programs_with_checks_are_found_on_disk_beside_the_others(tmp_path: Path) -> None:
+    x = wf.tensor([1.0, 2.0])
+    with options.override(cache_dir=tmp_path):
+        structure = realize.structure_of((x * 5.0).log() + 3.0)
+        plain, checked = programs.executable(structure), programs.checked(structure, "inf")
+        again = programs.checked(structure, "inf")
+    assert not plain.checks
+    assert [c.kernel for c in checked.checks] == [c.kernel for c in again.checks] == [0]
 
 
 def test_a_wrong_switch_is_refused() -> None:
