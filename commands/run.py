@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..inspection.document import Entry
 
 SHOWN = 6  # programs that are explained, the slowest
+LISTED = 40  # programs that are listed
 
 ABOUT = f"""\
 Runs a script and tells which programs it made, how often they ran, and how long they took.
@@ -80,9 +81,9 @@ def _tell(collection: Collection, args: argparse.Namespace) -> None:
         said(nothing)
         return
     entries = collection.entries(SHOWN if args.explain or args.profile else 0)
-    said("", *table(entries))
-    if collection.forgotten:
-        said(f"and {collection.forgotten:,} more, which took less time")
+    said("", *table(entries[:LISTED]))
+    if (left := max(0, len(entries) - LISTED) + collection.forgotten) > 0:
+        said(f"and {left:,} more, which took less time")
     for entry in entries[:SHOWN]:
         if entry.compiled is not None:
             _tell_of(entry, args)

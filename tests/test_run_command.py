@@ -89,6 +89,12 @@ def test_a_script_without_programs_is_told_so(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "1\n") and "computed nothing" in done.stderr
 
 
+def test_of_very_many_programs_the_slowest_are_listed(tmp_path: Path) -> None:
+    text = "import weft as wf\nfor n in range(1, 51): (wf.arange(n) * 2).tolist()\n"
+    told = python(tmp_path, "-m", "weft", "run", script(tmp_path, text)).stderr.splitlines()
+    assert sum(line.startswith("script.py:2") for line in told) == 40 and told[-1] == "and 10 more, which took less time"
+
+
 def test_explain_and_dump(tmp_path: Path) -> None:
     where = script(tmp_path, "import weft as wf\nwf.arange(300).exp().sum().item()\n")
     done = python(tmp_path, "-m", "weft", "run", where, "--explain", "--dump", "stages")
