@@ -90,7 +90,7 @@ def _tell(collection: Collection, args: argparse.Namespace) -> None:
 
 
 def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
-    from ..inspection.programs_text import kernel_table
+    from ..inspection.programs_text import profiled
     from ..inspection.report import report
 
     assert entry.compiled is not None
@@ -98,5 +98,5 @@ def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
     said("", f"── {entry.name} ".ljust(100, "─"))
     if args.explain:
         said(str(found))
-    if args.profile and entry.kernels is not None:
-        said(*kernel_table(found.kernels, entry.kernels))
+    if args.profile:
+        said(*profiled(entry, found))

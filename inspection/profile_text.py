@@ -70,10 +70,14 @@ def ending(p: Profile) -> list[str]:
 
 def text(p: Profile) -> str:
     """For a terminal of any kind."""
+    return "\n".join([*heading(p), "", *kernel_lines(p), "", *ending(p)])
+
+
+def kernel_lines(p: Profile) -> list[str]:
+    """The table alone."""
     table = [COLUMNS, *rows(p)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = ["  ".join(_aligned(*cell) for cell in zip(COLUMNS, row, widths, strict=True)).rstrip() for row in table]
-    return "\n".join([*heading(p), "", *lines, "", *ending(p)])
+    return ["  ".join(_aligned(*cell) for cell in zip(COLUMNS, row, widths, strict=True)).rstrip() for row in table]
 
 
 def _aligned(column: str, cell: str, width: int) -> str:

@@ -1,12 +1,16 @@
-"""What a script computed, as tables. In: Entries, measured kernels. Out: lines of text."""
+"""What a script computed, as tables. In: Entries, their Reports. Out: lines of text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 
 from .document import Entry
-from .facts import duration, place
-from .kernel_report import KernelReport
+from .facts import duration
+from .graph_text import plural
+from .kernel_report import Report
+from .machine import machine
+from .profile import Profile
+from .profile_text import kernel_lines
 
 
 def table(entries: list[Entry]) -> list[str]:
@@ -14,28 +18,23 @@ def table(entries: list[Entry]) -> list[str]:
     return columns([("program", "runs", "first run", "a run", "all runs"), *map(_row, entries)])
 
 
-def kernel_table(kernels: list[KernelReport], seconds: Sequence[float]) -> list[str]:
-    """A line for each kernel, the slowest first: its share of a run, and what the roofline of this machine allows."""
-    total = sum(seconds)
-    rows = [
-        (k.name, duration(s), share(s, total), duration(k.predicted), place(k))
-        for k, s in sorted(zip(kernels, seconds, strict=True), key=lambda pair: -pair[1])
-    ]
-    return columns([("kernel", "time", "share", "roofline", "from"), *rows, ("all", duration(total), "100 %")])
+def profiled(e: Entry, found: Report) -> list[str]:
+    """The kernels of a program as `wf.profile` lists them, the slowest first; nothing where they were not measured."""
+    if e.kernels is None or e.seconds is None:
+        return []
+    measured = [replace(k, measured=seconds) for k, seconds in zip(found.kernels, e.kernels, strict=True)]
+    slowest = sorted(measured, key=lambda k: -(k.measured or 0))
+    p = Profile(replace(found, kernels=slowest), machine(e.device), e.runs or 0, e.seconds, e.cold or 0)
+    return [f"{plural(len(slowest), 'kernel')}: {duration(p.measured)} of {duration(p.seconds)}", "", *kernel_lines(p)]
 
 
 def columns(rows: list[tuple[str, ...]]) -> list[str]:
-    """Lines in which the first entries, and all that are no numbers, begin below each other, others end so."""
-    width = [max(len(row[i]) for row in rows if len(row) > i) for i in range(len(rows[0]))]
-    sides = [str.ljust if i == 0 or rows[0][i] == "from" else str.rjust for i in range(len(width))]
-    return ["  ".join(side(text, w) for side, text, w in zip(sides, row, width, strict=False)).rstrip() for row in rows]
+    """Lines in which the first entries begin below each other, and all others end so."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
+    return ["  ".join(side(text, w) for side, text, w in zip(sides, row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _row(e: Entry) -> tuple[str, ...]:
     total = None if e.seconds is None or e.runs is None else e.seconds * e.runs
     return e.name, "" if e.runs is None else f"{e.runs:,}", duration(e.cold), duration(e.seconds), duration(total)
-
-
-def share(part: float, whole: float) -> str:
-    """In percent."""
-    return f"{100 * part / whole if whole else 0:.1f} %"

@@ -106,9 +106,8 @@ def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
     text = "import weft as wf\nx = wf.randn(300, 300).realize()\nfor i in range(5): ((x + i) @ x).softmax(axis=1).tolist()\n"
     done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
     listed = next(part for part in done.stderr.split("── ") if part.startswith("script.py:3") and "matmul" in part).splitlines()
-    shares = [float(line.split(" %")[0].split()[-1]) for line in listed if line.startswith("k") and "%" in line]
-    assert done.returncode == 0 and shares == sorted(shares, reverse=True) and abs(sum(shares) - 100) < 1
-    assert listed[-1].startswith("all ") or listed[-2].startswith("all ")
+    shares = [int(line.split("%")[0].split()[-1]) for line in listed if "script.py:3" in line and "%" in line]
+    assert done.returncode == 0 and len(shares) > 1 and shares == sorted(shares, reverse=True) and abs(sum(shares) - 100) <= 2
 
 
 WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]
