@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import weft as wf
+from weft.__main__ import COMMANDS
 from weft.runtime.cache import DiskCache
 
 
@@ -35,6 +36,11 @@ def size_of(folder: Path) -> int:
 def test_alone_it_prints_its_help() -> None:
     alone, asked = weft(), weft("--help")
     assert alone.returncode == asked.returncode == 0 and alone.stdout == asked.stdout and "cache --stats" in alone.stdout
+
+
+def test_every_command_of_the_folder_is_known() -> None:
+    folder = Path(wf.__file__).parent / "commands"
+    assert sorted(COMMANDS) == sorted(path.stem for path in folder.glob("*.py") if "def add(" in path.read_text())
 
 
 def test_version() -> None:
