@@ -30,6 +30,7 @@ examples:
   python -m weft show "x @ w" x="randn(64,64)" w="randn(64,64)" --html product.html
   python -m weft show --layout "x.permute(1,0)[1:]" x="arange(6).reshape(2,3)"
 
+An expression that begins with - stands in brackets: "(-x)".
 The expression is evaluated by Python, as code of yours: it can do whatever Python can.
 
 exit status: 0; 1 if a file cannot be written; 2 for an expression that cannot be computed, which is shown where.
@@ -65,6 +66,8 @@ def _values(given: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not value.strip():
             raise ExpressionError(f"{text!r} is no value: write name=value, like x=2 or x='randn(3, 4)'")
+        if name.strip() in found:
+            raise ExpressionError(f"{name.strip()} is given twice")
         found[name.strip()] = value
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,9 @@ class Drawing:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return self.svg()
+        from . import steps_text
+
+        return f"<div>{self.svg()}</div><pre>{escape(steps_text.tables(self.steps))}</pre>"
 
     def svg(self) -> str:
         """The picture as SVG, in the colours of the page around it."""

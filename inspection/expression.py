@@ -9,11 +9,12 @@ import ast
 import builtins
 import linecache
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from types import CodeType
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,8 +24,10 @@ from ..frontend.tensor import Tensor
 from ..ir import dtype as dt
 from ..ir.graph import Node
 
+T = TypeVar("T")
 FILE = "<expression>"
 NOTED = (ast.BinOp, ast.UnaryOp, ast.Call, ast.Subscript, ast.Attribute, ast.Name, ast.Compare)
+MOST_TEXT = 90  # characters of an expression in an error
 NOTE = "_note"  # what parts of the expression are given to
 
 
@@ -98,16 +101,11 @@ def _tensor(name: str, text: str, value: Any, dtype: dt.DType | None) -> Tensor:
 
 def _run(text: str, names: Mapping[str, Any], parts: list[tuple[str, Tensor]]) -> Any:
     """What Python makes of the text, noting its parts."""
-    try:
-        tree = ast.parse(text, FILE, "eval")
-    except (SyntaxError, ValueError) as error:
-        at = getattr(error, "offset", None)
-        raise ExpressionError(_pointed(text, (at or 1) - 1, at or 1, getattr(error, "msg", None) or str(error))) from None
+    tree = _python(text, ast.parse, text, FILE, "eval")
     space = {**_functions(), **names}
     _require_known(text, tree, space)
     typed = list(ast.walk(tree))
     said = [(ast.get_source_segment(text, part) or "", _draws(part)) for part in typed]
-    marked: ast.Expression = _Marked(typed).visit(tree)  # type: ignore[assignment]
 
     def note(number: int, value: Any) -> Any:
         if isinstance(value, Tensor):
@@ -116,12 +114,27 @@ def _run(text: str, names: Mapping[str, Any], parts: list[tuple[str, Tensor]]) -
             parts.append((part, value))
         return value
 
-    code = compile(ast.fix_missing_locations(marked), FILE, "eval")
+    code = _python(text, _compiled, tree, typed)
     try:
         return eval(code, {**space, NOTE: note})
     except Exception as error:  # whatever a user's expression raises
         start, end = (len(text.encode()[:at].decode(errors="ignore")) for at in _place(error))
         raise ExpressionError(_pointed(text, start, end, _told(error))) from None
+
+
+def _python(text: str, step: Callable[..., T], *args: Any) -> T:
+    """A step of Python's own compiler; what it refuses is no expression, or nested too deeply."""
+    try:
+        return step(*args)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        at = getattr(error, "offset", None) or 1
+        why = getattr(error, "msg", None) or str(error) or "this is too long"
+        raise ExpressionError(_pointed(text, at - 1, at, why)) from None
+
+
+def _compiled(tree: ast.Expression, parts: list[ast.AST]) -> CodeType:
+    marked: ast.Expression = _Marked(parts).visit(tree)  # type: ignore[assignment]
+    return compile(ast.fix_missing_locations(marked), FILE, "eval")
 
 
 DRAWS = ("rand", "randn", "randint")  # functions whose graph is long and not of interest
@@ -170,7 +183,10 @@ def _require_known(text: str, tree: ast.AST, space: Mapping[str, Any]) -> None:
 
 
 def _pointed(text: str, start: int, end: int, why: str) -> str:
-    """The text, carets below a part of it, and why."""
+    """Why, and the text with carets below a part of it; of a long text what stands around that part."""
+    if "\n" not in text and len(text) > MOST_TEXT:
+        cut = max(0, min(start - MOST_TEXT // 3, len(text) - MOST_TEXT))
+        text, start, end = text[cut : cut + MOST_TEXT], start - cut, min(end - cut, MOST_TEXT)
     mark = "" if "\n" in text or end <= start else f"\n    {' ' * start}{'^' * (end - start)}"
     return f"{why}\n    {text}{mark}"
 
@@ -182,14 +198,10 @@ def _place(error: Exception) -> tuple[int, int]:
     while frame is not None:
         code = frame.tb_frame.f_code
         if code.co_filename == FILE:
-            positions = list(_positions(code))[frame.tb_lasti // 2]
-            place = (positions[2] or 0, positions[3] or 0)
+            _, _, start, end = list(code.co_positions())[frame.tb_lasti // 2]
+            place = (start or 0, end or 0)
         frame = frame.tb_next
     return place
-
-
-def _positions(code: Any) -> Iterator[tuple[int | None, ...]]:
-    yield from code.co_positions()
 
 
 def _told(error: Exception) -> str:

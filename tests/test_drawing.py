@@ -350,6 +350,11 @@ def test_a_picture_as_svg_is_well_formed_and_has_every_step() -> None:
     assert said[::3] == ["1  given  (2,)", "2  exp  (2,)", "3  sum"] and "v [1, 2]" in said
 
 
+def test_a_notebook_gets_the_picture_and_the_steps() -> None:
+    html = wf.draw((wf.tensor([1.0, 2.0]) < 2).float())._repr_html_()
+    assert html.startswith("<div><svg ") and "v2  = v1 &lt; 2" in html
+
+
 def test_a_comparison_is_no_markup() -> None:
     assert "<title>x&lt;y</title>" in picture.svg(steps("x<y"))
 

@@ -172,6 +172,9 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
         (("1/0", "x=1"), "ZeroDivisionError: division by zero\n    1/0\n    ^^^"),
         (("3 + 4", "x=1"), "the expression gives 7, which is no Tensor: use x in it"),
         (("3 + 4",), "give it values: x=2"),
+        (("await x", "x=1"), "'await' outside function"),
+        (("+".join(["x"] * 100_000), "x=1"), "weft: "),
+        (("x", "x=1", "x=2"), "x is given twice"),
         (("x", "x"), "'x' is no value: write name=value"),
         (("x", "x="), "'x=' is no value"),
         (("x", "2=x"), "'2' is no name"),
@@ -182,13 +185,18 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
         (("reduce(lambda a, k: (a + k).sin(), range(300), x)", "x=1", "reduce=1"), "'Tensor' object is not callable"),
         (("[x := (x + k).sin() for k in range(300)][-1]", "x=1"), "draw: the graph has"),
     ],
-    ids=lambda case: case if isinstance(case, str) else " ".join(case),
+    ids=lambda case: case if isinstance(case, str) else " ".join(case)[:40],
 )
 def test_a_wrong_expression_is_shown_with_its_place(
     arguments: tuple[str, ...], wanted: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = refused(capsys, *arguments)
     assert wanted in said and said.startswith("weft: ") and "Traceback" not in said
+
+
+def test_a_long_expression_is_cut_in_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    said = refused(capsys, "1 + " * 100 + "z" + " + 1" * 100, "x=1")
+    assert max(map(len, said.splitlines())) <= 100 and "z" in said.splitlines()[1] and said.splitlines()[2].strip() == "^"
 
 
 def test_an_error_is_one_of_weft() -> None:
