@@ -11,7 +11,8 @@ from ..ir.graph import Node, show_arg, toposort
 from ..ir.margin import beside
 from ..ir.memory import amount
 from ..ir.op import LEAVES, Op
-from ..ir.site import is_gradient
+from ..ir.site import NOWHERE, Site, is_gradient
+from .labels import contraction
 
 DEPTH = 2  # levels of a value without a name that are written out
 
@@ -23,26 +24,46 @@ def names_of(roots: Iterable[Node]) -> dict[Node, str]:
     return {n: f"%{i}" for i, n in enumerate(toposort(roots))}
 
 
+def sites_of(order: Iterable[Node]) -> dict[Node, Site | None]:
+    """The user's line of each Node, sources first. What is made of constants alone has none: any program may have made it."""
+    sites: dict[Node, Site | None] = {}
+    for n in order:
+        is_constant = n.op is not Op.INPUT and not any(sites[s] for s in n.src)
+        sites[n] = None if is_constant else n.site or NOWHERE
+    return sites
+
+
 def graph_text(roots: Sequence[Node]) -> str:
     """Every value of a Graph, sources first."""
     names = names_of(roots)
-    lines = beside((f"{names[n]} = {line_of(n, names)}", n.site, "") for n in names)
+    sites = sites_of(names)
+    lines = beside((f"{names[n]} = {line_of(n, names)}", sites[n], _note(n)) for n in names)
     return "\n".join([*lines, f"return {', '.join(names[r] for r in roots)}"]) + "\n"
 
 
 def gradient_text(roots: Sequence[Node]) -> str:
     """The values that gradients are computed by, each beside the forward line, and the forward values that they read."""
     names = names_of(roots)
-    gradients = [n for n in names if is_gradient(n.site)]
-    if not gradients:
+    sites = sites_of(names)
+    forward_only = {s for n, site in sites.items() if site is not None and not is_gradient(site) for s in n.src}
+    found = {n for n, site in sites.items() if is_gradient(site)}
+    if not found:
         return "No value of this program belongs to a gradient.\n"
-    read = {s for n in gradients for s in n.src if not is_gradient(s.site)}
-    forward = [n for n in names if n in read and n.op is not Op.CONST]
-    lines = [(f"{names[n]} = {line_of(n, names)}", n.site, "") for n in gradients]
-    given = [(f"{names[n]} = {line_of(n, names)}", n.site, "") for n in forward]
+    for n in reversed(names):  # constants that gradients alone need
+        found |= {s for s in n.src if n in found and sites[s] is None and s not in forward_only}
+    gradients = [n for n in names if n in found]
+    read = {s for n in gradients for s in n.src} - found
+    forward = [n for n in names if n in read]
+    given, lines = ([(f"{names[n]} = {line_of(n, names)}", sites[n], "") for n in some] for some in (forward, gradients))
     made = {n for n in gradients if n in set(roots)}
     out = ["forward values that gradients need", *indented(beside(given)), "", "gradients", *indented(beside(lines))]
     return "\n".join([*out, f"    return {', '.join(names[n] for n in gradients if n in made)}"]) + "\n"
+
+
+def _note(n: Node) -> str:
+    """Of a sum of products: which matrices, or windows."""
+    is_product = n.op is Op.REDUCE and n.arg[0] == "add" and n.src[0].op is Op.MUL
+    return (is_product and contraction(n)) or ""
 
 
 def indented(lines: Iterable[str]) -> list[str]:
@@ -91,7 +112,8 @@ def rewrites_text(p: Pass) -> str:
     out = [plural(len(p.rewrites), "rewrite"), *(f"    {count:5}  {rule}" for rule, count in counts.most_common())]
     for i, (rule, before, after) in enumerate(p.rewrites, 1):
         text = f"{i}. {rule}: {term(before, {}, DEPTH)}"
-        out += ["", *beside([(text, before.site, "")]), f"    becomes {term(after, names)}  {type_of(after)}"]
+        site = sites_of(toposort([before]))[before]
+        out += ["", *beside([(text, site, "")]), f"    becomes {term(after, names)}  {type_of(after)}"]
     return "\n".join(out) + "\n"
 
 

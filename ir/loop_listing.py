@@ -20,6 +20,7 @@ from .margin import Line, beside
 from .op import Op
 from .site import Site
 
+SUMMARY = 100  # of what a loop computes
 WIDEST = 88  # characters of an expression in one piece
 SIGNS = {"add": "+=", "mul": "*=", "max": "max="}
 
@@ -54,7 +55,8 @@ def numbered(loops: Loops, is_loop: Callable[[For], bool]) -> Loops:
 
 def summary(s: For) -> str:
     """What a loop writes, without indices: `sum1 += exp(in0 - max0)`."""
-    return "; ".join(_brief(t) for t in statements(s.body) if isinstance(t, Store | Reduce))
+    text = "; ".join(dict.fromkeys(_brief(t) for t in statements(s.body) if isinstance(t, Store | Reduce)))
+    return text if len(text) <= SUMMARY else f"{text[: SUMMARY - 3]} .."
 
 
 def _brief(s: Store | Reduce) -> str:
@@ -166,7 +168,7 @@ class _Listing(Printer):
 
 
 def _user_site(n: Node) -> Site | None:
-    return _user(n.site)
+    return None if n.op is Op.CONST else _user(n.site)  # a constant is one Node for all programs
 
 
 def _user(site: Site | None) -> Site | None:

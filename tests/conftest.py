@@ -9,6 +9,10 @@ from weft.ir import graph
 from weft.runtime.cuda import devices
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="write the golden texts of tests/golden anew")
+
+
 @pytest.fixture(autouse=True, scope="module")
 def no_device_is_left() -> Iterator[None]:
     """Devices that were there before the first test of a file are there after its last, and no other."""

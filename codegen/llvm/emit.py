@@ -64,6 +64,7 @@ class Emitter:
         self.scope = fn.scope
         self.params: dict[Param, Val] = {}
         self.status: Val | None = None
+        self.told: set[str] = set()  # notes of loops without a block
         self.lanes: dict[object, Lanes] = {}
         self.varies: dict[object, dict[Node, bool]] = {}
 
@@ -245,7 +246,13 @@ class Emitter:
             return
         for i in range(s.extent):
             with self.maybe(self.before_total(s, i)):
+                self.tell(s, f"{self.fn.names.name(s.var)} = {i}")
                 self.body(self.substituted(s, i))
+
+    def tell(self, s: For, what: str) -> None:
+        """A comment, where loops have notes."""
+        if s.note:
+            self.w.line(f"; {s.note.partition(':')[0].removeprefix('inner ')}, {what}")
 
     def transposing(self, s: For) -> bool:
         """Stores a square of elements that lie across the lanes, if that is what the loop does."""
@@ -317,9 +324,11 @@ class Emitter:
             self.vectors(s, w, i, [self.tail(w, self.w.binary("sub", n, i), 0)])
 
     def straight(self, s: For, w: int, base: Val, n: Val, groups: int) -> None:
-        if s.note:
-            which = s.note.partition(":")[0].removeprefix("inner ")
-            self.w.line(f"; {which}, {'its rest' if base.text != '0' else 'straight'}")
+        if base.text != "0":
+            self.tell(s, "its rest")
+        elif s.note not in self.told:
+            self.told.add(s.note)
+            self.tell(s, "straight")
         self.vectors(s, w, base, [self.tail(w, n, group * w) for group in range(groups)])
 
     def tail(self, w: int, n: Val, first: int) -> Val | None:
