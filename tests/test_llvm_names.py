@@ -36,7 +36,7 @@ def test_blocks_and_counters_are_called_after_their_loop():
 
 
 def test_buffers_are_called_as_in_the_loops():
-    text = emit(rows(), AVX2)
+    text = emit(noted_rows(), AVX2)
     assert "%in0 = load ptr, ptr %ctx" in text and "%sum0 = alloca" in text and "%sum0.parts = alloca" in text
     assert re.search(r"%in0\.\d+ = load <8 x float>, ptr %in0\.\d+", text)
 

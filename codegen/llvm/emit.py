@@ -355,7 +355,8 @@ class Emitter:
 
 
 def _phase(loops: Loops, number: int, target: Target, declared: set[str], names: Names) -> str:
-    phase, writer = loops.phases[number], Writer(declared)
+    phase = loops.phases[number]
+    writer = Writer(declared, for_readers=any(isinstance(s, For) and s.note for s in statements(phase.body)))
     constant = frozenset(reads(phase.body) - writes(phase.body))
     plan, passing = plan_phase(phase, target), frozenset(loops.passing)
     fn = Function(writer, target, Scope(writer), plan, constant, passing=passing, names=names)

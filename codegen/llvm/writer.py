@@ -1,7 +1,7 @@
 """LLVM IR text, one method a construct. In: values with their type, lanes and level. Out: one function's text.
 
-A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c; what is loaded from a buffer in0, and its
-addresses, are %in0.<number>.
+A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c. Where it is for readers, what is loaded from a
+buffer in0, and its addresses, are %in0.<number>: longer names take LLVM longer to read.
 
 A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
 the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the
@@ -128,17 +128,13 @@ class Region:
     loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
 
 
-_PLAIN = re.compile(r"(?!t\d+$)[a-zA-Z]\w*(\.\w+)*", re.ASCII)  # t<number> are values
-
-
-def _family(v: Val) -> str:
-    """The start of the names of what is found through a pointer: the name of a buffer."""
-    name = v.text[1:].partition(".")[0]
-    return f"{name}." if name[0] != "t" or not name[1:].isdigit() else "t"
+_NUMBERED = re.compile(r"t\d+")  # a value
+_PLAIN = re.compile(r"(?!t\d+$)[a-zA-Z]\w*(\.\w+)*", re.ASCII)
 
 
 class Writer:
-    def __init__(self, declared: set[str]) -> None:
+    def __init__(self, declared: set[str], for_readers: bool = False) -> None:
+        self.for_readers = for_readers
         self.allocas: list[str] = []
         self.regions = [Region(Spot("start"))]
         self.declared = declared
@@ -321,10 +317,17 @@ class Writer:
             return base
         rhs = f"getelementptr {elem}, {base}, {by}"
         found = self.known(rhs)
-        return found or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), _family(base)))
+        return found or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base)))
+
+    def family(self, v: Val) -> str:
+        """How the names begin of what is found through a pointer: with the name of the buffer."""
+        if not self.for_readers:
+            return "t"
+        name = v.text[1:].partition(".")[0]
+        return "t" if _NUMBERED.fullmatch(name) else f"{name}."
 
     def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
-        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), _family(ptr))
+        return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), self.family(ptr))
 
     def argument(self, elem: str, slot: int, name: str) -> Val:
         """What the context holds in a slot."""
