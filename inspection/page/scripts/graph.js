@@ -146,7 +146,11 @@ function graphView() {
   );
   const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, nothing, legend, map));
   window.addEventListener('themechange', () => drawing && viewport.apply());
-  new ResizeObserver(() => drawing && viewport.apply()).observe(host);
+  new ResizeObserver(() => {
+    const box = drawing?.picture.groups[selectedGroup() ?? -1];
+    if (box) viewport.reveal(box);
+    else if (drawing) viewport.apply();
+  }).observe(host);
   return { element, changed, fit, started: () => changed(new Set(['program'])) };
 }
 

@@ -153,6 +153,7 @@ function figures(k) {
               (k.sources ?? k.lines.map(([file, line]) => ({ file, line }))).map((source) => lineLink(source)),
             )
           : null,
+        true,
       ],
     ],
     { class: 'facts figures' },
@@ -218,7 +219,7 @@ function launchTable(launches) {
       el(
         'tr',
         {},
-        names.map((name) => el('th', { scope: 'col' }, name)),
+        names.map((name) => el('th', { scope: 'col', class: 'number' }, name)),
       ),
     ),
     el(

@@ -39,6 +39,7 @@ function roofline(p, { width, height }) {
   const kernels = plotted(p);
   const tops = roofs(DOC.machine);
   if (!kernels.length) return el('p', { class: 'muted' }, 'No kernel computes, moves memory and has a time.');
+  const most = Math.max(...tops.map(({ flops }) => flops));
   const rate = (k) => k.flops / timeOf(k);
   const xs = decades([...kernels.map((k) => k.flops / k.bytes), ...tops.map(({ bytes, flops }) => flops / bytes)], 3);
   const ys = decades([...kernels.map(rate), ...tops.map(({ flops }) => flops)], 3);
@@ -56,7 +57,12 @@ function roofline(p, { width, height }) {
     role: 'group',
     'aria-label': 'Roofline: flop per byte across, flop per second upwards, a point for each kernel',
   });
-  append(chart, [grid(place), points(p, kernels, rate, place), tops.map((roof) => roofElement(roof, place))]);
+  append(chart, [
+    grid(place),
+    points(p, kernels, rate, place),
+    tops.map((roof) => roofElement(roof, roof.flops === most, place)),
+    kernels.filter((k) => k.index === state.kernel).map((k) => label(k, place.x(k.flops / k.bytes), place.y(rate(k)), width)),
+  ]);
   const left = p.kernels.length - kernels.length;
   const note = [
     derive(p).measured ? 'Measured times.' : 'Predicted times: points lie on the roof.',
@@ -96,7 +102,7 @@ function plain(value) {
   return value < 1 ? value.toFixed(Math.round(-Math.log10(value))) : amount(value, '');
 }
 
-function roofElement({ name, bytes, flops, flat, slope }, { xs, ys, x, y }) {
+function roofElement({ name, bytes, flops, flat, slope }, highest, { xs, ys, x, y }) {
   const ridge = flops / bytes;
   const first = Math.max(10 ** xs[0], 10 ** ys[0] / bytes);
   const up = flat ? '' : `M${x(first)} ${y(first * bytes)}L${x(ridge)} ${y(flops)}`;
@@ -108,7 +114,7 @@ function roofElement({ name, bytes, flops, flat, slope }, { xs, ys, x, y }) {
     on &&
       svg(
         'text',
-        { class: 'tick end', x: x(10 ** xs[1]) - 3, y: y(flops) + (main ? -5 : 13) },
+        { class: 'tick end', x: x(10 ** xs[1]) - 3, y: y(flops) + (highest ? -5 : 13) },
         `${name} ${amount(flops, 'flop/s')}`,
       ),
     up && svg('text', { class: 'tick', x: x(first) + 6, y: y(first * bytes) - (slope ? 30 : 22) }, text),
@@ -139,18 +145,15 @@ function points(p, kernels, rate, { x, y }) {
         svg('title', {}, [k.name, ...figuresOf(k)].join('\n')),
       ),
     );
-  const chosen = kernels.find((k) => k.index === state.kernel);
   const layer = svg('g', {}, drawn);
   roving(layer, drawn, () => {});
   const front = drawn.find((each) => each.classList.contains('selected'));
   if (front) layer.append(front);
-  return [layer, chosen && label(chosen, x(chosen.flops / chosen.bytes), y(rate(chosen)))];
+  return layer;
 }
 
-function label(k, x, y) {
-  return svg(
-    'text',
-    { class: `pointname ${x > 260 ? 'end' : ''}`, x: x > 260 ? x - 14 : x + 14, y: y + 4 },
-    shortened(k.name, 30),
-  );
+/** The name of a kernel above its point, on the side where there is room. */
+function label(k, x, y, width) {
+  const right = x > width / 2;
+  return svg('text', { class: `pointname ${right ? 'end' : ''}`, x: right ? x + 6 : x - 6, y: y - 16 }, shortened(k.name, 30));
 }

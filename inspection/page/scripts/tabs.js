@@ -109,14 +109,11 @@ function splitter(label, initial, set) {
   return bar;
 }
 
-/** A list of terms and what they are; those without a value are left out. */
-function facts(pairs, attributes = {}) {
-  const shown = pairs.filter(([, value]) => value !== null && value !== undefined && value !== '');
-  return el(
-    'dl',
-    { class: 'facts', ...attributes },
-    shown.map(([term, value]) => el('div', {}, el('dt', {}, term), el('dd', {}, value))),
-  );
+/** A list of [term, value, whether it is wide]; those without a value are left out. */
+function facts(rows, attributes = {}) {
+  const shown = rows.filter(([, value]) => value !== null && value !== undefined && value !== '');
+  const row = ([term, value, wide]) => el('div', { class: wide ? 'wide' : null }, el('dt', {}, term), el('dd', {}, value));
+  return el('dl', { class: 'facts', ...attributes }, shown.map(row));
 }
 
 /** Shows the first of a long list, and a button for the rest. */
