@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -26,9 +26,11 @@ from ..errors import WeftError
 from ..frontend.compile import Compiled
 from ..ir.graph import Node, show_arg, toposort
 from ..ir.op import Op
+from ..ir.rewrite import constant_of
 from ..ir.site import is_gradient
 from .changes import changes, place_of, short
 from .graph_text import gradient_text, graph_text
+from .kernel_report import Report
 from .labels import label
 from .program_text import program_text
 from .report import report
@@ -56,6 +58,12 @@ class Entry:
     seconds: float | None = None
     cold: float | None = None
     kernels: Sequence[float] | None = None
+
+    def measured(self, found: Report) -> Report:
+        """The Report of the program with the times of its kernels, where they are known."""
+        if self.kernels is None:
+            return found
+        return replace(found, kernels=[replace(k, measured=s) for k, s in zip(found.kernels, self.kernels, strict=True)])
 
 
 def document(
@@ -98,16 +106,17 @@ def _details(c: Compiled, e: Entry) -> Json:
     order = toposort(roots)
     ids = {n: i for i, n in enumerate(order)}
     where = kernels_of(order, c)
-    told = report(c).to_dict()
+    found = e.measured(report(c))
+    told = found.to_dict()
     return {
         "passes": changes(c.passes),
         "nodes": [_node(n, ids, where[n], e.names or {}) for n in order],
         "outputs": [ids[r] for r in roots],
         "inputs": [{"id": ids[n], "name": _name(n, e.names or {})} for n in order if n.op is Op.INPUT],
-        "kernels": _kernels(c, told["kernels"], e.kernels, ids, where),
+        "kernels": _kernels(c, told["kernels"], ids, where),
         "boundaries": _boundaries(c),
         "memory": told["memory"],
-        "report": str(report(c)),
+        "report": str(found),
         "graph": graph_text(c.graph),
         "gradient": gradient_text(c.graph),
         "program": program_text(c),
@@ -139,6 +148,7 @@ def kernels_of(order: Sequence[Node], c: Compiled) -> dict[Node, int | None]:
 
 
 def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: Mapping[int, str]) -> Json:
+    site = None if n.op is Op.IOTA or constant_of(n) is not None else n.site  # all lines share constants
     return {
         "id": ids[n],
         "op": n.op.value,
@@ -146,8 +156,8 @@ def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: Mapping[i
         "dtype": n.dtype.name,
         "shape": [*n.shape],
         "src": [ids[s] for s in n.src],
-        "line": None if n.op in (Op.CONST, Op.IOTA) else place_of(n.site),  # which all lines share
-        "gradient": is_gradient(n.site),
+        "line": place_of(site),
+        "gradient": is_gradient(site),
         "kernel": kernel,
         "label": (_name(n, names) if n.op is Op.INPUT else None) or label(n),
     }
@@ -160,9 +170,7 @@ def _name(n: Node, names: Mapping[int, str]) -> str | None:
 # ---------------------------------------------------------------- kernels
 
 
-def _kernels(
-    c: Compiled, told: Sequence[Json], seconds: Sequence[float] | None, ids: Mapping[Node, int], where: Mapping[Node, int | None]
-) -> list[Json]:
+def _kernels(c: Compiled, told: Sequence[Json], ids: Mapping[Node, int], where: Mapping[Node, int | None]) -> list[Json]:
     members: dict[int | None, list[int]] = {}
     for n, kernel in where.items():
         members.setdefault(kernel, []).append(ids[n])
@@ -172,7 +180,6 @@ def _kernels(
         first = same.setdefault(c.kernel_keys[i], i)
         more: Json = {"index": i, "node_ids": sorted(members.get(i, ())), "texts": c.texts(k) if first == i else {}}
         more |= {"same_code_as": None if first == i else first}
-        more |= {} if seconds is None else {"measured": seconds[i]}
         out.append(of_report | more)
     return out
 

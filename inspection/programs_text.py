@@ -22,8 +22,7 @@ def profiled(e: Entry, found: Report) -> list[str]:
     """The kernels of a program as `wf.profile` lists them, the slowest first; nothing where they were not measured."""
     if e.kernels is None or e.seconds is None:
         return []
-    measured = [replace(k, measured=seconds) for k, seconds in zip(found.kernels, e.kernels, strict=True)]
-    slowest = sorted(measured, key=lambda k: -(k.measured or 0))
+    slowest = sorted(e.measured(found).kernels, key=lambda k: -(k.measured or 0))
     p = Profile(replace(found, kernels=slowest), machine(e.device), e.runs or 0, e.seconds, e.cold or 0)
     return [f"{plural(len(slowest), 'kernel')}: {duration(p.measured)} of {duration(p.seconds)}", "", *kernel_lines(p)]
 

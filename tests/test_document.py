@@ -88,6 +88,12 @@ def test_gradients_have_the_line_of_the_forward_node(shown: Json) -> None:
     assert lines and lines <= {(__file__, here + 3), (__file__, here + 4)}
 
 
+def test_constants_are_of_no_line() -> None:
+    nodes = document([Entry("", "cpu", compiled(stored(8) * 2.5))], "")["programs"][0]["nodes"]
+    constants = [n for n in nodes if n["label"] == "2.5"]
+    assert {n["op"] for n in constants} == {"const", "expand"} and all(n["line"] is None for n in constants)
+
+
 def test_the_files_behind_lines_are_there_whole(shown: Json) -> None:
     found = shown["sources"][__file__]
     assert found["name"] == "test_document.py"
@@ -109,6 +115,7 @@ def test_boundaries_name_kernels_by_their_place(shown: Json) -> None:
 def test_measured_times_add_up(shown: Json) -> None:
     p = shown["programs"][0]
     assert sum(k["measured"] for k in p["kernels"]) == p["kernel_seconds"] == len(p["kernels"])
+    assert "measured" in p["report"]
 
 
 def test_a_program_that_is_only_listed_has_no_details(shown: Json) -> None:
