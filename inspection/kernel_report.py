@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..frontend.backend import Launch
 from ..ir.memory import Memory, MemoryBuffer
 from ..ir.site import shown
+
+if TYPE_CHECKING:
+    from ..frontend.backend import Launch
 
 
 @dataclass(frozen=True)
