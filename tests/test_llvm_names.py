@@ -47,7 +47,7 @@ def test_two_loops_of_one_variable_have_different_blocks():
     assert "\nc.loop:" in text and "\nc.loop.1:" in text
 
 
-@pytest.mark.parametrize("name", ["t1", "start", "ctx", "chunk", "a b", "1st", "c.loop", "t1.2", "naïve"])
+@pytest.mark.parametrize("name", ["t1", "then9", "start", "ctx", "chunk", "a b", "1st", "c.loop", "t1.2", "naïve"])
 def test_any_name_gives_code(name):
     buf, at = Buf(name, f32, 40, SCRATCH), Var(name, 40)
     fill = [Alloc(buf), lanes(at, Store(buf, var(at), load(IN, at)))]

@@ -17,7 +17,8 @@ from ...ir.op import Op
 from ..target import Target
 from .lanes import Scope, index_bits, pointer, vector_index
 from .plan import Plan
-from .writer import Val, Writer, integer, iota, memory_type, suffix, vector_type
+from .values import Val, integer, iota, memory_type, suffix, vector_type
+from .writer import Writer
 
 APART = (2, 3, 4)  # strides for which whole vectors are faster than an element at a time
 

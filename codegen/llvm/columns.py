@@ -10,7 +10,7 @@ from __future__ import annotations
 from ...ir.index import Index
 from .access import Access
 from .lanes import pointer
-from .writer import Val
+from .values import Val
 
 
 def row_of(a: Access) -> Index | None:

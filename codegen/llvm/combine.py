@@ -5,7 +5,8 @@ from __future__ import annotations
 from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ..target import Target
-from .writer import Val, Writer, const_text, elem_type, integer
+from .values import Val, const_text, elem_type, integer
+from .writer import Writer
 
 
 def maximum(w: Writer, dtype: DType, a: Val, b: Val) -> Val:

@@ -25,7 +25,8 @@ from .expr import evaluate
 from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
 from .plan import plan_phase, straight_groups
 from .transpose import square, transposed
-from .writer import Val, Writer, integer, iota, vector_literal
+from .values import Val, integer, iota, vector_literal
+from .writer import Writer
 
 SITE_SHIFT = 40  # a Check's key is site << 40 | position
 

@@ -17,7 +17,8 @@ from . import memory
 from .access import Function
 from .combine import fused, maximum
 from .lanes import Scope, both, index_bits, scalar_index, vector_index
-from .writer import Val, Writer, const_text, elem_type, suffix
+from .values import Val, const_text, elem_type, suffix
+from .writer import Writer
 
 
 class EmitError(ValueError):

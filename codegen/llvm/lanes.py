@@ -14,7 +14,8 @@ from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
 from ...ir.loop import Buf
 from ...ir.loop_walk import index_values, operands, variables
 from ...ir.op import Op
-from .writer import Val, Writer, integer, iota
+from .values import Val, integer, iota
+from .writer import Writer
 
 
 @dataclass(eq=False)

@@ -32,7 +32,7 @@ from .access import (
 from .columns import load_column, row_of
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, both, mask_value, pointer, tail_of
-from .writer import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
+from .values import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
 
 LINE = 64  # bytes of a cache line
 PADDING = 64  # elements behind a private array, so that a full vector may be read at its end

@@ -11,7 +11,7 @@ from ...ir.loop_walk import postorder, roots, statements, usual_operands
 from ...ir.op import Op
 from ..target import Target
 from .lanes import Lanes
-from .writer import integer
+from .values import integer
 
 MOST_COLUMNS = 16  # elements of a row a lane that are sorted in registers
 STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code

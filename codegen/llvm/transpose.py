@@ -11,7 +11,8 @@ from __future__ import annotations
 from ...ir.index import Div, Index, Mod, Var
 from ...ir.loop import LANES, For, Store
 from .lanes import Lanes
-from .writer import Val, Writer, integer
+from .values import Val, integer
+from .writer import Writer
 
 
 def square(s: For, w: int) -> tuple[For, Store] | None:

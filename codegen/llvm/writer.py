@@ -1,8 +1,5 @@
 """LLVM IR text, one method a construct. In: values with their type, lanes and level. Out: one function's text.
 
-A loop over c has the blocks c.enter, c.loop, c.again and c.end and counts in %c. Where it is for readers, what is loaded from a
-buffer in0, and its addresses, are %in0.<number>: longer names take LLVM longer to read.
-
 A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
 the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the
 loops it does not depend on (LLVM could not move the loads there, since arguments may alias).
@@ -10,90 +7,14 @@ loops it does not depend on (LLVM could not move the loads there, since argument
 
 from __future__ import annotations
 
-import re
-import struct
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, NamedTuple, Union
+from typing import Any, Union
 
-from ...ir.dtype import DType, half_bits
 from ...ir.loop import Buf
-
-
-class Val(NamedTuple):
-    """An SSA name or a literal; `w` lanes (1: a scalar) of the LLVM type `type`."""
-
-    text: str
-    type: str
-    w: int = 1
-    level: int = 0
-
-    @property
-    def full(self) -> str:
-        return vector_type(self.type, self.w)
-
-    @property
-    def literal(self) -> bool:
-        return not self.text.startswith("%")
-
-    def __str__(self) -> str:
-        return f"{self.full} {self.text}"
-
-
-def vector_type(elem: str, w: int) -> str:
-    return elem if w == 1 else f"<{w} x {elem}>"
-
-
-def elem_type(dtype: DType) -> str:
-    """The type of a value in registers: a 16-bit float is its bits, since it is only moved and converted."""
-    if dtype.is_float and not dtype.is_half:
-        return {32: "float", 64: "double"}[dtype.bits]
-    return f"i{dtype.bits}"
-
-
-def memory_type(dtype: DType) -> str:
-    """The type of an element in memory: a bool is one byte."""
-    return "i8" if dtype.kind == "b" else elem_type(dtype)
-
-
-def suffix(elem: str, w: int) -> str:
-    """The type as intrinsic names spell it."""
-    short = {"half": "f16", "float": "f32", "double": "f64"}.get(elem, elem)
-    return short if w == 1 else f"v{w}{short}"
-
-
-def const_text(value: float | int | bool, dtype: DType) -> str:
-    """A literal of any dtype, floats by their bits."""
-    if dtype.is_half:
-        return str(half_bits(value, dtype))
-    if dtype.is_float:
-        return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
-    return str(bool(value)).lower() if dtype.kind == "b" else str(int(value))
-
-
-def integer(value: int, bits: int = 64) -> Val:
-    return Val(str(value), f"i{bits}")
-
-
-def vector_literal(elem: str, items: Iterable[str]) -> Val:
-    texts = list(items)
-    if len(set(texts)) == 1:
-        return Val(f"splat ({elem} {texts[0]})", elem, len(texts))
-    return Val("<" + ", ".join(f"{elem} {t}" for t in texts) + ">", elem, len(texts))
-
-
-@lru_cache(1024)
-def _picks(lanes: tuple[int, ...]) -> Val:
-    """The mask of a shuffle."""
-    return vector_literal("i32", map(str, lanes))
-
-
-@lru_cache(1024)
-def iota(w: int, bits: int, start: int = 0, step: int = 1) -> Val:
-    return vector_literal(f"i{bits}", (str(start + step * lane) for lane in range(w)))
-
+from .naming import Naming
+from .values import Val, integer, picks, suffix, vector_type
 
 Line = Union[str, "Spot"]
 
@@ -128,18 +49,12 @@ class Region:
     loaded: dict[Buf, list[Hashable]] = field(default_factory=dict)  # memo keys that depend on a buffer's contents
 
 
-_NUMBERED = re.compile(r"t\d+")  # a value
-_PLAIN = re.compile(r"(?!t\d+$)[a-zA-Z]\w*(\.\w+)*", re.ASCII)
-
-
-class Writer:
+class Writer(Naming):
     def __init__(self, declared: set[str], for_readers: bool = False) -> None:
-        self.for_readers = for_readers
+        super().__init__(for_readers)
         self.allocas: list[str] = []
         self.regions = [Region(Spot("start"))]
         self.declared = declared
-        self.names = 0
-        self.taken = {"ctx", "chunk", "tid", "start"}  # names without a number of their own
         self.barrier = 0  # the least level at which anything may be written now
         self.passes = False  # whether something is stored past the caches
 
@@ -157,22 +72,6 @@ class Writer:
         spot = self.here if level == self.depth else self.regions[level + 1].front
         assert spot is not None
         return spot
-
-    def fresh(self, hint: str = "t") -> str:
-        self.names += 1
-        return f"{hint}{self.names}"
-
-    def unique(self, name: str, parts: Iterable[str] = ("",)) -> tuple[str, str]:
-        """A name that LLVM takes, and what must stand behind it and each of its parts so that they are free: "", ".1", ".2"."""
-        plain = name if _PLAIN.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
-        number = 0
-        while True:
-            end = f".{number}" if number else ""
-            wanted = {f"{plain}{part}{end}" for part in parts}
-            if self.taken.isdisjoint(wanted):
-                self.taken |= wanted
-                return plain, end
-            number += 1
 
     def line(self, text: str) -> None:
         self.here.lines.append("  " + text)
@@ -268,9 +167,9 @@ class Writer:
 
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
         """Lanes picked from a, then b."""
-        picks = _picks(tuple(lanes))
+        mask = picks(tuple(lanes))
         second = str(b) if b else f"{a.full} poison"
-        return self.pure(f"shufflevector {a}, {second}, {picks}", a.type, len(lanes), a, *([b] if b else []))
+        return self.pure(f"shufflevector {a}, {second}, {mask}", a.type, len(lanes), a, *([b] if b else []))
 
     def extract(self, v: Val, lane: Val) -> Val:
         return self.pure(f"extractelement {v}, {lane}", v.type, 1, v, lane)
@@ -318,13 +217,6 @@ class Writer:
         rhs = f"getelementptr {elem}, {base}, {by}"
         found = self.known(rhs)
         return found or self.remember(rhs, self.emit(rhs, "ptr", by.w, max(base.level, by.level), self.family(base)))
-
-    def family(self, v: Val) -> str:
-        """How the names begin of what is found through a pointer: with the name of the buffer."""
-        if not self.for_readers:
-            return "t"
-        name = v.text[1:].partition(".")[0]
-        return "t" if _NUMBERED.fullmatch(name) else f"{name}."
 
     def load(self, ptr: Val, elem: str, w: int, align: int, level: int) -> Val:
         return self.emit(f"load {vector_type(elem, w)}, {ptr}, align {align}", elem, w, max(level, ptr.level), self.family(ptr))
