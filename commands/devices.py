@@ -41,7 +41,7 @@ LIMITS = {
 def add(commands: Commands) -> None:
     """Declares the arguments."""
     found = described(commands, "devices", "what there is to compute on, and what is missing", ABOUT, END)
-    found.add_argument("--measure", action="store_true", help="measure bandwidths and peaks anew, half a second, and keep them")
+    found.add_argument("--measure", action="store_true", help="measure bandwidths and peaks anew, some seconds, and keep them")
     found.add_argument("--json", action="store_true", help="the same as JSON")
 
 

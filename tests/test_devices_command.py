@@ -132,7 +132,7 @@ def test_figures_are_measured_when_asked_for(printed: Callable[..., str]) -> Non
 def test_known_figures_are_those_that_were_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(machines, "_known", {})
-    monkeypatch.setattr(machines, "_host", lambda: ("a machine of a test", lambda: FAST))
+    monkeypatch.setattr(machines, "_host", lambda: ("a machine of a test", lambda turns: FAST))
     store = cache.DiskCache(tmp_path)
     monkeypatch.setattr(cache, "default", lambda: store)
     assert machines.known() is None
