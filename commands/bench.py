@@ -15,8 +15,8 @@ from ..errors import DeviceError
 from .status import DONE, FAILED, Commands, described, fail
 
 if TYPE_CHECKING:
+    from ..inspection.bench_cases import Case
     from ..inspection.machine import Machine
-    from .bench_cases import Case
 
 ABOUT = """\
 Measures what this machine can do at most, then a dozen workloads, each beside the time that the roofline predicts: the
@@ -73,8 +73,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
+    from ..inspection.bench_cases import CASES
     from ..inspection.machine import machine
-    from .bench_cases import CASES
 
     wanted = args.only.lower().split(",") if args.only else [""]
     cases = [c for c in CASES if any(word in c.name.lower() for word in wanted)]
@@ -116,7 +116,7 @@ def measured(case: Case, device: str) -> Result:
 
 def tiny_call() -> Result:
     """A call from Python, with all that Python adds."""
-    from .bench_cases import tiny
+    from ..inspection.bench_cases import tiny
 
     ours, by_numpy = tiny()
     return Result(TINY, "8 numbers, from Python", seconds_of(ours), numpy=seconds_of(by_numpy))

@@ -15,8 +15,9 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft import __main__ as command_line
-from weft.commands import bench, bench_cases
+from weft.commands import bench
 from weft.commands.bench import Result, row
+from weft.inspection import bench_cases
 from weft.inspection import machine as machines
 from weft.inspection.machine import Machine
 
