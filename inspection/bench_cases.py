@@ -102,8 +102,8 @@ def _attention(device: str) -> Work:
 
 
 def _adam(device: str) -> Work:
-    weights = nn.Parameter(tensor(_random(1 << 22), device=device))
-    return _training(weights, lambda weights, x: (weights * x).sum(), _on(device, _random(1 << 22)))
+    weights = nn.Parameter(tensor(_random(1 << 23), device=device))
+    return _training(weights, lambda weights, x: (weights * x).sum(), _on(device, _random(1 << 23)))
 
 
 def _lenet(device: str) -> Work:
@@ -139,7 +139,7 @@ CASES = (
     Case("linear, gelu", "256 rows through 1024 x 1024", _layer),
     Case("conv, relu", "16 x 32 x 28 x 28, 64 kernels of 3 x 3", _convolution),
     Case("attention", "4 x 8 heads, 256 places of 64", _attention),
-    Case("Adam step", "4M parameters, gradient and update", _adam),
+    Case("Adam step", "8M parameters, gradient and update", _adam),
     Case("LeNet step", "64 images: loss, gradients, update", _lenet),
 )
 
