@@ -1,7 +1,6 @@
 // The view of the graph. In: the program that is shown. Out: a picture to move over, with tools, a legend and a small map.
 
 const FEW = 160; // nodes up to which operations are shown at first
-const READABLE = 0.8; // a first view is not smaller than this
 
 function graphView() {
   const world = svg('g');
@@ -26,7 +25,7 @@ function graphView() {
   const search = searchBox({ chosen: () => host.focus(), matching: markMatches });
   let drawing = null;
   let minimap = null;
-  let matches = { nodes: new Set(), kernels: new Set() };
+  let matches = matchesOf([]);
 
   const viewport = viewportOf(host, world, {
     changed: () => {
@@ -66,53 +65,17 @@ function graphView() {
     map.hidden = !p.nodes.length;
     nothing.hidden = p.nodes.length > 0;
     walk.forget();
-    first();
+    showFirst(drawing, viewport, host);
     marks();
-  }
-
-  function first() {
-    const { width, height } = drawing.picture;
-    viewport.show([0, 0, width, height]);
-    if (viewport.at.scale < READABLE) {
-      const wide = Math.min(width, host.clientWidth / READABLE);
-      const top = topOf(drawing);
-      viewport.show([Math.max(0, Math.min(top - wide / 2, width - wide)), 0, wide, host.clientHeight / READABLE]);
-    }
-    const group = selectedGroup();
-    if (group !== null && drawing.picture.groups[group]) viewport.reveal(drawing.picture.groups[group]);
   }
 
   const fit = () => viewport.show([0, 0, drawing.picture.width, drawing.picture.height]);
 
-  function selectedGroup() {
-    if (state.node !== null) return drawing.home[state.node];
-    const group = drawing.groups.indexOf(state.kernel);
-    return state.kernel === null || group < 0 ? null : group;
-  }
+  const marks = () => markAll(drawing, matches);
 
   function markMatches(entries) {
-    const of = (what) => new Set(entries.map((entry) => entry[what]).filter((i) => i !== undefined));
-    matches = { nodes: of('node'), kernels: of('kernel') };
+    matches = matchesOf(entries);
     if (drawing) marks();
-  }
-
-  /** Classes of what is selected, next to it, from the selected line, or found. */
-  function marks() {
-    const group = selectedGroup();
-    const found = new Set([...matches.nodes].map((i) => drawing.home[i]));
-    for (const index of matches.kernels) found.add(drawing.groups.indexOf(index));
-    const fromLine = state.line && new Set(kernelsOf(state.line));
-    drawing.boxes.forEach((box, g) => {
-      box.classList.toggle('selected', g === group && (state.node === null || drawing.level === 'kernels'));
-      box.classList.toggle('dim', Boolean(fromLine) && !fromLine.has(drawing.groups[g]));
-      box.classList.toggle('lit', (Boolean(fromLine) && fromLine.has(drawing.groups[g])) || found.has(g));
-    });
-    for (const [i, element] of drawing.nodes) {
-      element.classList.toggle('selected', i === state.node);
-      element.classList.toggle('match', matches.nodes.has(i));
-      element.classList.toggle('dim', Boolean(fromLine) && !sameLine(program().nodes[i].line, state.line));
-    }
-    drawing.mark(group, state.node);
   }
 
   function changed(names) {
@@ -125,10 +88,10 @@ function graphView() {
       drawing.nodeOf(state.node);
       viewport.reveal(drawing.nodeBox(state.node));
     } else if (names.has('kernel') || names.has('node')) {
-      const box = drawing.picture.groups[selectedGroup() ?? -1];
+      const box = drawing.picture.groups[selectedGroup(drawing) ?? -1];
       if (box) viewport.reveal(box);
     }
-    if (selectedGroup() !== null) walk.at(selectedGroup(), state.node);
+    if (selectedGroup(drawing) !== null) walk.at(selectedGroup(drawing), state.node);
     marks();
   }
 
@@ -147,23 +110,11 @@ function graphView() {
   const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, nothing, legend, map));
   window.addEventListener('themechange', () => drawing && viewport.apply());
   new ResizeObserver(() => {
-    const box = drawing?.picture.groups[selectedGroup() ?? -1];
+    const box = drawing?.picture.groups[selectedGroup(drawing) ?? -1];
     if (box) viewport.reveal(box);
     else if (drawing) viewport.apply();
   }).observe(host);
   return { element, changed, fit, started: () => changed(new Set(['program'])) };
-}
-
-/** The middle of the first layer. */
-function topOf(drawing) {
-  const [x, , width] = drawing.picture.groups
-    .filter(Boolean)
-    .reduce((top, box) => (box[1] < top[1] ? box : top), [0, Infinity, 0, 0]);
-  return x + width / 2;
-}
-
-function sameLine(a, b) {
-  return Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
 }
 
 /** A switch between the picture of kernels and that of operations. */
