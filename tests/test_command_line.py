@@ -153,5 +153,5 @@ def test_the_help_lists_every_command() -> None:
     from weft import commands
 
     listed = re.findall(r"^    (\w+) ", weft("--help").stdout, re.M)
-    files = {module.name for module in pkgutil.iter_modules(commands.__path__)} - {"bench_cases", "scripts", "status"}
+    files = {module.name for module in pkgutil.iter_modules(commands.__path__)} - {"scripts", "status"}
     assert set(listed) == files
