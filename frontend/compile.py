@@ -91,7 +91,7 @@ def build(
     passes = Passes(outputs)
     widened = passes.graph("widen", widen, list(outputs))
     simplified = passes.rules("simplify", simplify, widened)
-    summed = passes.graph("merge sums", merge_sums, simplified)
+    summed = passes.rules("merge sums", merge_sums, simplified)
     prepared = passes.graph("prepare", prepare, summed, strides)
     if chains := backend.policy.chains:
         prepared = passes.graph("recompute spaces", recompute_spaces, prepared, chains == "blocks")

@@ -55,7 +55,7 @@ def artefacts(c: Compiled) -> list[Artefact]:
             GRAPH[:1],
         ),
         "simplified.txt": (
-            "the graph behind the rules of `simplify`, then the rewrites that led there",
+            "the graph behind the rules of `simplify`, then the rewrites of it and of later passes",
             f"{graph_text(c.roots_behind('simplify'))}\n{_rewrites(c)}",
             ("Rules are exact in IEEE arithmetic, up to the order of sums. Later passes: passes.txt.",),
         ),

@@ -109,7 +109,7 @@ def rewrites_text(p: Pass) -> str:
     """The rules of a pass that matched, counted and then in order."""
     names = names_of(p.roots or ())
     counts = Counter(rule for rule, _, _ in p.rewrites)
-    out = [plural(len(p.rewrites), "rewrite"), *(f"    {count:5}  {rule}" for rule, count in counts.most_common())]
+    out = [f"{p.name}: {plural(len(p.rewrites), 'rewrite')}", *(f"    {count:5}  {rule}" for rule, count in counts.most_common())]
     for i, (rule, before, after) in enumerate(p.rewrites, 1):
         text = f"{i}. {rule}: {term(before, {}, DEPTH)}"
         site = sites_of(toposort([before]))[before]

@@ -13,11 +13,12 @@ from collections.abc import Iterable
 from .graph import Node, node, permute, rebuild, reduce, reshape, toposort
 from .kernel import is_steady
 from .op import VIEWS, Op
+from .rewrite import Trace
 from .site import provenance
 
 
-def merge_sums(roots: Iterable[Node]) -> list[Node]:
-    """Merges every such pair of sums whose inner sum has no other user."""
+def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
+    """Merges every such pair of sums whose inner sum has no other user; `trace` takes note of it."""
     roots = list(roots)
     order = toposort(roots)
     users = _count_users(order, roots)
@@ -28,8 +29,15 @@ def merge_sums(roots: Iterable[Node]) -> list[Node]:
             chain = _chain(n, users)
             if n.op is Op.SLICE and users[n.src[0]] == 1 and _is_sum_of_products(done[n.src[0]]):
                 done[n] = _sliced(n, done[n.src[0]])
+                rule = "slice_before_sum"
+            elif chain:
+                done[n] = _merged(n, chain, done)
+                rule = "one_sum_of_products"
+            else:
+                done[n] = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
                 continue
-            done[n] = _merged(n, chain, done) if chain else rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+            if trace is not None:
+                trace.append((rule, n, done[n]))
     return [done[r] for r in roots]
 
 

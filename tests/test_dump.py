@@ -75,6 +75,19 @@ def test_the_index_names_every_file_and_every_kernel(tmp_path):
         assert re.search(rf"^    {kernel.name} +{kernel.kind}, writes ", index, re.M)
 
 
+def test_a_module_is_dumped_with_example_inputs(tmp_path):
+    net = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 4))
+    text = read(wf.dump(net, tmp_path, randn(3, 8)), "graph.txt")
+    assert "# matmul 3x8x16" in text and "# matmul 3x16x4" in text
+
+
+def test_names_of_files_are_safe_on_any_system(tmp_path):
+    x, table = randn(40, 30), wf.arange(30).realize()
+    y = [wf.sort(x, axis=1), x.cumsum(axis=0), x[:, (table * 7) % 30], (x @ x.T).softmax(axis=1).float().pow(2.5)]
+    for name in files_of(wf.dump(y, tmp_path)):
+        assert re.fullmatch(r"(kernels/)?[A-Za-z][A-Za-z0-9_]{0,80}(\.[a-z]+){1,2}", name), name
+
+
 def test_what_lies_in_memory_needs_no_kernel(tmp_path):
     folder = wf.dump(randn(3), tmp_path)
     assert files_of(folder) == ["kernels.txt"] and "0 kernels: everything is in memory already" in read(folder, "kernels.txt")
@@ -182,7 +195,15 @@ def test_rewrites_are_listed_with_their_rule_line_before_and_after(tmp_path):
     y = x.softmax(axis=1)
     text = read(wf.dump(y, tmp_path), "simplified.txt")
     entry = r"^1\. drop_detach: detach\(.*\) +# test_dump\.py:\d+  y = x\.softmax\(axis=1\)\n    becomes %\d+  float32\[64\]$"
-    assert "\n1 rewrite\n" in text and re.search(entry, text, re.M)
+    assert "\nsimplify: 1 rewrite\n" in text and re.search(entry, text, re.M)
+
+
+def test_sums_that_become_one_are_among_the_rewrites(tmp_path):
+    x, weight = randn(2, 3, 12, 12).requires_grad_(), randn(4, 3, 3, 3)
+    y = nn.functional.conv2d(x, weight).square().sum()
+    text = read(wf.dump(wf.grad(y, [x]), tmp_path), "simplified.txt")
+    assert re.search(r"^merge sums: \d rewrites?$", text, re.M)
+    assert re.search(r"^1\. one_sum_of_products: reduce_add\(", text, re.M)
 
 
 def test_every_pass_is_listed_with_its_time_and_what_it_did(tmp_path):
