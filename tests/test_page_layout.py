@@ -98,15 +98,20 @@ def crossings(found: Layered, edges: list[tuple[int, int]]) -> int:
 
 
 def test_a_tree_has_no_crossings() -> None:
-    order = list(range(1, 63))
+    order = list(range(1, 15))
     random.Random(0).shuffle(order)
     edges = [((i - 1) // 2, i) for i in order]
-    assert crossings(layered([(10, 10)] * 63, edges, GAP), edges) == 0
+    assert crossings(layered([(10, 10)] * 15, edges, GAP), edges) == 0
 
 
 def test_twisted_ladders_are_untangled() -> None:
     edges = [(0, 5), (1, 4), (2, 3), (3, 6), (4, 7), (5, 8)]
     assert crossings(layered([(10, 10)] * 9, edges, GAP), edges) == 0
+
+
+def test_many_results_of_one_box_are_in_several_layers() -> None:
+    found = layered([(10, 10)] * 41, [(0, i) for i in range(1, 41)], GAP)
+    assert found.width < 40 * 20 / 2 and found.height == 6 * 30 - 20
 
 
 def test_neither_boxes_nor_edges_are_needed() -> None:

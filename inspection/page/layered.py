@@ -18,6 +18,8 @@ Point = tuple[float, float]
 Edge = tuple[int, int]
 
 BENDING = 6  # layers that an edge may span to bend around boxes; a longer one is drawn behind them
+LINES = 0.25  # of the gap between boxes is kept between lines
+WIDE = 8  # boxes of a layer from which on those that lead nowhere go to the next
 SWEEPS = 6  # over all layers, down and up in turn
 
 
@@ -107,7 +109,23 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
     for v in range(count):
         if not above[v] and below[v]:
             layer[v] = min(layer[w] for w in below[v]) - 1
+    _spread(layer, below)
     return layer
+
+
+def _spread(layer: list[int], below: list[list[int]]) -> None:
+    """Moves ends of the graph that would make a layer wide to the layers behind it."""
+    rows: dict[int, list[int]] = {}
+    for v, at in enumerate(layer):
+        rows.setdefault(at, []).append(v)
+    at = 0
+    while at in rows:
+        ends = [v for v in rows[at] if not below[v]]
+        room = max(WIDE - (len(rows[at]) - len(ends)), 1)
+        for i, v in enumerate(ends[room:]):
+            layer[v] = at + 1 + i // WIDE
+            rows.setdefault(layer[v], []).append(v)
+        at += 1
 
 
 def bent(layer: list[int], count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[Edge]]:
@@ -174,7 +192,8 @@ def _settle(row: list[int], wishes: Sequence[float], widths: Sequence[float], ga
     """Puts a row as near to its wishes as order and gaps allow, in the sum of squares: pools of vertices that touch."""
     offsets, offset = [], 0.0
     for i, v in enumerate(row):
-        offset += (widths[row[i - 1]] + widths[v]) / 2 + gap if i else 0.0
+        between = widths[row[i - 1]] + widths[v] if i else 0.0
+        offset += between / 2 + (gap if between else gap * LINES) if i else 0.0
         offsets.append(offset)
     pools: list[tuple[float, int]] = []  # (sum of wishes, how many)
     for wish, offset in zip(wishes, offsets, strict=True):

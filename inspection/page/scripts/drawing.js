@@ -1,5 +1,6 @@
 // The graph as SVG. In: a program and one of its pictures. Out: groups, nodes and edges, made when in view.
 
+const ROOM = 23; // characters of a card's second line, beside the time
 const LONG = 4; // numbers of a line that bends more than once
 const LEGIBLE = 0.3; // below this scale nodes are not drawn, and kernels carry large names
 
@@ -161,16 +162,19 @@ function kernelFrame(p, k, g, box) {
   ]);
 }
 
+/** The line of a kernel, and what it moves if there is room for it. */
+function cardDetail(k) {
+  const from = k.lines.length ? firstPlace(k) : count(k.nodes.length, 'op');
+  const both = `${from} · ${amount(k.bytes, 'B')}`;
+  return both.length <= ROOM ? both : from;
+}
+
 /** A kernel as a card: its name, what it moves and how long it takes. */
 function kernelCard(p, k, g, box, slowest) {
   const [, , width, height] = box;
   const time = timeOf(k) ?? 0;
   return append(groupBox(k, g, derive(p).kernelPhases[k.index], 'card', box, k.name), [
-    svg(
-      'text',
-      { class: 'detail', x: 12, y: 32 },
-      [k.lines.length ? firstPlace(k) : count(k.nodes.length, 'op'), amount(k.bytes, 'B')].join(' · '),
-    ),
+    svg('text', { class: 'detail', x: 12, y: 32 }, cardDetail(k)),
     svg('text', { class: 'detail end', x: width - 8, y: 32 }, time ? seconds(time) : ''),
     svg('rect', { class: 'time', x: 12, y: height - 8, height: 3, rx: 1.5, width: ((width - 20) * time) / slowest }),
   ]);
@@ -201,8 +205,4 @@ function nodeElement(p, i, [x, y, width, height]) {
 
 function spoken(k, id) {
   return k ? { id, role: 'button', 'aria-label': `Kernel ${k.name}, ${k.kind}, ${count(k.nodes.length, 'operation')}` } : { id };
-}
-
-function shortened(text, most) {
-  return text.length <= most ? text : `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…`;
 }

@@ -56,10 +56,13 @@ function place([file, line]) {
   return `${name}:${line}`;
 }
 
+const MOST_PLACE = 14; // characters of a file's name where there is little room
+
 /** The line that a kernel comes from, the first of several. */
 function firstPlace(k) {
   const gradient = k.sources?.[0]?.gradient ? '∂ ' : '';
-  return `${gradient}${place(k.lines[0])}${k.lines.length > 1 ? ' …' : ''}`;
+  const [file, line] = place(k.lines[0]).split(/:(?=\d+$)/);
+  return `${gradient}${shortened(file, MOST_PLACE)}:${line}${k.lines.length > 1 ? ' …' : ''}`;
 }
 
 /** The time of a kernel: measured where it is, else predicted. */
@@ -70,4 +73,9 @@ function timeOf(k) {
 /** The sum over kernels of what is known. */
 function total(kernels, of) {
   return kernels.reduce((sum, k) => sum + (of(k) ?? 0), 0);
+}
+
+/** The beginning of a text that is too long. */
+function shortened(text, most) {
+  return text.length <= most ? text : `${text.slice(0, Math.max(1, Math.floor(most) - 1))}…`;
 }

@@ -6,7 +6,7 @@ const CONSTANTS = ['const', 'iota'];
 
 /**
  * The phase of each node: forward, gradient, or update for what is computed of gradients and no gradient is computed of. What is
- * made of constants alone is forward, as every phase shares it.
+ * made of constants alone belongs to no phase before it is used; what only updates use belongs to them.
  */
 function phasesOf(p, position, consumers) {
   const phases = [];
@@ -18,7 +18,9 @@ function phasesOf(p, position, consumers) {
     phases.push(constant[i] ? 'forward' : n.gradient ? 'gradient' : after ? 'update' : 'forward');
   });
   for (let i = phases.length - 1; i >= 0; i -= 1) {
-    if (phases[i] === 'update' && consumers[i].some((j) => phases[j] === 'gradient')) phases[i] = 'gradient';
+    const after = consumers[i].map((j) => phases[j]);
+    if (phases[i] === 'update' && after.includes('gradient')) phases[i] = 'gradient';
+    else if (phases[i] === 'forward' && after.length && after.every((phase) => phase === 'update')) phases[i] = 'update';
   }
   return phases;
 }
