@@ -448,6 +448,13 @@ def test_another_program_is_chosen(small: sync_api.Page) -> None:
     assert heading(small) == "evaluate" and "4 kernels" in small.inner_text(".totals")
 
 
+def test_the_graph_of_a_program_that_was_chosen_elsewhere_has_its_size(small: sync_api.Page) -> None:
+    small.click("main > .tabs [data-name=texts]")
+    small.select_option("#program", "1")
+    small.click("main > .tabs [data-name=graph]")
+    assert scale(small) > 20
+
+
 def test_of_a_program_that_is_only_listed_the_page_says_so(open_: Open) -> None:
     seen = open_(address="program=2")
     assert "only listed" in seen.page.inner_text(".stagebox")

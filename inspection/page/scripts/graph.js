@@ -26,6 +26,7 @@ function graphView() {
   let drawing = null;
   let minimap = null;
   let matches = matchesOf([]);
+  let unseen = false; // drawn while another view was shown, so that there was no room to fit into
 
   const viewport = viewportOf(host, world, {
     changed: () => {
@@ -65,8 +66,13 @@ function graphView() {
     map.hidden = !p.nodes.length;
     nothing.hidden = p.nodes.length > 0;
     walk.forget();
-    showFirst(drawing, viewport, host);
+    place();
     marks();
+  }
+
+  function place() {
+    unseen = !host.clientWidth;
+    showFirst(drawing, viewport, host);
   }
 
   const fit = () => viewport.show([0, 0, drawing.picture.width, drawing.picture.height]);
@@ -84,6 +90,7 @@ function graphView() {
       return show(program().nodes.length <= FEW ? 'operations' : 'kernels');
     }
     if (!drawing) return;
+    if (unseen && names.has('view')) place();
     if (names.has('node') && state.node !== null && drawing.level === 'operations') {
       drawing.nodeOf(state.node);
       viewport.reveal(drawing.nodeBox(state.node));
