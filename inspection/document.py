@@ -36,7 +36,9 @@ from .program_text import program_text
 from .report import report
 
 MOST_TEXT = 200_000  # characters of one text of a kernel; what is longer is cut
-ALL_TEXTS = 12_000_000  # characters of all texts of kernels in a document; the kernels that take longest come first
+ALL_TEXTS = 8_000_000  # characters, about, of all texts of kernels in a document: to make them is to compile once more
+LEFT_OUT = {"loops": "left out, as other kernels take longer: see wf.dump\n"}
+LEAST_TEXT = 1000  # characters of a text that are shown, if any
 MOST_LINES = 20_000  # of a source file
 
 Json = dict[str, Any]
@@ -72,7 +74,7 @@ def document(
     """The document of some programs, in this order."""
     device = entries[0].device if entries else "cpu"
     programs = [program(e) for e in entries]
-    _cut_texts([k for p in programs for k in p["kernels"]])
+    _add_texts(programs, entries)
     return {
         "weft": __version__,
         "title": title,
@@ -176,11 +178,10 @@ def _kernels(c: Compiled, told: Sequence[Json], ids: Mapping[Node, int], where: 
         members.setdefault(kernel, []).append(ids[n])
     same: dict[str, int] = {}  # by the key of a kernel's code: the first that has it
     out = []
-    for i, (k, of_report) in enumerate(zip(c.in_order(), told, strict=True)):
-        first = same.setdefault(c.kernel_keys[i], i)
-        more: Json = {"index": i, "node_ids": sorted(members.get(i, ())), "texts": c.texts(k) if first == i else {}}
-        more |= {"same_code_as": None if first == i else first}
-        out.append(of_report | more)
+    for i, (of_report, key) in enumerate(zip(told, c.kernel_keys, strict=True)):
+        first = same.setdefault(key, i)
+        same_code = None if first == i else first
+        out.append(of_report | {"index": i, "node_ids": sorted(members.get(i, ())), "texts": {}, "same_code_as": same_code})
     return out
 
 
@@ -193,16 +194,25 @@ def _boundaries(c: Compiled) -> list[Json]:
     ]
 
 
-def _cut_texts(kernels: Iterable[Json]) -> None:
-    """Keeps the texts of the kernels that take longest, within the limits."""
+def _add_texts(programs: Sequence[Json], entries: Sequence[Entry]) -> None:
+    """Of each kernel of its own code; of those that take longest, as far as the limits go."""
+    shown = [(e.compiled, p) for e, p in zip(entries, programs, strict=True) if e.compiled is not None]
+    kernels = [(c, k, lowered) for c, p in shown for k, lowered in zip(p["kernels"], c.in_order(), strict=True)]
     left = ALL_TEXTS
-    for k in sorted(kernels, key=lambda k: -(k["measured"] or k["predicted"] or 0)):
-        for ending, text in k["texts"].items():
-            allowed = min(MOST_TEXT, left)
-            if len(text) > allowed:
-                kept = text[: text.rfind("\n", 0, allowed) + 1]
-                k["texts"][ending] = f"{kept}... {len(text) - len(kept):,} characters more: see wf.dump\n"
-            left -= min(len(text), allowed)
+    for c, k, lowered in sorted(kernels, key=lambda found: -(found[1]["measured"] or found[1]["predicted"] or 0)):
+        if k["same_code_as"] is not None:
+            continue
+        for ending, text in (c.texts(lowered) if left > 0 else LEFT_OUT).items():
+            k["texts"][ending] = _cut(text, min(MOST_TEXT, max(left, LEAST_TEXT)))
+            left -= len(k["texts"][ending])
+
+
+def _cut(text: str, most: int) -> str:
+    """At the end of a line, with a note."""
+    if len(text) <= most:
+        return text
+    kept = text[: text.rfind("\n", 0, most) + 1]
+    return f"{kept}... {len(text) - len(kept):,} characters more: see wf.dump\n"
 
 
 # ---------------------------------------------------------------- around

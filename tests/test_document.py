@@ -170,6 +170,15 @@ def test_long_texts_are_cut_at_a_line_and_say_so(monkeypatch: pytest.MonkeyPatch
     assert all("characters more" in texts[e].splitlines()[-1] for e in ("ll", "opt.ll", "s"))
 
 
+def test_of_very_many_texts_those_of_the_slowest_kernels_are_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "ALL_TEXTS", 3000)
+    c = compiled(*attention())
+    times = [1.0 + i for i in range(len(c.in_order()))]
+    kernels = document([Entry("", "cpu", c, kernels=times)], "")["programs"][0]["kernels"]
+    assert "ll" in kernels[-1]["texts"] and kernels[0]["texts"] == documents.LEFT_OUT
+    assert sum(len(text) for k in kernels for text in k["texts"].values()) < 10_000
+
+
 def test_a_large_graph_is_shown_soon_and_in_bounded_size(monkeypatch: pytest.MonkeyPatch) -> None:
     x = stored(2, 4)
     for _ in range(50):  # equal layers, whose kernels are compiled once
