@@ -45,8 +45,8 @@ class Seen:
 
     @property
     def seconds(self) -> float:
-        """Of all runs, as far as they were timed."""
-        return self.timings.total * self.timings.runs if self.timings else 0.0
+        """Of all runs, as far as they were timed: of a typical one, times their number."""
+        return typical(self.timings.calls, self.timings.history)[0] * self.timings.runs if self.runs else 0.0
 
     def entry(self, name: str, detailed: bool = True) -> Entry:
         """What a document shows; with details it is compiled again, with every artefact."""
