@@ -163,7 +163,8 @@ def main(arguments: list[str]) -> int:
         return 0
     wrong = [o for o in outputs if o.compared and o.shown != o.found]
     for o in wrong:
-        print(f"{page}:{o.line}", *ndiff(o.shown.splitlines(), o.found.splitlines()), sep="\n")
+        changed = (line for line in ndiff(o.shown.splitlines(), o.found.splitlines()) if line[0] in "+-")
+        print(f"{page}:{o.line}", *changed, sep="\n")
     return 1 if wrong or not outputs else 0
 
 

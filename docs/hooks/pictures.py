@@ -49,7 +49,7 @@ def main() -> int:
     with TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "report.html"
         report(file)
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser: Any = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         for name, (scheme, clicks) in VIEWS.items():
             page = browser.new_page(viewport=SIZE, color_scheme=scheme)
             page.goto(file.as_uri())
