@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from weft.inspection.limits import Peak, Stream, repeats, timed
+from weft.inspection.measured.limits import Peak, Stream, repeats, timed
 from weft.runtime import threads
 from weft.runtime.executable import Executable
 from weft.runtime.ticks import address

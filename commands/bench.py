@@ -15,8 +15,8 @@ from ..errors import DeviceError
 from .status import DONE, FAILED, Commands, described, fail
 
 if TYPE_CHECKING:
-    from ..inspection.bench_cases import Case
-    from ..inspection.machine import Machine
+    from ..inspection.measured.bench_cases import Case
+    from ..inspection.measured.machine import Machine
 
 ABOUT = """\
 Measures what this machine can do at most, then a dozen workloads, each beside the time that the roofline predicts: the
@@ -73,8 +73,8 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
-    from ..inspection.bench_cases import CASES
-    from ..inspection.machine import machine
+    from ..inspection.measured.bench_cases import CASES
+    from ..inspection.measured.machine import machine
 
     wanted = args.only.lower().split(",") if args.only else [""]
     cases = [c for c in CASES if any(word in c.name.lower() for word in wanted)]
@@ -116,7 +116,7 @@ def measured(case: Case, device: str) -> Result:
 
 def tiny_call() -> Result:
     """A call from Python, with all that Python adds."""
-    from ..inspection.bench_cases import tiny
+    from ..inspection.measured.bench_cases import tiny
 
     ours, by_numpy = tiny()
     return Result(TINY, "8 numbers, from Python", seconds_of(ours), numpy=seconds_of(by_numpy))
@@ -146,7 +146,7 @@ HEAD = f"{'workload':<13}{'time':>9}  {'roofline':>9}  {'reached':>7}  {'bound b
 
 def about(m: Machine) -> str:
     """The figures of a machine."""
-    from ..inspection.profile_text import duration
+    from ..inspection.measured.profile_text import duration
     from ..ir.memory import amount
 
     rates = [("memory", m.bandwidth), *((f"cache of {_size(size)}", rate) for size, rate in reversed(_caches(m)))]
@@ -166,7 +166,7 @@ def _size(nbytes: int) -> str:
 
 def row(r: Result) -> str:
     """A line of the table."""
-    from ..inspection.profile_text import duration
+    from ..inspection.measured.profile_text import duration
 
     predicted, by_numpy = ("" if s is None else duration(s) for s in (r.predicted, r.numpy))
     reached = "" if r.reached is None else f"{r.reached:.0%}"

@@ -6,9 +6,9 @@ import argparse
 import json
 from textwrap import fill
 
-from ..inspection import surroundings
-from ..inspection.surroundings import Facts
-from ..inspection.terminal import width
+from ..inspection.measured import surroundings
+from ..inspection.measured.surroundings import Facts
+from ..inspection.reports.terminal import width
 from ..ir.memory import amount
 from .status import DONE, Commands, described
 

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..inspection.running import INTERRUPTED, NoScript, Script
+from ..inspection.documents.running import INTERRUPTED, NoScript, Script
 from .scripts import BEHIND, add_script, empty, said, script_of
 from .status import FAILED, MISUSED, Commands, described, fail
 
 if TYPE_CHECKING:
-    from ..inspection.collect import Collection
+    from ..inspection.documents.collect import Collection
 
 SHOWN = 6  # programs with all details, unless told otherwise
 
@@ -47,7 +47,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
-    from ..inspection.collect import Collection
+    from ..inspection.documents.collect import Collection
 
     script, collection, output = script_of(args), Collection(), args.output.absolute()
     if output.is_dir() or not os.access(output.parent, os.W_OK):
@@ -78,10 +78,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _write(script: Script, collection: Collection, output: Path, shown: int) -> str:
     """What to say of it."""
-    from ..inspection.document import document
-    from ..inspection.facts import duration
-    from ..inspection.graph_text import plural
+    from ..inspection.documents.document import document
+    from ..inspection.dumps.graph_text import plural
     from ..inspection.page import page
+    from ..inspection.reports.facts import duration
 
     entries = collection.entries(shown)
     layouts = collection.layouts()

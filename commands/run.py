@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import options
-from ..inspection.running import INTERRUPTED, NoScript
+from ..inspection.documents.running import INTERRUPTED, NoScript
 from .scripts import BEHIND, add_script, empty, said, script_of
 from .status import FAILED, MISUSED, Commands, described, fail
 
 if TYPE_CHECKING:
-    from ..inspection.collect import Collection
-    from ..inspection.document import Entry
+    from ..inspection.documents.collect import Collection
+    from ..inspection.documents.document import Entry
 
 SHOWN = 6  # programs that are explained, the slowest
 LISTED = 40  # programs that are listed
@@ -49,7 +49,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
-    from ..inspection.collect import Collection
+    from ..inspection.documents.collect import Collection
 
     script, collection = script_of(args), Collection()
     try:
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _tell(collection: Collection, args: argparse.Namespace) -> None:
-    from ..inspection.programs_text import table
+    from ..inspection.documents.programs_text import table
 
     nothing = empty(collection)
     if nothing is not None:
@@ -90,8 +90,8 @@ def _tell(collection: Collection, args: argparse.Namespace) -> None:
 
 
 def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
-    from ..inspection.programs_text import profiled
-    from ..inspection.report import report
+    from ..inspection.documents.programs_text import profiled
+    from ..inspection.reports.report import report
 
     assert entry.compiled is not None
     found = report(entry.compiled)

@@ -7,10 +7,10 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..inspection.running import Script
+from ..inspection.documents.running import Script
 
 if TYPE_CHECKING:
-    from ..inspection.collect import Collection
+    from ..inspection.documents.collect import Collection
 
 BEHIND = """\
 The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py --epochs 1`, looked into.

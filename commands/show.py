@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from .. import errors
-from ..inspection.expression import Evaluated, ExpressionError, evaluate
+from ..inspection.drawings.expression import Evaluated, ExpressionError, evaluate
 from .status import DONE, MISUSED, Commands, described, fail
 
 ABOUT = """\
@@ -83,8 +83,8 @@ def _page(args: argparse.Namespace, found: Evaluated) -> str:
     """Computes the result with its gradients by the given values, watched; the page tells of that and of views of the values."""
     from ..frontend.grad import grad
     from ..frontend.realize import realize
-    from ..inspection.collect import Collection
-    from ..inspection.document import document
+    from ..inspection.documents.collect import Collection
+    from ..inspection.documents.document import document
     from ..inspection.layouts import CHAIN, layout
     from ..inspection.page.html import page
 
@@ -103,7 +103,7 @@ def _page(args: argparse.Namespace, found: Evaluated) -> str:
 
 def _drawing(args: argparse.Namespace, found: Evaluated) -> str:
     from ..inspection.drawing import Drawing
-    from ..inspection.values import steps_of
+    from ..inspection.drawings.values import steps_of
 
     drawing = Drawing(args.expression, tuple(steps_of(found.result.node, found.texts)))
     if args.dot:

@@ -66,6 +66,6 @@ def made(program: Program, number: int) -> None:
         watcher(program)
     asked = options.current()
     if (asked.dump or asked.debug) and not asked.interpret:
-        from ..inspection import shown
+        from ..inspection.dumps import shown
 
         shown.show(program, number)

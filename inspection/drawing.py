@@ -12,7 +12,7 @@ from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
-    from .values import Step
+    from .drawings.values import Step
 
 
 @dataclass(frozen=True)
@@ -27,26 +27,26 @@ class Drawing:
     steps: tuple[Step, ...]
 
     def __str__(self) -> str:
-        from . import picture, steps_text
+        from .drawings import picture, steps_text
 
         return f"{steps_text.tables(self.steps)}\n\n{picture.text(self.steps)}"
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from . import steps_text
+        from .drawings import steps_text
 
         return f"<div>{self.svg()}</div><pre>{escape(steps_text.tables(self.steps))}</pre>"
 
     def svg(self) -> str:
         """The picture as SVG, in the colours of the page around it."""
-        from . import picture
+        from .drawings import picture
 
         return picture.svg(self.steps)
 
     def dot(self) -> str:
         """The picture as text for Graphviz."""
-        from . import picture
+        from .drawings import picture
 
         return picture.dot(self.steps)
 
@@ -67,7 +67,7 @@ def draw(x: Tensor) -> Drawing:
     >>> [step.formula for step in wf.draw((x * x).mean()).steps]
     ['given', 'v1 * v1', 'v2.sum(axis=0)', 'v3 / 3']
     """
-    from .values import steps_of
+    from .drawings.values import steps_of
 
     if not isinstance(x, Tensor):
         raise errors.DTypeError(f"draw: of a Tensor, not {shown(x)}")

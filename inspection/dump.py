@@ -19,7 +19,7 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
     tools are there, .ptx and .sass. The folder is made if need be; an older dump in it is replaced. Raises ArgumentError where
     that would overwrite a file that no dump has made, OSError where the folder cannot be written.
     """
-    from .files import write
+    from .dumps.files import write
 
     try:
         folder = Path(folder)

@@ -15,7 +15,7 @@ from ..frontend.tensor import Tensor
 if TYPE_CHECKING:
     from ..frontend.compile import Compiled
     from ..frontend.structure import Structure
-    from .kernel_report import Report
+    from .reports.kernel_report import Report
 
 
 Subject = Tensor | list[Tensor] | tuple[Tensor, ...] | Callable[..., Any]
@@ -38,8 +38,8 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments are given, for a Module
     without inputs, and what the call would raise.
     """
-    from .kernel_report import Report
-    from .report import report
+    from .reports.kernel_report import Report
+    from .reports.report import report
 
     compiled = compiled_behind("explain", x, args, kwargs)
     return Report() if compiled is None else report(compiled)

@@ -11,7 +11,7 @@ from .explain import Subject, structure_behind
 
 if TYPE_CHECKING:
     from ..frontend.structure import Structure
-    from .document import Entry
+    from .documents.document import Entry
 
 
 def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile: bool = True, **kwargs: Any) -> Path:
@@ -24,9 +24,9 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
     >>> wf.report((x @ x).softmax(axis=1), "report.html")
     PosixPath('report.html')
     """
-    from .around import layouts_of, trees_of
-    from .document import document
-    from .naming import Names, owners_of
+    from .documents.around import layouts_of, trees_of
+    from .documents.document import document
+    from .documents.naming import Names, owners_of
     from .page import page
 
     try:
@@ -46,8 +46,8 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
 
 def _entry(structure: Structure, names: dict[int, str], x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
     from ..frontend.compile import program_of
-    from .document import Entry
-    from .naming import program_name
+    from .documents.document import Entry
+    from .documents.naming import program_name
     from .profile import profile as measured
 
     name, compiled = program_name(structure), program_of(structure)

@@ -7,7 +7,7 @@ from html import escape
 from textwrap import fill
 
 from .layouts import Index, Layout, LayoutStep
-from .terminal import Marks, marks, width
+from .reports.terminal import Marks, marks, width
 
 MOST_READERS = 4  # indices below a cell
 MOST_ROWS = 4  # of cells, in text

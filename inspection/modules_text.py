@@ -7,7 +7,7 @@ from html import escape
 
 from ..ir.memory import amount
 from .modules import Held, Layer, Summary
-from .terminal import Marks, marks, width
+from .reports.terminal import Marks, marks, width
 
 HEAD = ("layer", "kind", "shape", "parameters")
 Row = tuple[str, str, str, str]

@@ -13,7 +13,7 @@ from ..frontend import observe
 if TYPE_CHECKING:
     from ..frontend.realize import Program
     from ..frontend.structure import Structure
-    from .kernel_report import KernelReport
+    from .reports.kernel_report import KernelReport
 
 Verdict = tuple[int, str]  # how many kernels, what to say of them
 
@@ -43,7 +43,7 @@ def _require(program: Program, structure: Structure) -> None:
 
 def _judged(structure: Structure) -> Verdict:
     from ..frontend import compile
-    from .report import report
+    from .reports.report import report
 
     found = report(compile.program_of(structure), predict=False)
     kernels = [k for k in found.kernels if k.kind != "check"]

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from .. import errors
 from ..frontend.arguments import shown
 from .explain import Subject
-from .kernel_report import KernelReport, Report
+from .reports.kernel_report import KernelReport, Report
 
 if TYPE_CHECKING:
     from ..runtime.timed import Chunk
-    from .machine import Machine
+    from .measured.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Profile:
 
     def chrome(self, path: str | Path) -> Path:
         """Writes one run, and the passes of the compiler, for chrome://tracing and ui.perfetto.dev; returns the path."""
-        from .chrome import write
+        from .measured.chrome import write
 
         return write(self, Path(path))
 
@@ -108,19 +108,19 @@ class Profile:
 
     def show(self) -> None:
         """Prints it, as a table in colours if the package rich is there."""
-        from .profile_text import show
+        from .measured.profile_text import show
 
         show(self)
 
     def __str__(self) -> str:
-        from .profile_text import text
+        from .measured.profile_text import text
 
         return text(self)
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from .profile_text import html
+        from .measured.profile_text import html
 
         return html(self)
 
@@ -137,7 +137,7 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
     Raises ArgumentError for a function that is not jitted, or without its arguments, where everything is in memory already, and
     for a repeat that is no positive number; JitError inside a jitted function; IndexError as the run itself would.
     """
-    from .measure import measure
+    from .measured.measure import measure
 
     if repeat is not None and (not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1):
         raise errors.ArgumentError(f"profile: repeat is a number of runs, 1 or more, not {shown(repeat)}")

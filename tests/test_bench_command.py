@@ -17,9 +17,9 @@ from cudakit import device, needs_compiler
 from weft import __main__ as command_line
 from weft.commands import bench
 from weft.commands.bench import Result, row
-from weft.inspection import bench_cases
-from weft.inspection import machine as machines
-from weft.inspection.machine import Machine
+from weft.inspection.measured import bench_cases
+from weft.inspection.measured import machine as machines
+from weft.inspection.measured.machine import Machine
 
 MACHINE = Machine("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "float64": 2e11}, 3e-9, ((1 << 16, 3e11),))
 

@@ -12,7 +12,7 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft import options
-from weft.inspection import chrome
+from weft.inspection.measured import chrome
 from weft.inspection.profile import Profile
 
 # fields by kind of event: (name, type, needed); of the format's kinds, "X" is complete and "M" metadata

@@ -10,9 +10,9 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft.frontend import realize
-from weft.inspection import collect, naming
-from weft.inspection.collect import Collection
-from weft.inspection.running import Script
+from weft.inspection.documents import collect, naming
+from weft.inspection.documents.collect import Collection
+from weft.inspection.documents.running import Script
 
 TRAINING = """
 import weft as wf

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.inspection import shown
+from weft.inspection.dumps import shown
 
 SCRIPT = """
 import weft as wf

@@ -15,9 +15,9 @@ from cudakit import device, needs_compiler
 from weft import options
 from weft.__main__ import main
 from weft.codegen.cuda import nvcc, nvrtc
-from weft.inspection import machine as machines
-from weft.inspection import surroundings
-from weft.inspection.machine import Machine
+from weft.inspection.measured import machine as machines
+from weft.inspection.measured import surroundings
+from weft.inspection.measured.machine import Machine
 from weft.runtime import cache, processor
 from weft.runtime.cuda import devices
 
@@ -57,7 +57,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for compiler in (nvrtc, nvcc):
         monkeypatch.setattr(compiler, "find", lambda: None)
     monkeypatch.setattr(devices, "_units", {})
-    monkeypatch.setattr("weft.inspection.surroundings._browser", lambda: None)
+    monkeypatch.setattr("weft.inspection.measured.surroundings._browser", lambda: None)
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
 
 

@@ -12,10 +12,10 @@ import weft as wf
 from cudakit import device, needs_compiler
 from weft.frontend import realize
 from weft.frontend.compile import Compiled, program_of
-from weft.inspection import document as documents
-from weft.inspection.changes import changes
-from weft.inspection.document import Entry, document, seen_by_fusion
-from weft.inspection.labels import label
+from weft.inspection.documents import document as documents
+from weft.inspection.documents.changes import changes
+from weft.inspection.documents.document import Entry, document, seen_by_fusion
+from weft.inspection.documents.labels import label
 from weft.ir.graph import toposort
 
 F = wf.nn.functional
@@ -147,7 +147,7 @@ def test_rewrites_name_their_rule_and_line() -> None:
 
 
 def test_lines_of_a_pass_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.inspection.changes.MOST_LINES", 5)
+    monkeypatch.setattr("weft.inspection.documents.changes.MOST_LINES", 5)
     y = sum((stored(4) * 1.0 + i for i in range(8)), stored(4))
     simplified = next(p for p in changes(compiled(y).passes) if p["name"] == "simplify")
     assert len(simplified["removed"]) == 6 and simplified["removed"][-1].endswith(" more")

@@ -16,14 +16,14 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft.errors import ArgumentError, DTypeError, JitError
-from weft.inspection import picture
 from weft.inspection.drawing import Drawing
-from weft.inspection.expression import evaluate
-from weft.inspection.formulas import BACKWARD, FORMULAS
-from weft.inspection.grid import Picture, drawn
-from weft.inspection.numbers import brief
-from weft.inspection.terminal import marks
-from weft.inspection.values import MOST_STEPS, Step, steps_of
+from weft.inspection.drawings import picture
+from weft.inspection.drawings.expression import evaluate
+from weft.inspection.drawings.formulas import BACKWARD, FORMULAS
+from weft.inspection.drawings.grid import Picture, drawn
+from weft.inspection.drawings.values import MOST_STEPS, Step, steps_of
+from weft.inspection.reports.numbers import brief
+from weft.inspection.reports.terminal import marks
 from weft.ir import grad
 from weft.ir.graph import toposort
 from weft.ir.op import LOOP_ONLY, Op

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import weft as wf
 from weft import nn, options
-from weft.inspection.artefacts import KINDS
-from weft.inspection.program_text import timeline
+from weft.inspection.dumps.artefacts import KINDS
+from weft.inspection.dumps.program_text import timeline
 from weft.ir.memory import Memory, MemoryBuffer
 
 TOP = ["README.txt", "grad.txt", "graph.txt", "kernels.txt", "memory.txt", "passes.txt", "program.txt", "simplified.txt"]

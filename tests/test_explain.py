@@ -10,8 +10,8 @@ import weft as wf
 from weft.codegen.schedule import TINY_WORK
 from weft.codegen.target import host
 from weft.frontend import realize
-from weft.inspection import report as report_module
-from weft.inspection.machine import Machine
+from weft.inspection.measured.machine import Machine
+from weft.inspection.reports import report as report_module
 
 F = wf.nn.functional
 

@@ -22,8 +22,8 @@ from weft.frontend import cuda, realize
 from weft.frontend.compile import Compiled, build, program_of
 from weft.frontend.jit import step_behind
 from weft.frontend.structure import Structure
-from weft.inspection.graph_text import gradient_text, graph_text, rewrites_text
-from weft.inspection.report import report
+from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text
+from weft.inspection.reports.report import report
 
 AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16, has_float16=True)
 GOLDEN = Path(__file__).parent / "golden"

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from cudakit import device, needs_compiler
 from weft import errors, options
-from weft.inspection import limits
-from weft.inspection import machine as machines
-from weft.inspection.machine import Machine, machine
+from weft.inspection.measured import limits
+from weft.inspection.measured import machine as machines
+from weft.inspection.measured.machine import Machine, machine
 from weft.runtime import cache, processor
 
 ROUND = Machine("round", 2, 1e9, 1e10, 1 << 20, {"float32": 1e11, "float64": 5e10}, 1e-6, ((1 << 10, 1e11), (1 << 15, 2e10)))
@@ -105,7 +105,8 @@ def test_the_loops_that_are_timed_do_their_work() -> None:
 
 
 def test_importing_measures_nothing() -> None:
-    code = "import sys, weft.inspection.machine as m; assert not m._known and 'weft.inspection.limits' not in sys.modules"
+    code = "import sys, weft.inspection.measured.machine as m; assert not m._known and '{}.limits' not in sys.modules"
+    code = code.format("weft.inspection.measured")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -15,11 +15,11 @@ import weft as wf
 from cudakit import device, needs_compiler
 from weft import errors, options
 from weft.frontend import realize
-from weft.inspection.kernel_report import Report
-from weft.inspection.machine import Machine
-from weft.inspection.measure import session, workload
+from weft.inspection.measured.machine import Machine
+from weft.inspection.measured.measure import session, workload
+from weft.inspection.measured.profile_text import duration, text
 from weft.inspection.profile import Profile
-from weft.inspection.profile_text import duration, text
+from weft.inspection.reports.kernel_report import Report
 from weft.nn import functional as F
 from weft.nn import optim
 

@@ -10,10 +10,10 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 import weft as wf
-from weft.inspection import report as report_module
-from weft.inspection.facts import duration
-from weft.inspection.kernel_report import Report
-from weft.inspection.machine import Machine
+from weft.inspection.measured.machine import Machine
+from weft.inspection.reports import report as report_module
+from weft.inspection.reports.facts import duration
+from weft.inspection.reports.kernel_report import Report
 
 F = wf.nn.functional
 WIDTHS = (60, 80, 100, 120, 160)

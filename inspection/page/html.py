@@ -22,7 +22,7 @@ SCRIPTS = (
 
 
 def page(document: dict[str, Any]) -> str:
-    """The HTML of a document (its schema stands in inspection/document.py).
+    """The HTML of a document (its schema stands in inspection/documents/document.py).
 
     It holds all it shows, and its policy forbids the browser to load anything or to run other scripts than its own. Texts of the
     document are data to the page, whatever they contain.

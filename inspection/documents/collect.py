@@ -1,0 +1,119 @@
+"""Every program that a script makes, and its times. In: a script. Out: its exit status, and an Entry for each program.
+
+Programs are noted as they are new and timed as they run; what a report needs of them is made when the script has ended. A script
+that fails is reported as far as it came. A forked process is not looked into.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...frontend import compile, observe, realize
+from ...runtime.timed import timing
+from ..modules import summary
+from . import naming
+from .around import layouts_by_name
+from .document import Entry
+
+MOST = 2000  # programs that are kept: those with the least time are forgotten beyond twice as many
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Seen:
+    """A program of the script, and the names of its inputs when it was new."""
+
+    program: realize.Program
+    names: dict[int, str] = field(default_factory=dict)
+
+    @property
+    def timings(self) -> Any:
+        """What is known of its runs; None where it could not be timed."""
+        return getattr(self.program.executable, "timings", None)
+
+    @property
+    def runs(self) -> int | None:
+        """How often it ran."""
+        return self.timings and self.timings.runs
+
+    @property
+    def seconds(self) -> float:
+        """Of all runs, as far as they were timed: of a typical one, times their number."""
+        return typical(self.timings.calls, self.timings.history)[0] * self.timings.runs if self.runs else 0.0
+
+    def entry(self, name: str, detailed: bool = True) -> Entry:
+        """What a document shows; with details it is compiled again, with every artefact."""
+        structure, times = self.program.structure, self.timings
+        c = compile.program_of(structure) if detailed else None
+        if not times or not times.runs:
+            return Entry(name, structure.device, c, self.names, times and times.runs)
+        call, run = typical(times.calls, times.history)
+        kernels = None if c is None else times.by_call(c.program, run)
+        return Entry(name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels)
+
+
+def typical(calls: Iterable[float], runs: Iterable[list[float]]) -> tuple[float, list[float]]:
+    """(seconds as Python measures them, by phase) of the run with as many slower ones as faster: its phases belong together."""
+    order = sorted(zip(calls, runs, strict=False))
+    return order[(len(order) - 1) // 2]
+
+
+class Collection:
+    """The programs of a script. Attributes: `seen`; `forgotten`, how many there were besides; `modules`, trees as dicts."""
+
+    def __init__(self) -> None:
+        self.seen: list[Seen] = []
+        self.forgotten = 0
+        self.modules: list[Json] = []
+        self._names = naming.Names()
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+
+    @property
+    def is_ours(self) -> bool:
+        """Is this the process that began to collect, not one forked from it."""
+        return os.getpid() == self._process
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Notes and times the programs that are new inside."""
+        with timing(), observe.watching(self._note):
+            yield
+
+    def by_time(self) -> list[Seen]:
+        """All, those that took longest first; as they came where nothing was timed."""
+        return sorted(self.seen, key=lambda s: -s.seconds)
+
+    def entries(self, detailed: int) -> list[Entry]:
+        """By time; the first so many with details."""
+        order = self.by_time()
+        names = naming.apart([naming.program_name(s.program.structure) for s in order])
+        return [s.entry(name, i < detailed) for i, (s, name) in enumerate(zip(order, names, strict=True))]
+
+    def layouts(self) -> list[Json]:
+        """How the Tensors among the script's own variables lie in memory."""
+        return layouts_by_name(vars(sys.modules["__main__"]))
+
+    def _note(self, program: realize.Program) -> None:
+        seen = Seen(program)
+        with self._lock:
+            self.seen.append(seen)
+            with suppress(Exception):  # of a Module's own extra_repr, say: the script goes on as it would alone
+                self._name(seen)
+            if len(self.seen) > 2 * MOST:
+                self.forgotten += len(self.seen) - MOST
+                self.seen = self.by_time()[:MOST]
+
+    def _name(self, seen: Seen) -> None:
+        owners = naming.owners_of(seen.program.structure)
+        modules = self._names.learn(owners)
+        seen.names = self._names.of_inputs(owners)
+        trees = [summary(m).to_dict() for m in modules]
+        self.modules += [tree for tree in trees if tree not in self.modules]

@@ -1,0 +1,120 @@
+"""Short names of what a Node computes. In: a Node. Out: `matmul 64x784x128`, `sum axis=1`, `x * 2`, `fc1.weight`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ...ir.graph import Node
+from ...ir.kernel import is_steady
+from ...ir.op import VIEWS, Op
+from ...ir.rewrite import constant_of
+
+SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/", Op.POW: "**", Op.LT: "<", Op.EQ: "==", Op.IDIV: "//", Op.MOD: "%"}
+SUMS = {"add": "sum", "max": "max", "mul": "prod"}
+TURNED = ("sin", "cos", "-sin", "-cos")
+
+
+def label(n: Node) -> str:
+    """A few words, shapes of 784x128 and axes included; of an INPUT, its dtype and shape."""
+    found = LABELS.get(n.op)
+    return found(n) if found else _of_constant(n) or n.op.value
+
+
+def times(extents: Sequence[int]) -> str:
+    """Extents as people write them: 64x128, and "scalar" for none."""
+    return "x".join(map(str, extents)) or "scalar"
+
+
+def number(value: Any) -> str:
+    """A constant in few digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _axes(axes: Sequence[int], ndim: int) -> str:
+    return "" if len(axes) == ndim else f" axis={axes[0]}" if len(axes) == 1 else f" axes={','.join(map(str, axes))}"
+
+
+def _of_constant(n: Node) -> str | None:
+    """Of a map of two operands of which one is a constant."""
+    sign = SIGNS.get(n.op)
+    left, right = map(constant_of, n.src) if len(n.src) == 2 else (None, None)
+    if sign is None or (left is None) == (right is None):
+        return None
+    return f"{number(left)} {sign} x" if left is not None else f"x {sign} {number(right)}"
+
+
+def _reduce(n: Node) -> str:
+    kind, axes = n.arg
+    x = n.src[0]
+    if kind == "add" and x.op is Op.MUL and (found := contraction(n)):
+        return found
+    return SUMS[kind] + _axes(axes, x.ndim)
+
+
+def contraction(total: Node) -> str | None:
+    """Of a sum of products where each factor lacks an axis of the result: rows x steps x columns; of windows, their extents."""
+    product, axes = total.src[0], total.arg[1]
+    a, b = product.src
+    kept = [i for i in range(product.ndim) if i not in axes and product.shape[i] > 1]
+    rows = [i for i in kept if is_steady(b, i) and not is_steady(a, i)]
+    columns = [i for i in kept if is_steady(a, i) and not is_steady(b, i)]
+    if not rows and not columns:
+        return None
+    if _has_windows(a) or _has_windows(b):
+        return f"conv {times([product.shape[i] for i in kept])} over {times([d for i in axes if (d := product.shape[i]) > 1])}"
+    extent = [prod(product.shape[i] for i in some) for some in (rows, axes, columns)]
+    batch = prod(product.shape[i] for i in kept if i not in rows and i not in columns)
+    return "matmul " + (f"{batch} of " if batch > 1 else "") + times(extent)
+
+
+def _has_windows(n: Node) -> bool:
+    while n.op in VIEWS or n.op in (Op.DETACH, Op.CAST, Op.KEEP):
+        if n.op in (Op.SKEW, Op.UNSKEW):
+            return True
+        n = n.src[0]
+    return False
+
+
+def _slice(n: Node) -> str:
+    cut = [
+        f"{lo}:{hi}" + (f":{step}" if step > 1 else "") if (lo, hi, step) != (0, extent, 1) else ":"
+        for (lo, hi, step), extent in zip(n.arg, n.src[0].shape, strict=True)
+    ]
+    return f"slice [{', '.join(cut)}]"
+
+
+def _expand(n: Node) -> str:
+    value = constant_of(n)
+    return f"repeat to {times(n.shape)}" if value is None else number(value)
+
+
+def _base(name: str) -> Callable[[Node], str]:
+    return lambda n: name if n.arg is None else f"{name}{n.arg}"
+
+
+LABELS: Mapping[Op, Callable[[Node], str]] = {
+    Op.INPUT: lambda n: f"{n.dtype.name} {times(n.shape)}",
+    Op.CONST: lambda n: number(n.arg),
+    Op.IOTA: lambda n: f"0 .. {n.arg - 1}",
+    Op.EXP: _base("exp"),
+    Op.LOG: _base("log"),
+    Op.SIN: lambda n: TURNED[(n.arg or 0) % 4],
+    Op.CAST: lambda n: f"to {n.arg.name}",
+    Op.BITCAST: lambda n: f"bits as {n.arg.name}",
+    Op.REDUCE: _reduce,
+    Op.SCAN: lambda n: f"cumsum axis={n.arg}",
+    Op.SCANMUL: lambda n: f"cumprod axis={n.arg}",
+    Op.ARGSORT: lambda n: f"argsort axis={n.arg[0]}",
+    Op.RESHAPE: lambda n: f"reshape {times(n.shape)}",
+    Op.PERMUTE: lambda n: f"permute {','.join(map(str, n.arg))}",
+    Op.FLIP: lambda n: f"flip{_axes(n.arg, n.ndim)}",
+    Op.SLICE: _slice,
+    Op.PAD: lambda n: f"pad to {times(n.shape)}",
+    Op.EXPAND: _expand,
+    Op.SKEW: lambda n: f"windows of {n.shape[n.arg[1]]}",
+    Op.UNSKEW: lambda n: f"sum windows of {n.shape[n.arg[1]]}",
+    Op.GATHER: lambda n: f"take{_axes(n.arg, n.src[0].ndim + 1)}",
+    Op.SCATTER: lambda n: f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}",
+}

@@ -1,0 +1,1 @@
+"""Drawings of small graphs. In: Tensors, typed expressions. Out: values, gradients, pictures as text and SVG."""

@@ -1,0 +1,55 @@
+"""A dump: every artefact of a compiled program in files. In: a Compiled program and a folder. Out: files that say what they are.
+
+Every file begins with a line `weft dump: ..` in a comment of its own language. Only files that do are ever replaced or removed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ... import errors
+from ...frontend.compile import Compiled
+from .artefacts import Artefact, artefacts
+
+MARK = re.compile(r"(#|;|//) weft dump: ")
+ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
+NOTHING = Artefact("kernels.txt", "the kernels", "0 kernels: everything is in memory already\n")
+
+
+def write(c: Compiled | None, folder: str | Path) -> Path:
+    """Writes a program below `folder`, None: one that has nothing to do, and removes what an older dump left there.
+
+    Raises ArgumentError if a file would be overwritten that no dump has made; then nothing is written.
+    """
+    folder = Path(folder)
+    files = {a.path: a.text for a in (artefacts(c) if c is not None else [NOTHING])}
+    _refuse_others(folder, files)
+    (folder / "kernels").mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        (folder / path).write_text(text, encoding="utf-8")
+    for left in _of_dumps(folder):
+        if left.relative_to(folder).as_posix() not in files:
+            left.unlink()
+    return folder
+
+
+def _refuse_others(folder: Path, files: Mapping[str, str]) -> None:
+    for name in files:
+        path = folder / name
+        if path.exists() and not _is_of_dump(path):
+            raise errors.ArgumentError(f"dump: {path} is there and no dump has made it: give another folder")
+
+
+def _of_dumps(folder: Path) -> Iterable[Path]:
+    """The files below a folder that some dump has made."""
+    found = [*folder.glob("*.txt"), *(p for ending in ENDINGS for p in folder.glob(f"kernels/*.{ending}"))]
+    return [p for p in dict.fromkeys(found) if _is_of_dump(p)]
+
+
+def _is_of_dump(path: Path) -> bool:
+    if path.is_symlink() or not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return MARK.match(file.readline(200)) is not None

@@ -1,0 +1,1 @@
+"""Measured times. In: programs, machines. Out: seconds of kernels, limits of machines, traces."""

@@ -1,0 +1,143 @@
+"""Runs of a program for `wf.profile`. In: Tensors, or a jitted function and arguments. Out: a Profile.
+
+One cold run; then rounds of a few plain runs and a few timed ones, so that both see the same machine. Runs in a row are native
+loops of about BATCH seconds, with one run before them that is not counted: what Python does between rounds has pushed things out
+of the nearest caches, and lets threads fall asleep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...frontend import realize
+from ...frontend.compile import Compiled
+from ...frontend.devices import CPU
+from ...frontend.trace import refuse
+from ...runtime import processor
+from ...runtime.failures import CheckFailed
+from ...runtime.image import chunk_count
+from ...runtime.timed import Chunk
+from ..profile import Profile, Span
+from ..reports.report import report
+from .machine import Machine, machine
+from .workload import Session, session, workload
+
+BATCH = 2e-4  # seconds of runs in a row
+MOST_IN_A_ROW = 32
+BUDGET = 0.3  # seconds of plain runs where no number is asked for, and of timed ones
+FEWEST, MOST = 5, 60  # rounds
+LONG = 5e-3  # seconds of a run that needs no warming up
+
+
+def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None) -> Profile:
+    """The Profile of a Subject. Raises ArgumentError where there is nothing to run, and what the run would raise."""
+    refuse("wf.profile")
+    with realize.lock:
+        work = workload("profile", x, args, kwargs)
+        if not work.structure.key[1]:
+            raise errors.ArgumentError("profile: there is nothing to run: everything is in memory already")
+        found = session(work)
+        figures = machine(found.device)
+        try:
+            rounds = _rounds(found, repeat)
+        except CheckFailed as failure:
+            program = realize.Program(None, work.structure, work.structure.checked)
+            raise realize.explained(failure, program, {}) from None
+    return _profile(found, figures, rounds)
+
+
+@dataclass
+class Rounds:
+    """`plain`: seconds of a run without instruments in each round; `timed`, of each phase; `in_a_row`: runs of a round."""
+
+    in_a_row: int
+    plain: list[float] = field(default_factory=list)
+    timed: list[list[float]] = field(default_factory=list)
+    fastest: list[float] = field(default_factory=list)  # of the runs at the end of a round, phase by phase
+    chunks: list[Chunk] = field(default_factory=list)  # of that run
+
+
+def _rounds(s: Session, repeat: int | None) -> Rounds:
+    """Measures. The cold run is s.timings.first."""
+    if s.device == CPU:
+        flush()
+    s.first()
+    s.restore()
+    once = min(s.plain(1), s.plain(1))
+    in_a_row = max(1, min(MOST_IN_A_ROW, int(BATCH / max(once, 1e-9)), repeat or MOST_IN_A_ROW))
+    warming = int(once < LONG)
+    allowed = int(BUDGET / max(once * (warming + in_a_row), 1e-9))
+    count = -(-repeat // in_a_row) if repeat else max(FEWEST, min(MOST, allowed))
+    found = Rounds(in_a_row)
+    for _ in range(count):
+        s.restore()
+        found.plain.append(s.plain(in_a_row, warming))
+        s.restore()
+        s.timings.restart()
+        s.timed(in_a_row, warming)
+        found.timed.append([fmean(phase) for phase in zip(*s.timings.history, strict=True)])
+        if not found.fastest or sum(s.timings.last) < sum(found.fastest):
+            found.fastest, found.chunks = s.timings.last, s.timings.chunks
+    return found
+
+
+def flush() -> None:
+    """Pushes everything out of the caches."""
+    np.ones(2 * processor.host().l3, np.uint8).sum()
+
+
+# ---------------------------------------------------------------- what was found
+
+
+def _profile(s: Session, figures: Machine, rounds: Rounds) -> Profile:
+    compiled, timings = s.compiled, s.timings
+    phases = [median(column) for column in zip(*_undisturbed(rounds.timed, sum), strict=True)]
+    measured, cold = (timings.by_call(compiled.program, seconds) for seconds in (phases, timings.first))
+    found = report(compiled)
+    kernels = [replace(k, measured=seconds) for k, seconds in zip(found.kernels, measured, strict=True)]
+    spans, chunks = _spans(compiled, rounds.fastest, timings.skips_empty), tuple(rounds.chunks)
+    return Profile(
+        report=replace(found, kernels=kernels),
+        machine=figures,
+        runs=rounds.in_a_row * len(rounds.plain),
+        seconds=median(_undisturbed(rounds.plain)),
+        cold=sum(cold),
+        cold_kernels=tuple(cold),
+        threads=_busy(spans, chunks, figures.threads) if s.device == CPU else (),
+        passes=tuple((p.name, p.seconds) for p in compiled.passes[1:]),
+        spans=spans,
+        chunks=chunks,
+    )
+
+
+def _undisturbed(rounds: Sequence[Any], seconds: Callable[[Any], float] | None = None) -> list[Any]:
+    """The faster half: in the others, somebody else may have had one of the processors."""
+    return sorted(rounds, key=seconds)[: -(-len(rounds) // 2)]
+
+
+def _spans(c: Compiled, seconds: Sequence[float], skips_empty: bool) -> tuple[Span, ...]:
+    """One run, phase by phase."""
+    calls = [
+        number
+        for number, call in enumerate(c.program.calls)
+        for phase in call.loops.phases
+        if not skips_empty or chunk_count(call, phase)
+    ]
+    ends = [*accumulate(seconds)]
+    return tuple(Span(k, end - took, end) for k, took, end in zip(calls, seconds, ends, strict=True))
+
+
+def _busy(spans: Sequence[Span], chunks: Sequence[Chunk], threads: int) -> tuple[float, ...]:
+    """Seconds that each thread worked: in its chunks, and the first one in all phases that were not shared."""
+    found, shared = [0.0] * threads, {c.phase for c in chunks}
+    for c in chunks:
+        found[c.thread] += c.end - c.begin
+    found[0] += sum(s.end - s.begin for number, s in enumerate(spans) if number not in shared)
+    return tuple(found)
