@@ -49,6 +49,16 @@ def out_of_range_at_run_time() -> None:
     (rows * 2).sum().item()
 
 
+def two_kernels() -> None:
+    with wf.one_kernel():
+        ((X @ X.T) @ X).numpy()
+
+
+def log_of_zero() -> None:
+    with wf.debug_nans():
+        wf.tensor([1.0, 0.0]).log().numpy()
+
+
 def scatter_out_of_range() -> None:
     sums = wf.scatter_add(X + 1, wf.tensor([0, 7]), wf.ones(2, 3))  # to blame
     sums.numpy()
@@ -112,6 +122,8 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         RuntimeError,
         "the value of a Tensor float32[1] is read while <lambda> is traced",
     ),
+    "several kernels": (two_kernels, E.FusionError, AssertionError, "one_kernel: this takes 2 kernels"),
+    "not a finite number": (log_of_zero, E.FloatingPointError, FloatingPointError, "log(0) gives -inf, at index (1,) of "),
     "index when built": (lambda: X[2], E.IndexError, IndexError, "index 2 is out of range for axis 0 of extent 2"),
     "too many indices": (lambda: X[0, 0, 0], E.IndexError, IndexError, "3 indices for 2 axes of shape (2, 3)"),
     "index when run": (out_of_range_at_run_time, E.IndexError, IndexError, "index 5 is out of range for axis 0 of extent 2, in "),

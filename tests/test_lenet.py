@@ -113,7 +113,7 @@ def test_explain_prints_the_kernels_of_a_step(
 ) -> None:
     monkeypatch.setitem(lenet.DATASETS, "mnist", lambda path: (stripes(32, 0), stripes(20, 1)))
     lenet.main(["--epochs", "1", "--batch-size", "16", "--explain"])
-    assert re.search(r"^\d+ kernels, .* 30 outputs in place$", capsys.readouterr().out, re.M)
+    assert re.search(r"^\d+ kernels on cpu, .* 30 outputs in place$", capsys.readouterr().out, re.M)
 
 
 def test_an_unjitted_step_makes_few_calls() -> None:

@@ -117,7 +117,7 @@ def test_the_text_of_a_report_ends_with_the_memory(tmp_path) -> None:  # type: i
     product, softmax = (k.name for k in wf.explain(y).kernels)
     assert text[text.index("memory:") :] == TEXT.replace("PRODUCT", product).replace("SOFTMAX", softmax)
     everything = (wf.dump(y, tmp_path) / "memory.txt").read_text()
-    assert everything.startswith(TEXT.replace("PRODUCT", product)[:60]) and everything.count("float32") > 4
+    assert TEXT.replace("PRODUCT", product)[:60] in everything and everything.count("float32") > 4
 
 
 TEXT = """\

@@ -238,7 +238,7 @@ def test_no_loop_of_products_spills(x: tuple[int, ...], w: tuple[int, ...], pad:
 
 def innermost_loops(assembly: str) -> list[str]:
     """What stands between a label and a jump back to it, without another label."""
-    blocks = re.findall(r"\.(LBB\w+):\n(.*?)(?=\n\.L|\Z)", assembly, re.DOTALL)
+    blocks = re.findall(r"^\.(LBB\w+):(.*?)(?=^\.L|\Z)", assembly, re.DOTALL | re.MULTILINE)
     return [body.split(back[0])[0] for label, body in blocks if (back := re.search(rf"\tj\w+\t\.{label}\b", body))]
 
 
