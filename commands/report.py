@@ -50,8 +50,7 @@ def run(args: argparse.Namespace) -> int:
     from ..inspection.documents.collect import Collection
 
     script, collection, output = script_of(args), Collection(), args.output.absolute()
-    if output.is_dir() or not os.access(output.parent, os.W_OK):
-        why = "it is a folder" if output.is_dir() else "no such folder, or not yours"
+    if (why := _unwritable(output, script)) is not None:
         return fail(f"cannot write {args.output}: {why}", MISUSED)
     try:
         with collection.collecting():
@@ -74,6 +73,15 @@ def run(args: argparse.Namespace) -> int:
 
         webbrowser.open(output.as_uri())
     return status
+
+
+def _unwritable(output: Path, script: Script) -> str | None:
+    """Why a page cannot be written there, None where it can."""
+    if output.is_dir():
+        return "it is a folder"
+    if not os.access(output if output.exists() else output.parent, os.W_OK):
+        return "no such folder, or not yours"
+    return "it is the script" if output.exists() and script.is_file(output) else None
 
 
 def _write(script: Script, collection: Collection, output: Path, shown: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     from ..inspection.documents.collect import Collection
 
     script, collection = script_of(args), Collection()
+    if args.dump and not _may_be_folder(args.dump):
+        return fail(f"cannot write below {args.dump}: it is no folder, or not yours", MISUSED)
     try:
         with ExitStack() as asked:
             if args.dump:
@@ -71,6 +74,12 @@ def run(args: argparse.Namespace) -> int:
     except Exception as error:
         return status or fail(f"the programs cannot be shown: {type(error).__name__}: {error}", FAILED)
     return status
+
+
+def _may_be_folder(path: Path) -> bool:
+    """Is it a folder, or can one be made?"""
+    there = next(p for p in (path.absolute(), *path.absolute().parents) if p.exists())
+    return there.is_dir() and os.access(there, os.W_OK)
 
 
 def _tell(collection: Collection, args: argparse.Namespace) -> None:

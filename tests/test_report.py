@@ -176,7 +176,7 @@ def test_a_script_without_programs_gives_no_report(tmp_path: Path) -> None:
 
 
 NOWHERE = "no/such/folder/page.html"
-WRONG = [("missing.py",), ("script.py", "-o", NOWHERE), ("script.py", "-o", "."), ("script.py", "--programs", "0")]
+WRONG = [("missing.py",), *(("script.py", "-o", p) for p in (NOWHERE, ".", "script.py")), ("script.py", "--programs", "0")]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
@@ -188,6 +188,7 @@ def test_misuse_has_status_2_before_anything_runs(
     assert status("report", *wrong) == 2
     told = capsys.readouterr()
     assert told.out == "" and "weft" in told.err
+    assert (tmp_path / "script.py").read_text() == "print('ran')\n"
 
 
 def test_open_shows_it_in_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

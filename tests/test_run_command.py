@@ -121,6 +121,7 @@ def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
 
 
 WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]
+WRONG += [("script.py", "--dump", "script.py"), ("script.py", "--dump", "script.py/below")]
 
 
 def test_debug_nans_names_the_line(tmp_path: Path) -> None:
@@ -134,6 +135,7 @@ def test_misuse_has_status_2_and_no_traceback(
     wrong: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    script(tmp_path, "print('ran')\n")
     assert status("run", *wrong) == 2
     told = capsys.readouterr()
     assert told.out == "" and "weft" in told.err

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.machinery import SourceFileLoader
+from pathlib import Path
 from types import ModuleType, TracebackType
 
 from ...errors import WeftError
@@ -40,6 +41,10 @@ class Script:
     def command(self) -> str:
         """As one would type it."""
         return " ".join(["python", *["-m"] * self.is_module, self.name, *self.arguments])
+
+    def is_file(self, path: str | Path) -> bool:
+        """Is this the file that would be run? The path exists."""
+        return not self.is_module and os.path.exists(self.name) and os.path.samefile(self.name, path)
 
     def run(self) -> int:
         """Raises NoScript; never what the script raises."""
