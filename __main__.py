@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from . import __version__
 from .commands import bench, cache, devices, report, run, show
@@ -46,11 +48,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     if more and not getattr(args, "takes_more", False):
         parser.error(f"{args.command} takes no arguments behind --")
     try:
-        return COMMANDS[args.command].run(args)
+        status = COMMANDS[args.command].run(args)
+        with suppress(ValueError):  # a script may have closed it
+            sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # who reads has enough, as `head` has
+        _end_output()
+        return DONE
     except OptionError as error:
         return fail(error, MISUSED)
     except OSError as error:
         return fail(error, FAILED)
+
+
+def _end_output() -> None:
+    """Lets nothing be written any more, also not when Python exits."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -155,3 +155,16 @@ def test_the_help_lists_every_command() -> None:
     listed = re.findall(r"^    (\w+) ", weft("--help").stdout, re.M)
     files = {module.name for module in pkgutil.iter_modules(commands.__path__)} - {"scripts", "status"}
     assert set(listed) == files
+
+
+@pytest.mark.parametrize("command", [("cache", "--stats"), ("show", "x*y", "x=2", "y=3"), ("--help",)])
+def test_a_reader_who_has_enough_is_no_error(command: tuple[str, ...]) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        line = [sys.executable, "-m", "weft", *command]
+        done = subprocess.run(line, env=env, stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
