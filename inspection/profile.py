@@ -134,7 +134,7 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
     without, or as many as half a second allows. `print(profile)` shows a table, `profile.chrome(path)` writes a trace for
     chrome://tracing or ui.perfetto.dev, `profile.to_dict()` is all of it.
 
-    Raises ArgumentError for a function that is not jitted, or without its arguments, where everything is in memory already, and
+    Raises ArgumentError for a function that is not jitted, or without its arguments, where nothing is to be computed, and
     for a repeat that is no positive number; JitError inside a jitted function; IndexError as the run itself would.
     """
     from .measured.measure import measure

@@ -90,7 +90,7 @@ def test_names_of_files_are_safe_on_any_system(tmp_path):
 
 def test_what_lies_in_memory_needs_no_kernel(tmp_path):
     folder = wf.dump(randn(3), tmp_path)
-    assert files_of(folder) == ["kernels.txt"] and "0 kernels: everything is in memory already" in read(folder, "kernels.txt")
+    assert files_of(folder) == ["README.txt"] and "0 kernels: nothing is to be computed" in read(folder, "README.txt")
 
 
 def test_jitted_functions_are_dumped_for_arguments_and_for_their_last_call(tmp_path):
@@ -124,7 +124,7 @@ def test_kernels_of_an_older_dump_are_removed(tmp_path):
     folder = wf.dump(randn(64, 100).exp(), tmp_path)
     assert {p.name.split(".")[0] for p in folder.glob("kernels/*")} == {"k0_map_exp"}
     wf.dump(randn(3), tmp_path)
-    assert files_of(tmp_path) == ["kernels.txt"]
+    assert files_of(tmp_path) == ["README.txt"]
 
 
 def test_other_peoples_files_are_left_alone(tmp_path):
@@ -134,7 +134,7 @@ def test_other_peoples_files_are_left_alone(tmp_path):
         (tmp_path / name).write_text("mine\n")
     wf.dump(randn(64, 100).exp(), tmp_path)
     wf.dump(randn(3), tmp_path)
-    assert files_of(tmp_path) == sorted(["kernels.txt", *others])
+    assert files_of(tmp_path) == sorted(["README.txt", *others])
 
 
 @pytest.mark.parametrize("name", ["README.txt", "graph.txt", "kernels/k0_map_exp.s"])

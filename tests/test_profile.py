@@ -229,6 +229,8 @@ def test_arguments_of_a_tensor_are_refused() -> None:
 def test_what_is_in_memory_has_nothing_to_run() -> None:
     with pytest.raises(errors.ArgumentError, match="nothing to run"):
         wf.profile(wf.tensor(ROWS))
+    with pytest.raises(errors.ArgumentError, match="nothing to run"):
+        wf.profile(wf.zeros(0, 3) * 2)
 
 
 def test_nothing_is_profiled_inside_a_jitted_function() -> None:

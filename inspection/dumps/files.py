@@ -15,7 +15,7 @@ from .artefacts import Artefact, artefacts
 
 MARK = re.compile(r"(#|;|//) weft dump: ")
 ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
-NOTHING = Artefact("kernels.txt", "the kernels", "0 kernels: everything is in memory already\n")
+NOTHING = Artefact("README.txt", "what is in this folder", "0 kernels: nothing is to be computed, all is in memory already\n")
 
 
 def write(c: Compiled | None, folder: str | Path) -> Path:
@@ -26,7 +26,8 @@ def write(c: Compiled | None, folder: str | Path) -> Path:
     folder = Path(folder)
     files = {a.path: a.text for a in (artefacts(c) if c is not None else [NOTHING])}
     _refuse_others(folder, files)
-    (folder / "kernels").mkdir(parents=True, exist_ok=True)
+    for path in files:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
     for path, text in files.items():
         (folder / path).write_text(text, encoding="utf-8")
     for left in _of_dumps(folder):

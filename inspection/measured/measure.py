@@ -33,6 +33,7 @@ BATCH = 2e-4  # seconds of runs in a row
 MOST_IN_A_ROW = 32
 BUDGET = 0.3  # seconds of plain runs where no number is asked for, and of timed ones
 FEWEST, MOST = 5, 60  # rounds
+NOTHING = "profile: there is nothing to run: all is in memory already or empty"
 LONG = 5e-3  # seconds of a run that needs no warming up
 
 
@@ -42,8 +43,10 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
     with realize.lock:
         work = workload("profile", x, args, kwargs)
         if not work.structure.key[1]:
-            raise errors.ArgumentError("profile: there is nothing to run: everything is in memory already")
+            raise errors.ArgumentError(NOTHING)
         found = session(work)
+        if not found.compiled.program.calls:
+            raise errors.ArgumentError(NOTHING)
         figures = machine(found.device)
         try:
             rounds = _rounds(found, repeat)

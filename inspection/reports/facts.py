@@ -78,6 +78,8 @@ def totals(r: Report) -> dict[str, str]:
 
 def headline(r: Report) -> str:
     """How many kernels, and what they take."""
+    if not r.kernels:
+        return f"0 kernels on {r.device}: nothing is to be computed, all is in memory already or empty"
     found = totals(r)
     told = [f"{found['kernel']} on {r.device}", f"{found['moved']} moved", f"{amount(r.flops)}flop"]
     told += [f"{found[what]} {what}" for what in ("predicted", "measured") if found[what]]
