@@ -41,7 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command; its exit status."""
     parser = _parser()
     own, more = _parted(sys.argv[1:] if argv is None else argv)
-    args = parser.parse_args(own, argparse.Namespace(more=more))
+    args, unknown = parser.parse_known_args(own, argparse.Namespace(more=more))
+    if unknown:
+        parser.error(_unknown(unknown, args))
     if args.command is None:
         parser.print_help()
         return DONE
@@ -72,6 +74,14 @@ def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     """What stands before and behind the first --, which is for a script."""
     place = argv.index("--") if "--" in argv else len(argv)
     return argv[:place], argv[place + 1 :]
+
+
+def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
+    """What to say of arguments that no command has: they may be meant for the script."""
+    said, script = f"unrecognized arguments: {' '.join(arguments)}", getattr(args, "script", None)
+    if script is None:
+        return said
+    return f"{said}\nfor the script they stand behind --: python -m weft {args.command} {script} -- {' '.join(arguments)}"
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if not collection.is_ours:
         return status
     try:
-        _tell(collection, args)
+        _tell(collection, args, status)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
@@ -82,20 +82,33 @@ def _may_be_folder(path: Path) -> bool:
     return there.is_dir() and os.access(there, os.W_OK)
 
 
-def _tell(collection: Collection, args: argparse.Namespace) -> None:
-    from ..inspection.documents.programs_text import table
-
+def _tell(collection: Collection, args: argparse.Namespace, status: int) -> None:
     nothing = empty(collection)
     if nothing is not None:
         said(nothing)
         return
     entries = collection.entries(SHOWN if args.explain or args.profile else 0)
-    said("", *table(entries[:LISTED]))
-    if (left := max(0, len(entries) - LISTED) + collection.forgotten) > 0:
-        said(f"and {left:,} more, which took less time")
+    if args.debug_nans:
+        _say_whether_clean(status)
+    else:
+        _list(entries, collection.forgotten)
     for entry in entries[:SHOWN]:
         if entry.compiled is not None:
             _tell_of(entry, args)
+
+
+def _say_whether_clean(status: int) -> None:
+    """Programs with checks are not timed; a script that failed has said why."""
+    if not status:
+        said("weft: no operation made a NaN or an infinity of finite numbers")
+
+
+def _list(entries: list[Entry], forgotten: int) -> None:
+    from ..inspection.documents.programs_text import table
+
+    said("", *table(entries[:LISTED]))
+    if (left := max(0, len(entries) - LISTED) + forgotten) > 0:
+        said(f"and {left:,} more, which took less time")
 
 
 def _tell_of(entry: Entry, args: argparse.Namespace) -> None:

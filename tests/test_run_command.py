@@ -127,7 +127,20 @@ WRONG += [("script.py", "--dump", "script.py"), ("script.py", "--dump", "script.
 def test_debug_nans_names_the_line(tmp_path: Path) -> None:
     where = script(tmp_path, "import weft as wf\nx = wf.tensor([1.0, 0.0])\nprint((x.log() + 1).tolist())\n")
     done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
-    assert done.returncode == 1 and "script.py:3" in done.stderr.split("Error")[1]
+    assert done.returncode == 1 and "script.py:3" in done.stderr.split("Error")[1] and "weft: " not in done.stderr
+
+
+def test_debug_nans_says_that_it_found_nothing(tmp_path: Path) -> None:
+    where = script(tmp_path, "import weft as wf\nprint(wf.tensor([1.0, 2.0]).log().sum().item() > 0)\n")
+    done = python(tmp_path, "-m", "weft", "run", where, "--debug-nans")
+    assert done.stdout == "True\n" and done.stderr == "weft: no operation made a NaN or an infinity of finite numbers\n"
+
+
+def test_arguments_that_are_not_known_are_perhaps_those_of_the_script(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status("run", "train.py", "--epochs", "1") == 2
+    assert "python -m weft run train.py -- --epochs 1" in capsys.readouterr().err
+    assert status("cache", "--stats", "--more") == 2
+    assert "-- " not in capsys.readouterr().err.splitlines()[-1]
 
 
 @pytest.mark.parametrize("wrong", WRONG)
