@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..inspection.documents.running import INTERRUPTED, NoScript, Script
 from .scripts import BEHIND, add_script, empty, said, script_of
-from .status import FAILED, MISUSED, Commands, described, fail
+from .status import FAILED, MISUSED, Commands, described, fail, patience
 
 if TYPE_CHECKING:
     from ..inspection.documents.collect import Collection
@@ -63,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
         said(f"{nothing}, so there is no report")
         return status
     try:
-        said(_write(script, collection, output, args.programs))
+        with patience(f"making {args.output}: its programs are compiled again, with every text"):
+            made = _write(script, collection, output, args.programs)
+        said(made)
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:

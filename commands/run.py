@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from .. import options
 from ..inspection.documents.running import INTERRUPTED, NoScript
 from .scripts import BEHIND, add_script, empty, said, script_of
-from .status import FAILED, MISUSED, Commands, described, fail
+from .status import FAILED, MISUSED, Commands, described, fail, patience
 
 if TYPE_CHECKING:
     from ..inspection.documents.collect import Collection
@@ -87,7 +87,8 @@ def _tell(collection: Collection, args: argparse.Namespace, status: int) -> None
     if nothing is not None:
         said(nothing)
         return
-    entries = collection.entries(SHOWN if args.explain or args.profile else 0)
+    with patience("compiling the slowest programs again, to tell of their kernels"):
+        entries = collection.entries(SHOWN if args.explain or args.profile else 0)
     if args.debug_nans:
         _say_whether_clean(status)
     else:

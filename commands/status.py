@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
 from typing import Any
 
 DONE, FAILED, MISUSED = 0, 1, 2
+
+SILENCE = 2.0  # seconds that a command may work without a word
 
 Commands = Any  # what ArgumentParser.add_subparsers gives
 
@@ -15,6 +20,18 @@ def fail(error: Exception | str, status: int) -> int:
     """Says what went wrong; the status."""
     print(f"weft: {error}", file=sys.stderr)
     return status
+
+
+@contextmanager
+def patience(doing: str) -> Iterator[None]:
+    """Says what is being done, if it takes long."""
+    word = Timer(SILENCE, print, [f"weft: {doing} ..."], {"file": sys.stderr, "flush": True})
+    word.daemon = True
+    word.start()
+    try:
+        yield
+    finally:
+        word.cancel()
 
 
 def described(commands: Commands, name: str, short: str, about: str, end: str) -> argparse.ArgumentParser:

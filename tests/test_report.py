@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from cudakit import device, needs_compiler
 from weft import errors
 from weft.__main__ import main
 from weft.commands import report as command
+from weft.commands.status import patience
 
 ROOT = Path(__file__).resolve().parent.parent
 Json = dict[str, Any]
@@ -212,3 +214,14 @@ def test_a_report_that_cannot_be_made_is_told_without_a_traceback(
     where = tmp_path / script(tmp_path, "import weft as wf\nwf.arange(31).exp().tolist()\n")
     assert main(["report", str(where), "-o", str(tmp_path / "page.html")]) == 1
     assert "the report cannot be made: ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_what_takes_long_says_so(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.commands.status.SILENCE", 0.01)
+    with patience("thinking"):
+        time.sleep(0.2)
+    assert capsys.readouterr().err == "weft: thinking ...\n"
+    monkeypatch.setattr("weft.commands.status.SILENCE", 60)
+    with patience("thinking"):
+        pass
+    assert capsys.readouterr().err == ""
