@@ -122,11 +122,13 @@ def as_fraction(name: str, what: str, value: Any) -> float:
 
 
 def as_bool(name: str, what: str, value: Any) -> bool:
-    """A bool from anything with one truth value. Raises DTypeError."""
+    """A bool from anything with one truth value, but no text: "False" would be true. Raises DTypeError."""
     try:
-        return bool(value)
+        if not isinstance(value, str):
+            return bool(value)
     except ValueError:
-        raise errors.DTypeError(f"{name}: {what} is True or False, not {shown(value)}") from None
+        pass
+    raise errors.DTypeError(f"{name}: {what} is True or False, not {shown(value)}")
 
 
 def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:

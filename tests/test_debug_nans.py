@@ -554,6 +554,8 @@ def test_programs_with_checks_are_found_on_disk_beside_the_others(tmp_path: Path
 def test_a_wrong_switch_is_refused() -> None:
     with pytest.raises(errors.DTypeError, match="debug_nans: enabled"):
         wf.debug_nans(np.ones(2))  # type: ignore[arg-type]
+    with pytest.raises(errors.DTypeError, match="debug_nans: enabled is True or False, not 'nan'"):
+        wf.debug_nans("nan")  # type: ignore[arg-type]
     assert options.current().debug_nans == ""
 
 
