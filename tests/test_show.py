@@ -100,6 +100,12 @@ def test_a_value_has_the_dtype_that_it_is_given(value: str, wanted: np.ndarray) 
     assert found.dtype == wanted.dtype and np.array_equal(found, wanted)
 
 
+@pytest.mark.parametrize("value", ["True", "[1,2]:int64", "arange(3) > 1", "2"])
+def test_a_value_is_an_input_of_its_own(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = shown(capsys, "x + y", f"x={value}", "y=x").split("\n\n")[1].splitlines()[1:3]
+    assert [line.split()[:3] for line in (first, second)] == [["v1", "=", "x"], ["v2", "=", "y"]]
+
+
 def test_a_value_may_use_those_before_it() -> None:
     assert evaluate("x + y", {"x": "[1,2]", "y": "x * 10"}).result.tolist() == [11.0, 22.0]
 

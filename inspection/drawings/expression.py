@@ -23,6 +23,7 @@ from ...frontend.arguments import shown
 from ...frontend.tensor import Tensor
 from ...ir import dtype as dt
 from ...ir.graph import Node
+from ...ir.op import Op
 
 T = TypeVar("T")
 FILE = "<expression>"
@@ -80,7 +81,10 @@ def _given(name: str, text: str, names: Mapping[str, Any]) -> Tensor:
     value = _run(found[1] if found and dtype else text.strip(), names, [])
     if not isinstance(value, Tensor):
         value = _tensor(name, text, value, dtype)
-    value = value.astype(dtype or value.dtype).detach().realize()
+    value = value.astype(dtype or value.dtype)
+    value = (value.detach() if value.requires_grad else value).realize()
+    if value.name in names or (value.node.op is not Op.INPUT and value.size):  # y=x, y=x.T: memory of its own
+        value = _tensor(name, text, value.tolist(), value.dtype)
     value.name = name
     return value.requires_grad_() if value.dtype.is_float else value
 
