@@ -152,6 +152,19 @@ def test_gradients_stop_where_they_do_in_the_program() -> None:
     assert steps[0].gradient == 3.0
 
 
+def test_random_numbers_begin_with_their_bits() -> None:
+    x = wf.rand(4)
+    steps = wf.draw(x * 2).steps
+    assert [s.formula for s in steps].count("random bits") == 1 == len([s for s in steps if s.dtype == "uint64"])
+    np.testing.assert_array_equal(steps[-1].value, x.numpy() * 2)
+
+
+def test_whole_numbers_that_nobody_drew_are_shown_with_their_formulas() -> None:
+    x = wf.tensor(3, dtype=wf.uint64)
+    steps = wf.draw((wf.ones(2, dtype=wf.uint64) + 1) ^ x).steps
+    assert not any("random" in s.formula for s in steps) and steps[-1].value.tolist() == [1, 1]
+
+
 def test_integers_have_values_and_no_gradients() -> None:
     steps = expression("x * x + 1", x="[1, 2]:int32")
     assert steps[-1].value.tolist() == [2, 5] and all(s.gradient is None for s in steps)

@@ -6,7 +6,7 @@ Values are computed by the machine code that the compiler makes, all of them in 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from ... import errors
 from ...frontend import realize
 from ...frontend.tensor import bare
+from ...ir import dtype as dt
 from ...ir import grad
 from ...ir.graph import Node, full, toposort
 from ...ir.op import Op
@@ -77,11 +78,13 @@ class Step:
 
 
 def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[Step]:
-    """Every step from the inputs to the result; constants are part of the steps that use them.
+    """Every step from the inputs to the result; constants are part of the steps that use them, random bits are one step.
 
     texts: what the user calls a Node. Raises ArgumentError for graphs of more than 200 steps or 256 MB of values.
     """
-    nodes = [n for n in toposort([root]) if n is root or not _is_constant(n)]
+    order = toposort([root])
+    drawn = _random_bits(order)
+    nodes = [n for n in _live(order, drawn) if n is root or not _is_constant(n)]
     _require_small(nodes)
     uses = _Uses(root, nodes)
     with realize.lock:
@@ -89,11 +92,38 @@ def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[Step]:
         realize.realize(*wanted.values())
         values = {n: realize.read(t, lambda stored: stored.peek().copy()) for n, t in wanted.items()}
     numbers = {n: k for k, n in enumerate(nodes, 1)}
-    return [_step(n, numbers, values, uses, texts or {}) for n in nodes]
+    steps = [_step(n, numbers, values, uses, texts or {}) for n in nodes]
+    return [replace(s, op="random", formula="random bits") if n in drawn else s for n, s in zip(nodes, steps, strict=True)]
 
 
 def _is_constant(n: Node) -> bool:
     return n.op is Op.CONST or (n.op is Op.EXPAND and n.src[0].op is Op.CONST)
+
+
+def _live(order: list[Node], given: set[Node]) -> list[Node]:
+    """The Nodes that the last one needs, where some are given."""
+    live = {order[-1]}
+    for n in reversed(order):
+        if n in live and n not in given:
+            live.update(n.src)
+    return [n for n in order if n in live]
+
+
+def _random_bits(order: list[Node]) -> set[Node]:
+    """What Philox makes by mixing the numbers of the elements with the key and the number of the draw, which are 0-d inputs."""
+    numbered: set[Node] = set()
+    keyed: set[Node] = set()
+    mixed: set[Node] = set()
+    for n in order:
+        if n.op is Op.IOTA or not numbered.isdisjoint(n.src):
+            numbered.add(n)
+        if n.dtype is not dt.uint64:
+            continue
+        if (n.op is Op.INPUT and not n.shape) or not keyed.isdisjoint(n.src):
+            keyed.add(n)
+        if not mixed.isdisjoint(n.src) or (n.op is Op.XOR and n in keyed and n in numbered):
+            mixed.add(n)
+    return mixed
 
 
 def _require_small(nodes: list[Node]) -> None:
