@@ -19,6 +19,7 @@ from ..ir.index import Index, Var, unravel, var
 from ..ir.kernel import Kernel, work
 from ..ir.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
 from ..ir.loop_walk import postorder
+from ..ir.wording import plural
 from . import schedule
 from .evaluate import load
 from .framing import Axes, Framing, Places, combined, identity, in_registers, reductions_of, row_statements, scratch_of
@@ -269,7 +270,7 @@ class Chunks:
         return [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)] if self.size > 1 else body
 
     def describe(self) -> str:
-        return f"{self.count} chunks of {self.size}"
+        return f"{plural(self.count, 'chunk')} of {self.size}"
 
     def lowered(
         self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str, given: Mapping[Param, int] | None = None

@@ -20,6 +20,7 @@ from ..ir.index import Index, Mask, Var, unravel, var
 from ..ir.kernel import Kernel
 from ..ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ..ir.op import Op
+from ..ir.wording import plural
 from .alone import Alone
 from .evaluate import as_index, counter, load
 from .lower import Chunks, Lowered, Tuning
@@ -281,7 +282,7 @@ def _blocks(s: Sorting, blocks: int) -> Lowered:
         phases.append(_move_block(r, p, counts, blocks, size))
         records = s.lines * s.n * RECORD_WORK
         work += [records // 2, s.lines * blocks * BUCKETS * 4, records]
-    text = f"radix, {r.passes} passes, {blocks} blocks of {size} in each of {s.lines} lines"
+    text = f"radix, {r.passes} passes, {plural(blocks, 'block')} of {size} in each of {plural(s.lines, 'line')}"
     return s.finish(phases, None, [*r.scratch, counts], work, text)
 
 

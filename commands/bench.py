@@ -12,6 +12,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DeviceError
+from ..ir.wording import amount, binary, duration, plural
 from .status import DONE, FAILED, Commands, described, fail
 
 if TYPE_CHECKING:
@@ -146,11 +147,8 @@ HEAD = f"{'workload':<13}{'time':>9}  {'roofline':>9}  {'reached':>7}  {'bound b
 
 def about(m: Machine) -> str:
     """The figures of a machine."""
-    from ..inspection.measured.profile_text import duration
-    from ..ir.memory import amount
-
-    rates = [("memory", m.bandwidth), *((f"cache of {_size(size)}", rate) for size, rate in reversed(_caches(m)))]
-    lines = [f"{m.name}, {m.threads} thread{'' if m.threads == 1 else 's'}"]
+    rates = [("memory", m.bandwidth), *((f"cache of {binary(size)}", rate) for size, rate in reversed(_caches(m)))]
+    lines = [f"{m.name}, {plural(m.threads, 'thread')}"]
     lines += [f"  {name:<20}{amount(rate)}B/s" for name, rate in rates]
     lines += [f"  {name:<20}{amount(rate)}flop/s" for name, rate in m.flops.items()]
     return "\n".join([*lines, f"  {'a kernel, at least':<20}{duration(m.launch)}"])
@@ -160,16 +158,9 @@ def _caches(m: Machine) -> list[tuple[int, float]]:
     return [*m.inner, (m.cache_bytes, m.cache_bandwidth)]
 
 
-def _size(nbytes: int) -> str:
-    return f"{nbytes >> 20} MiB" if nbytes >= 1 << 20 else f"{nbytes >> 10} KiB"
-
-
 def row(r: Result) -> str:
     """A line of the table."""
-    from ..inspection.measured.profile_text import duration
-
-    predicted, by_numpy = ("" if s is None else duration(s) for s in (r.predicted, r.numpy))
     reached = "" if r.reached is None else f"{r.reached:.0%}"
     kernels = "" if r.kernels is None else str(r.kernels)
-    cells = f"{r.name:<13}{duration(r.seconds):>9}  {predicted:>9}  {reached:>7}  {r.bound or '':<8}  {kernels:>7}"
-    return f"{cells}  {by_numpy:>9}  {r.about}"
+    cells = f"{r.name:<13}{duration(r.seconds):>9}  {duration(r.predicted):>9}  {reached:>7}  {r.bound or '':<8}  {kernels:>7}"
+    return f"{cells}  {duration(r.numpy):>9}  {r.about}"

@@ -9,7 +9,7 @@ from textwrap import fill
 from ..inspection.measured import surroundings
 from ..inspection.measured.surroundings import Facts
 from ..inspection.reports.terminal import width
-from ..ir.memory import amount
+from ..ir.wording import amount, binary
 from .status import DONE, Commands, described
 
 ABOUT = """\
@@ -80,7 +80,7 @@ def _cpu(cpu: Facts) -> list[tuple[str, str]]:
     target, caches = cpu["target"], cpu["caches"]
     chosen = ", as WEFT_TARGET says" if target["chosen"] else ""
     vectors = f"{target['cpu']}{chosen}: {target['registers']} registers of {target['vector_bits']} bits"
-    sizes = ", ".join(f"L{level} {_binary(caches[f'l{level}'])}" for level in (1, 2, 3))
+    sizes = ", ".join(f"L{level} {binary(caches[f'l{level}'])}" for level in (1, 2, 3))
     return [
         ("code for", f"{vectors}; {' '.join(target['features'])}"),
         ("threads", _threads(cpu["threads"])),
@@ -107,7 +107,7 @@ def _memory(memory: Facts) -> str:
 
 
 def _gpu(gpu: Facts) -> list[tuple[str, str]]:
-    shared = f"{_binary(gpu['shared'])} of shared memory a block"
+    shared = f"{binary(gpu['shared'])} of shared memory a block"
     return [
         ("architecture", f"{gpu['arch']}, {gpu['multiprocessors']} multiprocessors, {shared}"),
         ("memory", f"{amount(gpu['memory'])}B"),
@@ -129,11 +129,3 @@ def _missing(packages: list[Facts]) -> list[str]:
     if 2 + name + 2 + use + 2 + max(len(p["install"]) for p in packages) <= width():
         return [f"  {p['name']:<{name}}  {p['for']:<{use}}  {p['install']}" for p in packages]
     return [f"  {p['name']:<{name}}  {p['for']}\n  {'':<{name}}  {p['install']}" for p in packages]
-
-
-def _binary(size: int) -> str:
-    for unit in ("bytes", "KiB"):
-        if size < 1024:
-            return f"{size} {unit}"
-        size //= 1024
-    return f"{size} MiB"

@@ -89,9 +89,8 @@ def _unwritable(output: Path, script: Script) -> str | None:
 def _write(script: Script, collection: Collection, output: Path, shown: int) -> str:
     """What to say of it."""
     from ..inspection.documents.document import document
-    from ..inspection.dumps.graph_text import plural
     from ..inspection.page import page
-    from ..inspection.reports.facts import duration
+    from ..ir.wording import duration, plural
 
     entries = collection.entries(shown)
     layouts = collection.layouts()

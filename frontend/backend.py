@@ -14,6 +14,7 @@ from ..ir.loop import Loops
 from ..ir.loop_verify import verify
 from ..ir.program import Call, Program
 from ..ir.site import Site
+from ..ir.wording import plural
 from .settings import AnySettings
 
 
@@ -33,7 +34,7 @@ class Launch:
 
     def __str__(self) -> str:
         told = "" if self.registers is None else f", {self.registers} registers, {self.spilled} B spilled"
-        return f"{self.blocks} blocks of {self.threads} threads, {self.shared} B shared{told}"
+        return f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B shared{told}"
 
 
 class Making(Protocol):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from .arena import most_alive
 from .program import Lifetime, Program
 from .shapes import Shape
+from .wording import amount
 
 SHOWN = 8  # buffers that are alive at the peak, the largest first
 
@@ -79,15 +80,6 @@ class Memory:
         return "\n    ".join(lines)
 
     __repr__ = __str__
-
-
-def amount(n: float) -> str:
-    """A number with a prefix of its unit."""
-    for unit in ("", "k", "M", "G"):
-        if n < 1000 or unit == "G":
-            return f"{n:.3g} {unit}"
-        n /= 1000
-    raise AssertionError
 
 
 def memory_of(program: Program, kernels: Sequence[str]) -> Memory:

@@ -107,7 +107,7 @@ class Builder:
         self.kernels.append({
             "index": index, "name": name, "kind": kind, "nodes": [], "node_ids": [], "outer": [16, 64], "bytes": nbytes,
             "outputs": ["float32[16, 64]"], "flops": flops, "intensity": flops / nbytes, "predicted": nbytes / 20e9,
-            "bound": "memory", "schedule": f"{kind}: lanes over the last of the inner axes, 1 chunks of 16",
+            "bound": "memory", "schedule": f"{kind}: lanes over the last of the inner axes, 1 chunk of 16",
             "parallel": index % 2 == 0, "threads": 2 if index % 2 == 0 else 1, "lines": [[FILE, line]], "gradient": False,
             "same_code_as": None,
             "boundaries": [], "launches": [], "measured": measured,

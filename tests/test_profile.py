@@ -17,9 +17,10 @@ from weft import errors, options
 from weft.frontend import realize
 from weft.inspection.measured.machine import Machine
 from weft.inspection.measured.measure import session, workload
-from weft.inspection.measured.profile_text import duration, text
+from weft.inspection.measured.profile_text import text
 from weft.inspection.profile import Profile
 from weft.inspection.reports.kernel_report import Report
+from weft.ir.wording import duration
 from weft.nn import functional as F
 from weft.nn import optim
 
@@ -345,12 +346,7 @@ def test_without_rich_the_text_is_plain(
     assert capsys.readouterr().out == text(found) + "\n"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "expected"),
-    [(2.5, "2.5 s"), (1.0, "1 s"), (0.0314, "31.4 ms"), (4.2e-6, "4.2 us"), (1e-7, "100 ns"), (9.996e-4, "1 ms"), (0.0, "0 ns")],
-)
-def test_durations_have_three_digits_and_a_unit(seconds: float, expected: str) -> None:
-    assert duration(seconds) == expected
+
 
 
 # ---------------------------------------------------------------- a GPU

@@ -12,8 +12,8 @@ import pytest
 import weft as wf
 from weft.inspection.measured.machine import Machine
 from weft.inspection.reports import report as report_module
-from weft.inspection.reports.facts import duration
 from weft.inspection.reports.kernel_report import Report
+from weft.ir.wording import duration
 
 F = wf.nn.functional
 WIDTHS = (60, 80, 100, 120, 160)
@@ -73,14 +73,6 @@ def test_lines_of_the_text_are_short_and_break_no_shape() -> None:
 def test_without_predictions_there_are_no_empty_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(report_module, "_figures", lambda device: None)
     assert "predicted" not in str(step()) and "bound" not in str(step())
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.0, "0 ns"), (3.2e-9, "3.2 ns"), (9.999e-7, "1 us"), (2.5e-6, "2.5 us"), (0.0123, "12.3 ms"), (61.0, "61 s"), (None, "")],
-)
-def test_durations_have_three_digits(seconds: float | None, text: str) -> None:
-    assert duration(seconds) == text
 
 
 # ---------------------------------------------------------------- a terminal

@@ -22,6 +22,7 @@ from ...ir.kernel import WORDS, Kernel, Unit
 from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
 from ...ir.op import Op
+from ...ir.wording import plural
 from ..contract.problem import contiguous, is_plain
 from ..evaluate import load
 from ..framing import identity
@@ -80,11 +81,12 @@ class _Chain(Task):
         parts = -(-p.length() // s.columns)
         how = f"all {s.columns} columns in scratch"
         if s.blocks:
-            how = f"columns in {parts} blocks of {s.columns}" + ", rescaled" * p.online
+            how = f"columns in {plural(parts, 'block')} of {s.columns}" + ", rescaled" * p.online
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
         how += ", chunks that the mask rules out skipped" * self.guarded
-        return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
+        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
 
     # ------------------------------------------------------------ the task
 

@@ -18,6 +18,7 @@ from ...ir.graph import Node, node
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ...ir.op import Op
+from ...ir.wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
@@ -51,9 +52,10 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
-    text += f"blocks of {task.tiles} tiles, rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
+    text += f"blocks of {plural(task.tiles, 'tile')}, rows {'packed' if task.panel else 'read in place'}, "
+    text += f"k in blocks of {task.k_block}, "
     text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
-    text += f"{prod(task.shape)} tasks; {why}"
+    text += f"{plural(prod(task.shape), 'task')}; {why}"
     return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text, task.params)
 
 

@@ -13,6 +13,7 @@ from math import prod
 from ...ir.graph import Node, const
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
+from ...ir.wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
@@ -29,8 +30,8 @@ def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered
     """Loops of the outer schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    text = f"outer {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {task.group} rows at once, "
-    text += f"blocks of {task.rows} rows and {task.block} lanes, {prod(task.shape)} tasks; {why}"
+    text = f"outer {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.group, 'row')} at once, "
+    text += f"blocks of {plural(task.rows, 'row')} and {task.block} lanes, {plural(prod(task.shape), 'task')}; {why}"
     return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)
 
 

@@ -20,6 +20,7 @@ from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, 
 from ...ir.loop_walk import Substitution
 from ...ir.op import Op
 from ...ir.split import nearest_divisor
+from ...ir.wording import plural
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
 from ..read_ahead import touched
@@ -45,7 +46,7 @@ def _in_sizes(p: Problem, s: Sizes, target: Target, tuning: Tuning) -> Lowered:
     text = (
         f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
         f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
-        f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{task.count} tasks"
+        f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{plural(task.count, 'task')}"
     )
     return chunk.lowered(p.kernel, p.buffers, body, text)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ir.index import var
+from ...ir.wording import plural
 from ..lower import Lowered, Tuning
 from ..target import Target
 from .dot import lower_dot
@@ -32,7 +33,7 @@ LEAST_MATRIX = 1 << 12  # elements of the matrix below which nothing is bound by
 def lower_skinny(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
     """Loops of a skinny contraction."""
     if p.k <= MOST_STEPS and p.n >= p.width and p.m * p.n >= LEAST_MATRIX:
-        return lower_outer(p, target, tuning, f"only {p.k} steps of k")
+        return lower_outer(p, target, tuning, f"only {plural(p.k, 'step')} of k")
     return _matrix(p, False, target, tuning) or _matrix(_swapped(p), True, target, tuning)
 
 

@@ -16,6 +16,7 @@ from math import prod
 from ...ir.graph import Node
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ...ir.wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
@@ -33,9 +34,9 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     """Loops of the stream schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    text = f"stream {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {task.steps} steps of k at once, "
+    text = f"stream {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.steps, 'step')} of k at once, "
     text += f"blocks of {task.block} lanes read once"
-    text += f"{', asked for ahead' if task.ahead else ''}, {prod(task.shape)} tasks; {why}"
+    text += f"{', asked for ahead' if task.ahead else ''}, {plural(prod(task.shape), 'task')}; {why}"
     return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)
 
 

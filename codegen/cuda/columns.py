@@ -15,6 +15,7 @@ from math import prod
 from ...ir.index import Index, Range, Var, unravel, var
 from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loop_walk import Substitution
+from ...ir.wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..framing import Framing, combined, identity, reductions_of
@@ -36,7 +37,7 @@ MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 def lower_columns(f: Framing, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
     c = Columns(f, lane_group)
-    text = f"columns: tiles of {c.tile} of {c.n} lanes, {c.size} at a time, steps shared by {c.warps} warps"
+    text = f"columns: tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by {plural(c.warps, 'warp')}"
     return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.threads, f.work(), text)
 
 

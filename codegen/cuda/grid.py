@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from ...ir.index import Index, Var, unravel, var
 from ...ir.kernel import Kernel
 from ...ir.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
+from ...ir.wording import plural
 from ..lower import Lowered
 from .target import WARP
 
@@ -66,7 +67,8 @@ class Blocks:
         """A kernel of one phase; `given` are the params of the body, with their values."""
         given = given or {}
         loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)], threads=(threads,))
-        return Lowered(loops, (*self.values, *given.values()), [work], f"{text}, {self.number} blocks of {threads} threads")
+        text += f", {plural(self.number, 'block')} of {threads} threads"
+        return Lowered(loops, (*self.values, *given.values()), [work], text)
 
 
 def flat_phase(

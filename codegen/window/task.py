@@ -14,6 +14,7 @@ from math import prod
 from ...ir.graph import Node
 from ...ir.index import Index, Var, row_major, unravel, var
 from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ...ir.wording import plural
 from ..evaluate import Place, load
 from ..framing import in_registers
 from ..lower import Chunks, Lowered, Tuning
@@ -42,7 +43,7 @@ class WindowTask:
         chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
         source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
         pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
-        text = f"windows: {how}{pooled}, source {source}, {self.units.tasks} tasks of {self.units.size}"
+        text = f"windows: {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of {self.units.size}"
         return chunk.lowered(self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params)
 
     def body(self, position: Index) -> list[Stmt]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..dumps.graph_text import plural
+from ...ir.wording import duration, plural
 from ..measured.machine import machine
 from ..measured.profile_text import kernel_lines
 from ..profile import Profile
-from ..reports.facts import duration
 from ..reports.kernel_report import Report
 from .document import Entry
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...frontend.compile import Compiled, LoweredKernel
+from ...ir.wording import plural
 from ..reports.kernel_report import KernelReport
 from ..reports.report import report
-from .graph_text import gradient_text, graph_text, passes_text, plural, rewrites_text
+from .graph_text import gradient_text, graph_text, passes_text, rewrites_text
 from .program_text import arguments, memory_text, program_text
 
 

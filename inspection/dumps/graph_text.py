@@ -9,9 +9,9 @@ from ...frontend.compile import Compiled
 from ...frontend.passes import Pass
 from ...ir.graph import Node, show_arg, toposort
 from ...ir.margin import beside
-from ...ir.memory import amount
 from ...ir.op import LEAVES, Op
 from ...ir.site import NOWHERE, Site, is_gradient
+from ...ir.wording import amount, plural
 from ..documents.labels import contraction
 
 DEPTH = 2  # levels of a value without a name that are written out
@@ -133,9 +133,9 @@ def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
     units = sum(len(k.units) for k in c.fused.kernels)
     steps = {
         "find checks": lambda: f"{len(c.program.checks)} indices to check",
-        "fuse": lambda: f"{plural(len(c.fused.kernels), 'kernel')} of {units} computed values",
+        "fuse": lambda: f"{plural(len(c.fused.kernels), 'kernel')} of {plural(units, 'computed value')}",
         "lower": lambda: f"loops of {plural(len(c.lowered.kernels), 'kernel')}",
-        "plan": lambda: f"arena of {amount(c.program.arena_bytes)}B, {len(c.program.donations)} outputs in place",
+        "plan": lambda: f"arena of {amount(c.program.arena_bytes)}B, {plural(len(c.program.donations), 'output')} in place",
         "link": lambda: f"code of {plural(len(set(c.kernel_keys)), 'kernel')}",
     }
     if p.roots is None:
@@ -151,8 +151,3 @@ def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
 
 def _counted(word: str, counts: Counter[str]) -> str:
     return f"{word} {', '.join(f'{count} {op}' for op, count in counts.most_common())}" if counts else ""
-
-
-def plural(count: int, word: str) -> str:
-    """`1 kernel`, `2 kernels`."""
-    return f"{count} {word}{'' if count == 1 else 's'}"

@@ -6,8 +6,9 @@ from ...frontend.compile import Compiled
 from ...ir.index import row_major_strides
 from ...ir.loop import Buf, Loops
 from ...ir.loop_walk import reads, writes
-from ...ir.memory import Memory, MemoryBuffer, amount
+from ...ir.memory import Memory, MemoryBuffer
 from ...ir.program import Call, Ref, Value
+from ...ir.wording import amount, plural
 from ...runtime.image import chunk_count
 
 WIDEST = 64  # steps that a timeline shows one by one
@@ -18,7 +19,7 @@ def program_text(c: Compiled) -> str:
     p, names, memory = c.program, [k.name for k in c.in_order()], c.memory()
     out = ["inputs", *(f"    input {i}   {_value(v)}" for i, v in enumerate(p.inputs))]
     out += ["outputs", *(f"    output {i}  {_value(v)}{_donated(p.donations.get(i))}" for i, v in enumerate(p.outputs))]
-    out += [f"arena of {p.arena_bytes} bytes", ""]
+    out += [f"arena of {plural(p.arena_bytes, 'byte')}", ""]
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
         out += [f"step {step}  {name}{'  (checks indices: nothing runs behind it if one is wrong)' if call.is_check else ''}"]
         out += [f"    {line}" for line in arguments(call, memory, step)]
@@ -39,8 +40,8 @@ def _phase(call: Call, number: int, device: str) -> str:
     phase, loops = call.loops.phases[number], call.loops
     chunks = chunk_count(call, phase)
     if loops.threads:
-        return f"{chunks} blocks of {loops.threads[number]} threads"
-    return f"{chunks} {'chunk' if chunks == 1 else 'chunks'}, {'shared by threads' if call.parallel[number] else 'on one thread'}"
+        return f"{plural(chunks, 'block')} of {loops.threads[number]} threads"
+    return f"{plural(chunks, 'chunk')}, {'shared by threads' if call.parallel[number] else 'on one thread'}"
 
 
 def arguments(call: Call, memory: Memory, step: int) -> list[str]:

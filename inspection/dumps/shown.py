@@ -16,13 +16,12 @@ from ... import errors, options
 from ...frontend import compile
 from ...frontend.compile import Compiled
 from ...frontend.realize import Program
+from ...ir.wording import duration, plural
 from ...runtime.timed import timing
 from ..documents.naming import program_name
-from ..reports.facts import duration
 from ..reports.report import report
 from . import files
 from .artefacts import kernel_line
-from .graph_text import plural
 
 CODE = ("ll", "cu")  # endings of what level 4 shows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from ...ir.memory import amount
+from ...ir.wording import amount, duration, plural
 from ..profile import Profile
 from ..reports.kernel_report import KernelReport
 
@@ -14,14 +14,6 @@ RIGHT = {"time", "share", "moves", "GB/s", "GF/s", "roofline", "reached"}  # col
 LESS, WIDE = {"moves", "GF/s", "roofline"}, 120  # what there is no room for in fewer columns
 PASSES = 4  # those that took longest are named
 WORDS = {"memory": "{:.0%} of bandwidth", "compute": "{:.0%} of flops", "launch": "launch", None: ""}
-
-
-def duration(seconds: float) -> str:
-    """Three digits and a unit."""
-    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= 0.9995 * scale:
-            return f"{seconds / scale:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def rows(p: Profile) -> list[tuple[str, ...]]:
@@ -40,7 +32,7 @@ def _row(p: Profile, k: KernelReport) -> tuple[str, ...]:
         f"{rates.bandwidth / 1e9:.3g}",
         f"{rates.flops / 1e9:.3g}",
         WORDS[k.bound].format(of_peak),
-        "" if k.predicted is None else duration(k.predicted),
+        duration(k.predicted),
         f"{rates.of_roofline:.0%}",
         " ".join(dict.fromkeys(s.place for s in k.sources[:3])),
     )
@@ -50,11 +42,11 @@ def heading(p: Profile) -> list[str]:
     """The device, and the program as a whole."""
     m = p.machine
     peaks = f"{amount(m.bandwidth)}B/s from memory, {amount(m.flops['float32'])}flop/s in float32"
-    count = f"{len(p.kernels)} kernel{'' if len(p.kernels) == 1 else 's'}"
     share = f", {p.measured / p.seconds:.0%} of it" if p.seconds else ""
-    total = f"{duration(p.seconds)} a run, of {p.runs} warm ones; {count} took {duration(p.measured)}{share}"
+    took = f"{plural(len(p.kernels), 'kernel')} took {duration(p.measured)}{share}"
+    total = f"{duration(p.seconds)} a run, of {p.runs} warm ones; {took}"
     cold = f"{duration(p.cold)} the first run, with empty caches"
-    return [f"{p.report.device}: {m.name}, {m.threads} threads, {peaks}", total, cold]
+    return [f"{p.report.device}: {m.name}, {plural(m.threads, 'thread')}, {peaks}", total, cold]
 
 
 def ending(p: Profile) -> list[str]:

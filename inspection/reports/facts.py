@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...ir.memory import amount
+from ...ir.wording import amount, duration, plural
 from .kernel_report import KernelReport, Report
 
 
@@ -17,16 +17,6 @@ class Column:
     title: str
     text: Callable[[KernelReport], str]
     number: bool = True
-
-
-def duration(seconds: float | None) -> str:
-    """Three digits and a unit, "" for None."""
-    if seconds is None:
-        return ""
-    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
-        if seconds >= 0.9995 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds * 1e9:.3g} ns"
 
 
 def place(k: KernelReport) -> str:
@@ -65,9 +55,8 @@ def columns(r: Report) -> list[Column]:
 
 def totals(r: Report) -> dict[str, str]:
     """By the title of a column."""
-    count = f"{len(r.kernels)} kernels"
     return {
-        "kernel": count[:-1] if len(r.kernels) == 1 else count,
+        "kernel": plural(len(r.kernels), "kernel"),
         "moved": f"{amount(r.bytes)}B",
         "flop": amount(r.flops).rstrip(),
         "flop/B": f"{r.flops / r.bytes:.3g}" if r.bytes else "",
@@ -83,7 +72,7 @@ def headline(r: Report) -> str:
     found = totals(r)
     told = [f"{found['kernel']} on {r.device}", f"{found['moved']} moved", f"{amount(r.flops)}flop"]
     told += [f"{found[what]} {what}" for what in ("predicted", "measured") if found[what]]
-    return ", ".join([*told, f"{amount(r.arena_bytes)}B of scratch", f"{r.in_place} outputs in place"])
+    return ", ".join([*told, f"{amount(r.arena_bytes)}B of scratch", f"{plural(r.in_place, 'output')} in place"])
 
 
 def cost(k: KernelReport) -> str:

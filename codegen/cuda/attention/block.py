@@ -20,6 +20,7 @@ from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.kernel import WORDS, Unit
 from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....ir.op import Op
+from ....ir.wording import plural
 from ...chain.problem import ChainProblem, Position, Result, Score, StageOf, StagePlan
 from ...chain.task import Sizes, Task, new_maximum, whole_sum
 from ...evaluate import load
@@ -51,10 +52,11 @@ class RowBlock(Task):
         s, p = self.s, self.p
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{self.count // s.row_blocks} x {p.rows()} x {p.length()}"
-        how = f"columns in {self.parts} blocks of {s.columns}" + ", rescaled" * p.online
+        how = f"columns in {plural(self.parts, 'block')} of {s.columns}" + ", rescaled" * p.online
         how += ", blocks that the mask rules out skipped" * bool(self.checks)
         how += " on tensor cores" * self.panels.tensor
-        return f"chain {shape}: sums of {sums}, results of {widths}, blocks of {s.rows} rows, {how}, {self.count} tasks"
+        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
 
     @property
     def parts(self) -> int:

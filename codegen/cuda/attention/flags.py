@@ -17,6 +17,7 @@ from ....ir.index import Index, Var, unravel, var
 from ....ir.kernel import Kernel
 from ....ir.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.op import Op
+from ....ir.wording import plural
 from ...chain.problem import ChainProblem, Result
 from ...chain.task import Sizes, Task
 from ...evaluate import load
@@ -76,7 +77,7 @@ class Check(Task):
         total = load(acc, Index())
         flag = node(Op.WHERE, (node(Op.EQ, (total, total)), const(0, dt.int64), const(1, dt.int64)))
         body.append(Store(self.flags.buf, blocks.first, flag))
-        text = f"flags of {self.blocks} blocks of {self.size} {'rows' if self.of_rows else 'columns'}"
+        text = f"flags of {plural(self.blocks, 'block')} of {self.size} {'rows' if self.of_rows else 'columns'}"
         return blocks.lowered(kernel, buffers, body, THREADS, prod(self.all) * self.size, text)
 
     def _sum(self, acc: Buf, operand: Operand, first: Index) -> Stmt:

@@ -19,6 +19,7 @@ from typing import Protocol
 from ....ir.graph import Node
 from ....ir.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ....ir.wording import plural
 from ...contract.problem import Problem, groups_extent, spread_groups
 from ...evaluate import load
 from ...lower import Lowered
@@ -82,17 +83,19 @@ class _Block:
             buffers, work = (*buffers, self.parts), [*work, self.results * self.tile.parts]
         text = (
             f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {self.tile}, "
-            f"{phases[0].extent} blocks of {self.tile.threads} threads"
+            f"{plural(prod(self._grid()), 'block')} of {self.tile.threads} threads"
             f"{f', k in {self.tile.parts} parts' if shared else ''}; "
             f"rows {self.row.how}, lanes {self.lane.how}; {why}"
         )
         return Lowered(Loops(p.kernel.name, buffers, (), phases, threads=tuple(threads)), (), work, text)
 
+    def _grid(self) -> tuple[int, ...]:
+        return (*self.batch, self.tile.parts, -(-self.down // self.group), self.across, self.group)
+
     def _phase(self) -> For:
         """A block for each tile; neighbours share lanes, of which a group of rows finds what it needs in the level-2 cache."""
-        shape = (*self.batch, self.tile.parts, -(-self.down // self.group), self.across, self.group)
-        g = Var("g", prod(shape))
-        *batch, part, group, lane_tile, row_tile = unravel(var(g), shape)
+        g = Var("g", prod(self._grid()))
+        *batch, part, group, lane_tile, row_tile = unravel(var(g), self._grid())
         tile_row = group * self.group + row_tile
         span = Span(
             spread_groups(self.p.batch, batch),
