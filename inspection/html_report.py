@@ -26,7 +26,7 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
     """
     from .documents.around import layouts_of, trees_of
     from .documents.document import document
-    from .documents.naming import Names, owners_of
+    from .names.naming import Names, owners_of
     from .page import page
 
     try:
@@ -47,7 +47,7 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
 def _entry(structure: Structure, names: dict[int, str], x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
     from ..frontend.compile import program_of
     from .documents.document import Entry
-    from .documents.naming import program_name
+    from .names.naming import program_name
     from .profile import profile as measured
 
     name, compiled = program_name(structure), program_of(structure)

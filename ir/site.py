@@ -65,9 +65,14 @@ def what_of(site: Site | None) -> str:
     return "" if site is None or len(site) == 2 else site[2]
 
 
+def file_name(file: str) -> str:
+    """A file without its folders."""
+    return file.replace("\\", "/").rsplit("/", 1)[-1]
+
+
 def shown(site: Site) -> str:
     """The file without its folder, and the line."""
-    where = f"{site[0].replace(chr(92), '/').rsplit('/', 1)[-1]}:{site[1]}"
+    where = f"{file_name(site[0])}:{site[1]}"
     return f"gradient of {where}" if is_gradient(site) else where
 
 

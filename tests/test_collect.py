@@ -10,9 +10,10 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft.frontend import realize
-from weft.inspection.documents import collect, naming
+from weft.inspection.documents import collect
 from weft.inspection.documents.collect import Collection
 from weft.inspection.documents.running import Script
+from weft.inspection.names import naming
 
 TRAINING = """
 import weft as wf

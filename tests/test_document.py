@@ -15,7 +15,7 @@ from weft.frontend.compile import Compiled, program_of
 from weft.inspection.documents import document as documents
 from weft.inspection.documents.changes import changes
 from weft.inspection.documents.document import Entry, document, seen_by_fusion
-from weft.inspection.documents.labels import label
+from weft.inspection.names.labels import label
 from weft.ir.graph import toposort
 
 F = wf.nn.functional

@@ -14,8 +14,8 @@ from ...frontend.passes import Pass
 from ...ir.graph import Node, show_arg, toposort
 from ...ir.op import Op
 from ...ir.rewrite import constant_of
-from ...ir.site import NOWHERE, Site, is_gradient
-from .labels import number
+from ...ir.site import NOWHERE, Site, file_name, is_gradient
+from ..names.labels import number
 
 MOST_LINES = 200  # of a pass, gone or new
 MOST_REWRITES = 300
@@ -69,18 +69,13 @@ def place_of(site: Site | None) -> list[Any] | None:
 def line_of(n: Node) -> str:
     """A Node, the kinds of its operands and its line: `add(mul, 1)  float32[4,5]  # script.py:3, gradient`."""
     place = place_of(n.site)
-    where = f"  # {short(place[0])}:{place[1]}" if place else ""
+    where = f"  # {file_name(place[0])}:{place[1]}" if place else ""
     return f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
 
 
 def expression(n: Node, depth: int = DEPTH) -> str:
     """A Node over its operands, with their dtypes and shapes at the end."""
     return _call(n, [_nested(s, depth - 1) for s in n.src])
-
-
-def short(file: str) -> str:
-    """A file without its folders."""
-    return file.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _nested(n: Node, depth: int) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from ...frontend import compile, observe, realize
 from ...runtime.timed import timing
 from ..modules import summary
-from . import naming
+from ..names import naming
 from .around import layouts_by_name
 from .document import Entry
 

@@ -27,13 +27,13 @@ from ...frontend.compile import Compiled
 from ...ir.graph import Node, show_arg, toposort
 from ...ir.op import Op
 from ...ir.rewrite import constant_of
-from ...ir.site import is_gradient
+from ...ir.site import file_name, is_gradient
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
+from ..names.labels import label
 from ..reports.kernel_report import Report
 from ..reports.report import report
-from .changes import changes, place_of, short
-from .labels import label
+from .changes import changes, place_of
 
 MOST_TEXT = 200_000  # characters of one text of a kernel; what is longer is cut
 ALL_TEXTS = 8_000_000  # characters, about, of all texts of kernels in a document: to make them is to compile once more
@@ -233,7 +233,7 @@ def sources(programs: Sequence[Json]) -> Json:
     files += [file for p in programs for k in p["kernels"] for file, _ in k["lines"]]
     found = {file: linecache.getlines(file) for file in dict.fromkeys(files)}
     return {
-        file: {"name": short(file), "lines": [line.rstrip("\r\n") for line in lines[:MOST_LINES]]}
+        file: {"name": file_name(file), "lines": [line.rstrip("\r\n") for line in lines[:MOST_LINES]]}
         for file, lines in found.items()
         if lines
     }

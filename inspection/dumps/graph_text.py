@@ -12,7 +12,7 @@ from ...ir.margin import beside
 from ...ir.op import LEAVES, Op
 from ...ir.site import NOWHERE, Site, is_gradient
 from ...ir.wording import amount, plural
-from ..documents.labels import contraction
+from ..names.labels import contraction
 
 DEPTH = 2  # levels of a value without a name that are written out
 

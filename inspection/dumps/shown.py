@@ -18,7 +18,7 @@ from ...frontend.compile import Compiled
 from ...frontend.realize import Program
 from ...ir.wording import duration, plural
 from ...runtime.timed import timing
-from ..documents.naming import program_name
+from ..names.naming import program_name
 from ..reports.report import report
 from . import files
 from .artefacts import kernel_line

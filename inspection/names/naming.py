@@ -18,8 +18,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ...frontend.structure import Structure
-from ...ir.site import is_inside
-from .changes import short
+from ...ir.site import file_name, is_inside
 
 if TYPE_CHECKING:
     from ...nn.module import Module
@@ -37,7 +36,7 @@ def program_name(structure: Structure) -> str:
     named = Counter((function_at(*line), line) for line in lines)
     name = Counter(name for name, _ in named.elements()).most_common(1)[0][0]
     file, line = next(line for (n, line), _ in named.most_common() if n == name)
-    return f"{name} ({short(file)}:{line})" if name else f"{short(file)}:{line}"
+    return f"{name} ({file_name(file)}:{line})" if name else f"{file_name(file)}:{line}"
 
 
 def function_at(file: str, line: int) -> str:

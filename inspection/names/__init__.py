@@ -1,0 +1,1 @@
+"""What things are called. In: Nodes, Structures, Modules. Out: short names of operations, programs and inputs."""
