@@ -551,6 +551,40 @@ def test_tab_reaches_everything_and_shows_where_it_is(open_: Open) -> None:
     assert hidden == []
 
 
+KEPT = [  # (address, what has the focus, key, what it says that has it then)
+    ("view=kernels", ".kernels .link >> nth=2", "Enter", "k2_rows"),
+    ("view=kernels", ".kernels .link >> nth=2", "]", "k2_rows"),
+    ("view=kernels", ".chartbox .point >> nth=1", "Enter", "k5_"),
+    ("view=kernels&kernel=2", ".kernels .link >> nth=2", "Escape", "k2_rows"),
+    ("view=kernels", ".sort >> text='Measured'", "Enter", "Measured"),
+    ("kernel=1", "[aria-label='Next kernel']", "Enter", "Next kernel"),
+    ("kernel=5", "[aria-label='Next kernel']", "Enter", "k6_"),  # there is none after it
+    ("kernel=1", "[aria-label='Close the kernel']", "Enter", "step"),
+    ("kernel=1", ".reasons .link", "Enter", "k0_"),
+    ("kernel=1", ".nodelist .chip", "Enter", ""),
+    ("kernel=1", ".figures .link", "Enter", "Source"),
+    ("", ".barrow >> nth=0", "Enter", "k3_"),
+    ("kernel=1", ".kernelhead .tool >> nth=2", "5", "view"),  # modules have the whole width
+    ("view=kernels", ".kernels .link >> nth=2", "4", "view"),
+]  # fmt: skip
+FOCUSED = """(() => {
+    const e = document.activeElement;
+    if (e === document.body || !e.checkVisibility()) return null;
+    return e.matches('.main') ? 'view' : e.getAttribute('aria-label') ?? e.textContent;
+})()"""
+
+
+def test_the_focus_is_never_lost(open_: Open) -> None:
+    wrong = []
+    for address, where, key, says in KEPT:
+        page = open_(address=address).page
+        page.focus(where)
+        page.keyboard.press(key)
+        found = page.evaluate(FOCUSED)
+        wrong += [] if found is not None and found.startswith(says) else [(address, where, key, found)]
+    assert wrong == []
+
+
 def test_paper_has_no_tools(open_: Open) -> None:
     page = open_(address="kernel=0", scheme="dark").page
     page.emulate_media(media="print")

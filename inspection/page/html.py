@@ -15,9 +15,9 @@ from .layout import layout
 STYLES = ("colours", "base", "controls", "graph", "panel", "code", "charts", "views", "print")
 # In this order they are one script; each needs only what stands before it, and main starts it all.
 SCRIPTS = (
-    "dom", "phases", "state", "numbers", "tabs", "highlight", "code", "viewport", "drawing", "minimap", "walk", "search", "marks",
-    "graph", "roofline", "source", "node", "kernel", "panel", "kernels", "memory", "passes", "modules", "tensors", "texts",
-    "keys", "main",
+    "dom", "focus", "phases", "state", "numbers", "tabs", "highlight", "code", "viewport", "drawing", "minimap", "walk", "search",
+    "marks", "graph", "roofline", "source", "node", "kernel", "panel", "kernels", "memory", "passes", "modules", "tensors",
+    "texts", "keys", "main",
 )  # fmt: skip
 
 

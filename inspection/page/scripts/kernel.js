@@ -163,7 +163,9 @@ function figures(k) {
 /** Leads to a line of the user's in the source; says whether it is the gradient of that line that is computed. */
 function lineLink({ file, line, gradient }) {
   const go = () => {
-    document.querySelector('.kernelpanel [data-name=source]').click();
+    const tab = document.querySelector('.kernelpanel [data-name=source]');
+    tab.focus();
+    tab.click();
     selectLine([file, line]);
   };
   return button({ class: 'link', onclick: go }, `${gradient ? 'gradient of ' : ''}${place([file, line])}`);

@@ -57,8 +57,7 @@ function kernelsView() {
           class: 'sort',
           onclick: () => {
             sorted = { column: i, down: sorted.column === i ? !sorted.down : !text && i > 0 };
-            draw();
-            table.querySelectorAll('th button')[i].focus();
+            keepingFocus(draw);
           },
         },
         title,

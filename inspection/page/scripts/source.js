@@ -77,7 +77,7 @@ function lineButton(line, chosen) {
 
 function pickLine(line, chosen) {
   selectLine(line);
-  showChosen(chosen);
+  keepingFocus(() => showChosen(chosen));
 }
 
 /** The kernels of the selected line, as links. */

@@ -21,7 +21,7 @@ function select(change) {
   if (!changed.length) return;
   Object.assign(state, change);
   const names = new Set(changed);
-  for (const run of followers) run(names);
+  keepingFocus(() => followers.forEach((run) => run(names)));
   remember();
 }
 

@@ -129,6 +129,8 @@ function shortList(list, items, most, make) {
           onclick: () => {
             more.remove();
             append(list, items.slice(most).map(make));
+            list.children[most].tabIndex = -1;
+            list.children[most].focus();
           },
         },
         `Show all ${items.length.toLocaleString('en')}`,
