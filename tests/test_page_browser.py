@@ -55,7 +55,14 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     two = documents.program(1, name="evaluate", measured=False)
     two["kernels"][3].update(same_code_as=2, texts={})
     bare = documents.document(documents.program(1, measured=False), machine=None, modules=[], tensors=[], sources={})
+    launched = documents.program(1)
+    launched["kernels"][1]["launches"] = [{"blocks": 4096, "threads": 128, "shared": 18432, "registers": 40, "spilled": None}]
+    high = documents.program(2)  # at the end of the highest roof
+    for i, k in enumerate(high["kernels"]):
+        k.update(measured=k["flops"] / (1.95e11 - 1e10 * i), bytes=k["flops"] / 90, intensity=90)
     pages = {
+        "high": documents.document(high),
+        "launched": documents.document(launched),
         "small": documents.document(documents.program(2), two, documents.listed("seldom")),
         "large": documents.document(documents.program(100)),
         "bare": bare,
@@ -356,6 +363,12 @@ def test_a_reason_leads_to_the_neighbour(open_: Open) -> None:
     assert heading(page) == names(page)[0]
 
 
+def test_launches_of_a_kernel_tell_their_units(open_: Open) -> None:
+    page = open_("launched", "kernel=1").page
+    rows = [row.split() for row in page.inner_text(".launches").split("\n")[1:]]
+    assert rows == [["Blocks", "Threads", "Shared", "Registers", "Spilled"], ["4,096", "128", "18.4", "kB", "40", "\u2013"]]
+
+
 def test_figures_of_a_kernel(open_: Open) -> None:
     facts = open_(address="kernel=1").page.inner_text(".figures")
     for text in ("41 µs", "614 ns", "memory bound", "12.3 kB", "262 kflop", "21.3 flop/byte", "one thread"):
@@ -385,6 +398,36 @@ def test_points_of_the_roofline_are_kernels_that_compute(open_: Open) -> None:
     assert "2 kernels without arithmetic" in page.inner_text(".chartbox figcaption")
 
 
+@pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
+def test_the_table_scrolls_beside_the_names_of_its_kernels(open_: Open, size: dict) -> None:
+    page = open_(address="view=kernels&kernel=1", size=size).page
+    if size is LAPTOP:
+        page.click("[aria-label='Wide details']")
+    page.evaluate("document.querySelector('.tablebox').scrollLeft = 1e6")
+    box = page.locator(".tablebox").bounding_box()
+    name, last = page.locator(".kernels tbody th >> nth=0").bounding_box(), page.locator(".kernels td >> nth=8").bounding_box()
+    assert box["x"] <= name["x"] <= box["x"] + 2
+    assert last["x"] + last["width"] <= box["x"] + box["width"] + 1
+
+
+ROOF_NAMES = """() => [...document.querySelectorAll('.roofline')].flatMap((chart) => {
+    const box = (e) => e.getBoundingClientRect();
+    const name = box(chart.querySelector('.pointname'));
+    const meets = (b) => b.left < name.right && b.right > name.left && b.top < name.bottom - 1 && b.bottom > name.top + 1;
+    return [...chart.querySelectorAll('.tick')].filter((e) => /flop/.test(e.textContent) && meets(box(e)))
+        .map((e) => e.textContent);
+})"""
+
+
+@pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
+def test_the_name_of_a_point_is_beside_those_of_roofs(open_: Open, size: dict) -> None:
+    page = open_("high", "view=kernels", size=size).page
+    for _ in range(7):
+        page.keyboard.press("]")
+        if page.locator(".pointname").count():
+            assert page.evaluate(ROOF_NAMES) == [], heading(page)
+
+
 def test_keys_move_over_the_roofline(open_: Open) -> None:
     page = open_(address="view=kernels").page
     page.focus(".chartbox .point[tabindex='0']")
@@ -407,6 +450,7 @@ def test_a_buffer_says_which_it_is(open_: Open) -> None:
 def test_the_step_of_the_peak_is_shown_first(open_: Open) -> None:
     page = open_(address="view=memory").page
     assert page.inner_text(".alive h2").startswith("Needed in step 3")
+    assert " in 1 buffer" in page.inner_text(".memoryview .facts")
     page.focus(".picker input")
     page.keyboard.press("ArrowRight")
     assert page.inner_text(".alive h2").startswith("Needed in step 4")

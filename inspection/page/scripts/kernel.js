@@ -69,7 +69,7 @@ function kernelHead(k) {
       go('Next kernel', ICONS.right, k.index + 1),
       button(
         {
-          class: 'tool',
+          class: 'tool widen',
           'aria-label': 'Wide details',
           title: 'Wide details',
           onclick: () => window.dispatchEvent(new Event('widen')),
@@ -209,11 +209,18 @@ function nodeList(k) {
   );
 }
 
+const LAUNCH = [
+  ['Blocks', ({ blocks }) => blocks.toLocaleString('en')],
+  ['Threads', ({ threads }) => threads.toLocaleString('en')],
+  ['Shared', ({ shared }) => amount(shared, 'B')],
+  ['Registers', ({ registers }) => registers ?? '–'],
+  ['Spilled', ({ spilled }) => amount(spilled, 'B')],
+];
+
 function launchTable(launches) {
-  const names = ['blocks', 'threads', 'shared', 'registers', 'spilled'];
   return el(
     'table',
-    { class: 'grid' },
+    { class: 'grid launches' },
     el('caption', {}, 'Launches'),
     el(
       'thead',
@@ -221,7 +228,7 @@ function launchTable(launches) {
       el(
         'tr',
         {},
-        names.map((name) => el('th', { scope: 'col', class: 'number' }, name)),
+        LAUNCH.map(([title]) => el('th', { scope: 'col', class: 'number' }, title)),
       ),
     ),
     el(
@@ -231,7 +238,7 @@ function launchTable(launches) {
         el(
           'tr',
           {},
-          names.map((name) => el('td', { class: 'number' }, String(launch[name] ?? '–'))),
+          LAUNCH.map(([, of]) => el('td', { class: 'number' }, of(launch))),
         ),
       ),
     ),

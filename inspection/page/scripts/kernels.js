@@ -13,6 +13,8 @@ const COLUMNS = [
   { title: 'Time', of: (k) => timeOf(k), show: (k) => percent(timeOf(k), total(program().kernels, timeOf)), bar: true },
 ];
 
+const [NARROWEST, WIDEST, PADDING] = [320, 860, 15]; // pixels of the chart, and of what is around it
+
 function kernelsView() {
   const chart = el('div', { class: 'chartbox' });
   const table = el(
@@ -30,7 +32,8 @@ function kernelsView() {
 
   function draw() {
     const p = program();
-    fill(chart, roofline(p, { width: 760, height: 290 }));
+    const width = Math.min(WIDEST, Math.max(NARROWEST, chart.clientWidth - 2 * PADDING));
+    fill(chart, roofline(p, { width, height: 290 }));
     const { of } = COLUMNS[sorted.column];
     const value = (k) => of(k) ?? -1;
     const rows = [...p.kernels].sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (sorted.down ? -1 : 1));

@@ -57,7 +57,7 @@ function header(help) {
     fill(
       totals,
       [
-        ['kernels', p.kernels.length],
+        [p.kernels.length === 1 ? 'kernel' : 'kernels', p.kernels.length],
         [typeof p.seconds === 'number' ? 'a run' : 'predicted', seconds(p.seconds ?? total(p.kernels, (k) => k.predicted))],
         [
           'moved',

@@ -32,19 +32,19 @@ function memoryView() {
 }
 
 function planFacts(m) {
-  const held = (space) => m.buffers.filter((b) => b.space === space);
-  const sum = (list) =>
-    amount(
-      total(list, (b) => b.bytes),
-      'B',
-    );
+  const held = (space) => {
+    const list = m.buffers.filter((b) => b.space === space);
+    const bytes = total(list, (b) => b.bytes);
+    return list.length ? `${amount(bytes, 'B')} in ${count(list.length, 'buffer')}` : 'none';
+  };
+  const worst = `step ${m.peak_step + 1} of ${m.steps}, ${m.peak_kernel}`;
   return facts([
-    ['Peak', `${amount(m.peak_bytes, 'B')} in step ${m.peak_step + 1} of ${m.steps}, ${m.peak_kernel}`],
+    ['Peak', `${amount(m.peak_bytes, 'B')}, all inputs and outputs held, in ${worst}`, true],
     ['Arena', amount(m.arena_bytes, 'B')],
-    ['Inputs', `${held('input').length}, ${sum(held('input'))}`],
-    ['Outputs', `${held('output').length}, ${sum(held('output'))}`],
-    ['In place of inputs', `${held('donated').length}, ${sum(held('donated'))}`],
-    ['In place of others', m.buffers.filter((b) => b.in_place_of).length],
+    ['Inputs', held('input')],
+    ['Outputs', held('output')],
+    ['In place of inputs', held('donated')],
+    ['In place of others', count(m.buffers.filter((b) => b.in_place_of).length, 'buffer')],
   ]);
 }
 
@@ -116,7 +116,11 @@ function planChart(m, says, show) {
         ? 'Arena: a bar is a buffer, from the step that writes it to the last that reads it, in the colour of its kernel'
         : 'Nothing lies in the arena',
     ),
-    svg('text', { class: 'axis end', x: PLAN.width - PLAN.right, y: PLAN.top + 4 }, 'Needed in each step'),
+    svg(
+      'text',
+      { class: 'axis end', x: PLAN.width - PLAN.right, y: PLAN.top + 4 },
+      'Needed in each step, inputs and outputs while in use',
+    ),
     ticks.map((t) => [
       svg('line', {
         class: 'grid',

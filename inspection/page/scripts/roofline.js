@@ -57,11 +57,15 @@ function roofline(p, { width, height }) {
     role: 'group',
     'aria-label': 'Roofline: flop per byte across, flop per second upwards, a point for each kernel',
   });
+  const names = tops.filter(({ slope }) => !slope).map((roof) => flatName(roof, roof.flops === most, place));
   append(chart, [
     grid(place),
     points(p, kernels, rate, place),
-    tops.map((roof) => roofElement(roof, roof.flops === most, place)),
-    kernels.filter((k) => k.index === state.kernel).map((k) => label(k, place.x(k.flops / k.bytes), place.y(rate(k)), width)),
+    tops.map((roof) => roofElement(roof, place)),
+    names.map(({ text, x, y }) => svg('text', { class: 'tick end', x, y }, text)),
+    kernels
+      .filter((k) => k.index === state.kernel)
+      .map((k) => pointName(k, place.x(k.flops / k.bytes), place.y(rate(k)), width, names)),
   ]);
   const left = p.kernels.length - kernels.length;
   const note = [
@@ -102,23 +106,24 @@ function plain(value) {
   return value < 1 ? value.toFixed(Math.round(-Math.log10(value))) : amount(value, '');
 }
 
-function roofElement({ name, bytes, flops, flat, slope }, highest, { xs, ys, x, y }) {
+/** The line of a roof; its bytes per second stand along the slope. */
+function roofElement({ name, bytes, flops, flat, slope }, { xs, ys, x, y }) {
   const ridge = flops / bytes;
   const first = Math.max(10 ** xs[0], 10 ** ys[0] / bytes);
-  const up = flat ? '' : `M${x(first)} ${y(first * bytes)}L${x(ridge)} ${y(flops)}`;
-  const on = slope ? '' : `M${x(ridge)} ${y(flops)}L${x(10 ** xs[1])} ${y(flops)}`;
-  const main = !flat && !slope;
-  const text = `${slope ? 'cache ' : ''}${amount(bytes, 'B/s')}`;
+  const [left, bottom, right, top] = [x(first), y(first * bytes), x(ridge), y(flops)];
+  const up = flat ? '' : `M${left} ${bottom}L${right} ${top}`;
+  const on = slope ? '' : `M${right} ${top}L${x(10 ** xs[1])} ${top}`;
+  const turn = (Math.atan2(top - bottom, right - left) * 180) / Math.PI;
+  const text = `${slope ? name : 'memory'} ${amount(bytes, 'B/s')}`;
   return [
-    svg('path', { class: main ? 'roof' : 'roof other', d: up + on }),
-    on &&
-      svg(
-        'text',
-        { class: 'tick end', x: x(10 ** xs[1]) - 3, y: y(flops) + (highest ? -5 : 13) },
-        `${name} ${amount(flops, 'flop/s')}`,
-      ),
-    up && svg('text', { class: 'tick', x: x(first) + 6, y: y(first * bytes) - (slope ? 30 : 22) }, text),
+    svg('path', { class: flat || slope ? 'roof other' : 'roof', d: up + on }),
+    up && svg('text', { class: 'tick', x: 8, y: -5, transform: `translate(${left} ${bottom}) rotate(${turn})` }, text),
   ];
+}
+
+/** The name of a flat roof at its right end: above the highest, below others. */
+function flatName({ name, flops }, highest, { xs, x, y }) {
+  return { text: `${name} ${amount(flops, 'flop/s')}`, x: x(10 ** xs[1]) - 3, y: y(flops) + (highest ? -5 : 13) };
 }
 
 /** A point each; the larger, the longer the kernel takes. */
@@ -152,8 +157,15 @@ function points(p, kernels, rate, { x, y }) {
   return layer;
 }
 
-/** The name of a kernel above its point, on the side where there is room. */
-function label(k, x, y, width) {
+const LETTER = 6.6; // pixels of a letter of the largest text, about
+const ROW = 13;
+
+/** The name of a kernel above or below its point, on the side where there is room, beside the names of roofs. */
+function pointName(k, x, y, width, names) {
+  const text = shortened(k.name, 30);
   const right = x > width / 2;
-  return svg('text', { class: `pointname ${right ? 'end' : ''}`, x: right ? x + 6 : x - 6, y: y - 16 }, shortened(k.name, 30));
+  const end = right ? x + 6 : x - 6 + text.length * LETTER;
+  const meets = (at) => names.some((n) => end > n.x - n.text.length * LETTER && Math.abs(at - n.y) < ROW);
+  const at = [y - 16, y + 26, y - 32, y + 40].find((each) => each > ROW && !meets(each)) ?? y + 40;
+  return svg('text', { class: `pointname ${right ? 'end' : ''}`, x: right ? x + 6 : x - 6, y: at }, text);
 }
