@@ -66,6 +66,9 @@ class Jitted:
             self._repeat = step.repeat if step.takes_tensors else None
         return result
 
+    def __repr__(self) -> str:
+        return f"<wf.jit of {getattr(self._function, '__qualname__', self._function)}>"
+
     @property
     def last(self) -> Step | None:
         """The step that ran last, if there is one."""

@@ -63,6 +63,14 @@ def address(t: wf.Tensor) -> int:
 # ---------------------------------------------------------------- arguments and results
 
 
+def test_a_jitted_function_says_what_it_is() -> None:
+    def step(x: wf.Tensor) -> wf.Tensor:
+        return x
+
+    assert repr(wf.jit(step)) == "<wf.jit of test_a_jitted_function_says_what_it_is.<locals>.step>"
+    assert repr(wf.jit(np.exp)) == "<wf.jit of exp>"
+
+
 def test_a_function_of_two_tensors_is_traced_once() -> None:
     f = Counted(lambda x, y: x @ y + 1.0)
     for seed in range(3):
