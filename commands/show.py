@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .. import errors
 from ..inspection.drawings.expression import Evaluated, ExpressionError, evaluate
+from ..inspection.reports.terminal import say
 from .status import DONE, MISUSED, Commands, described, fail
 
 ABOUT = """\
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """The exit status."""
     try:
         found = evaluate(args.expression, _values(args.values))
-        print(_page(args, found) if args.html else _layout(found) if args.layout else _drawing(args, found))
+        say(_page(args, found) if args.html else _layout(found) if args.layout else _drawing(args, found))
     except errors.WeftError as error:
         return fail(error, MISUSED)
     return DONE

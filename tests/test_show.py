@@ -217,6 +217,15 @@ def test_as_a_command_it_prints_ascii_where_the_terminal_has_no_more() -> None:
     assert (done.returncode, done.stderr) == (0, b"") and b">| 3  x*y" in done.stdout
 
 
+def test_names_that_the_output_cannot_show_are_escaped(tmp_path: Path) -> None:
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-m", "weft", "show", "ß*2", "ß=3"], env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and b"\\xdf*2" in done.stdout
+    (tmp_path / "script.py").write_text("import weft as wf\nß = wf.ones(3) * 2\nwf.explain(ß).show()\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], env=env, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"") and b"script.py:2  \\xdf = " in done.stdout
+
+
 def test_the_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main(["show", "--help"])

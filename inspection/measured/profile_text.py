@@ -8,6 +8,7 @@ from typing import Any
 from ...ir.wording import amount, duration, plural
 from ..profile import Profile
 from ..reports.kernel_report import KernelReport
+from ..reports.terminal import say
 
 COLUMNS = ("time", "share", "kernel", "moves", "GB/s", "GF/s", "of peak", "roofline", "reached", "lines")
 RIGHT = {"time", "share", "moves", "GB/s", "GF/s", "roofline", "reached"}  # columns of numbers
@@ -81,7 +82,7 @@ def show(p: Profile) -> None:
     try:
         from rich.console import Console
     except ImportError:
-        print(text(p))
+        say(text(p))
         return
     console = Console()
     console.print(*heading(p), rich_table(p, console.width < WIDE), *ending(p), sep="\n", markup=False)

@@ -10,6 +10,7 @@ from ...ir.memory import SHOWN, Memory, MemoryBuffer
 from ...ir.wording import amount
 from .facts import Column, columns, facts, headline, totals
 from .kernel_report import Apart, KernelReport, Report, Source
+from .terminal import say
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -29,12 +30,12 @@ def show(r: Report) -> None:
     try:
         from rich.console import Console
     except ImportError:
-        print(r)
+        say(r)
         return
     if sys.stdout.isatty():
         Console().print(r)
     else:
-        print(r)
+        say(r)
 
 
 class Tables:

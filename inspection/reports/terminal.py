@@ -54,6 +54,12 @@ def _shows_unicode() -> bool:
     return True
 
 
+def say(text: object) -> None:
+    """Prints it; characters that standard output cannot show, of a user's names, are escaped."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(str(text).encode(encoding, "backslashreplace").decode(encoding))
+
+
 def width() -> int:
     """Columns of the terminal, or those that the variable COLUMNS says; 80 where nothing is known."""
     return max(40, shutil.get_terminal_size((80, 24)).columns)
