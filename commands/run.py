@@ -117,7 +117,7 @@ def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
     from ..inspection.reports.report import report
 
     assert entry.compiled is not None
-    found = report(entry.compiled)
+    found = report(entry.compiled, names=entry.names)
     said("", f"── {entry.name} ".ljust(100, "─"))
     if args.explain:
         said(str(found))

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import errors
 from ..frontend.arguments import shown
-from .explain import Subject, compiled_behind
+from .explain import Subject, named_behind
 
 
 def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
@@ -19,10 +19,11 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
     tools are there, .ptx and .sass. The folder is made if need be; an older dump in it is replaced. Raises ArgumentError where
     that would overwrite a file that no dump has made, OSError where the folder cannot be written.
     """
-    from .dumps.files import write
+    from .dumps.files import write, write_nothing
 
     try:
         folder = Path(folder)
     except TypeError:
         raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
-    return write(compiled_behind("dump", x, args, kwargs), folder)
+    found = named_behind("dump", x, args, kwargs)
+    return write_nothing(folder) if found is None else write(*found, folder)

@@ -15,6 +15,7 @@ from ..frontend.tensor import Tensor
 if TYPE_CHECKING:
     from ..frontend.compile import Compiled
     from ..frontend.structure import Structure
+    from .names.naming import InputNames
     from .reports.kernel_report import Report
 
 
@@ -29,10 +30,11 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     arguments what the last call ran. Or it is a Module with example inputs, `wf.explain(model, x)`, or what `wf.compile` made.
     Tensors that a function or a Module meets are computed, as their layout is part of the signature.
 
-    `print(report)` shows for each kernel the lines that it computes, its operations, outer axes, bytes, arithmetic, schedule, the
-    time that the roofline of this machine predicts and what bounds it, and the reasons at its boundaries. `report.show()` prints
-    tables if the package rich is there, a notebook shows them anyway. `report.kernels` is the list of kernels, `report.memory`
-    tells which buffers are needed when and how many bytes at most, `report.to_dict()` is all of it for JSON.
+    `print(report)` shows for each kernel the lines that it computes, its operations, the names of the parameters, arguments and
+    states of optimisers that it reads, outer axes, bytes, arithmetic, schedule, the time that the roofline of this machine
+    predicts and what bounds it, and the reasons at its boundaries. `report.show()` prints tables if the package rich is there, a
+    notebook shows them anyway. `report.kernels` is the list of kernels, `report.memory` tells which buffers are needed when and
+    how many bytes at most, `report.to_dict()` is all of it for JSON.
 
     The first report on a machine measures the limits of that machine, which takes half a second; the disk cache keeps them.
     Raises ArgumentError for a function that is not jitted, or that has not been called where no arguments are given, for a Module
@@ -41,16 +43,23 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     from .reports.kernel_report import Report
     from .reports.report import report
 
-    compiled = compiled_behind("explain", x, args, kwargs)
-    return Report() if compiled is None else report(compiled)
+    found = named_behind("explain", x, args, kwargs)
+    return Report() if found is None else report(found[0], names=found[1])
+
+
+def named_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, InputNames] | None:
+    """The program that `explain` and `dump` look at, and what its inputs are called; None where all is in memory already."""
+    from ..frontend import compile
+    from .names.naming import input_names
+
+    structure = structure_behind(what, x, args, kwargs)
+    return (compile.program_of(structure), input_names(structure)) if structure.key[1] else None
 
 
 def compiled_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled | None:
-    """The program that `explain` and others look at; None where everything is in memory already."""
-    from ..frontend import compile
-
-    structure = structure_behind(what, x, args, kwargs)
-    return compile.program_of(structure) if structure.key[1] else None
+    """The program alone."""
+    found = named_behind(what, x, args, kwargs)
+    return found and found[0]
 
 
 def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Structure:

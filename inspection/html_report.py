@@ -12,6 +12,7 @@ from .explain import Subject, structure_behind
 if TYPE_CHECKING:
     from ..frontend.structure import Structure
     from .documents.document import Entry
+    from .names.naming import InputNames
 
 
 def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile: bool = True, **kwargs: Any) -> Path:
@@ -44,7 +45,7 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
     return path
 
 
-def _entry(structure: Structure, names: dict[int, str], x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
+def _entry(structure: Structure, names: InputNames, x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
     from ..frontend.compile import program_of
     from .documents.document import Entry
     from .names.naming import program_name

@@ -44,8 +44,8 @@ def test_explain_names_the_reason_of_every_boundary():
 
 
 KERNEL_FIELDS = {
-    *("name", "kind", "nodes", "outer", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule", "parallel"),
-    *("threads", "lines", "sources", "gradient", "boundaries", "launches", "measured"),
+    *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule"),
+    *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured"),
 }  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -31,6 +31,7 @@ from ...ir.site import file_name, is_gradient
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
 from ..names.labels import label
+from ..names.naming import InputNames, name_of
 from ..reports.kernel_report import Report
 from ..reports.report import report
 from .changes import changes, place_of
@@ -55,7 +56,7 @@ class Entry:
     name: str
     device: str
     compiled: Compiled | None = None
-    names: Mapping[int, str] | None = None
+    names: InputNames = field(default_factory=dict)
     runs: int | None = None
     seconds: float | None = None
     cold: float | None = None
@@ -108,13 +109,13 @@ def _details(c: Compiled, e: Entry) -> Json:
     order = toposort(roots)
     ids = {n: i for i, n in enumerate(order)}
     where = kernels_of(order, c)
-    found = e.measured(report(c))
+    found = e.measured(report(c, names=e.names))
     told = found.to_dict()
     return {
         "passes": changes(c.passes),
-        "nodes": [_node(n, ids, where[n], e.names or {}) for n in order],
+        "nodes": [_node(n, ids, where[n], e.names) for n in order],
         "outputs": [ids[r] for r in roots],
-        "inputs": [{"id": ids[n], "name": _name(n, e.names or {})} for n in order if n.op is Op.INPUT],
+        "inputs": [{"id": ids[n], "name": name_of(n, e.names)} for n in order if n.op is Op.INPUT],
         "kernels": _kernels(c, told["kernels"], ids, where),
         "boundaries": _boundaries(c),
         "memory": told["memory"],
@@ -149,7 +150,7 @@ def kernels_of(order: Sequence[Node], c: Compiled) -> dict[Node, int | None]:
     return out
 
 
-def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: Mapping[int, str]) -> Json:
+def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: InputNames) -> Json:
     site = None if n.op is Op.IOTA or constant_of(n) is not None else n.site  # all lines share constants
     return {
         "id": ids[n],
@@ -161,12 +162,8 @@ def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: Mapping[i
         "line": place_of(site),
         "gradient": is_gradient(site),
         "kernel": kernel,
-        "label": (_name(n, names) if n.op is Op.INPUT else None) or label(n),
+        "label": name_of(n, names) or label(n),
     }
-
-
-def _name(n: Node, names: Mapping[int, str]) -> str | None:
-    return names.get(getattr(n.arg, "number", -1))
 
 
 # ---------------------------------------------------------------- kernels

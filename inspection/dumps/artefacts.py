@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from ...frontend.compile import Compiled, LoweredKernel
 from ...ir.wording import plural
+from ..names.naming import InputNames
+from ..reports.facts import reads
 from ..reports.kernel_report import KernelReport
 from ..reports.report import report
 from .graph_text import gradient_text, graph_text, passes_text, rewrites_text
@@ -45,9 +47,9 @@ GRAPH = (
 )
 
 
-def artefacts(c: Compiled) -> list[Artefact]:
-    """Every file of a program, README.txt first."""
-    kernels = report(c)
+def artefacts(c: Compiled, names: InputNames) -> list[Artefact]:
+    """Every file of a program whose inputs have these names, README.txt first."""
+    kernels = report(c, names=names)
     texts = {
         "graph.txt": ("the graph as it came in: what to compute", graph_text(c.graph), GRAPH),
         "grad.txt": (
@@ -87,6 +89,7 @@ def _of_kernel(c: Compiled, k: LoweredKernel, r: KernelReport, buffers: Iterable
     """A file for each stage of one kernel."""
     about = [f"computes  {' '.join(r.nodes) or 'whether indices are in range'}"]
     about += [f"from      {source}" for source in r.sources]
+    about += [f"reads     {reads(r)}"] * bool(r.reads)
     about += [f"schedule  {r.schedule}", *(f"launch    {launch}" for launch in r.launches)]
     about += buffers
     texts = c.texts(k)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ... import errors
 from ...frontend.compile import Compiled
+from ..names.naming import InputNames
 from .artefacts import Artefact, artefacts
 
 MARK = re.compile(r"(#|;|//) weft dump: ")
@@ -18,13 +19,21 @@ ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
 NOTHING = Artefact("README.txt", "what is in this folder", "0 kernels: nothing is to be computed, all is in memory already\n")
 
 
-def write(c: Compiled | None, folder: str | Path) -> Path:
-    """Writes a program below `folder`, None: one that has nothing to do, and removes what an older dump left there.
+def write(c: Compiled, names: InputNames, folder: Path) -> Path:
+    """Writes a program whose inputs have these names below `folder`, and removes what an older dump left there.
 
     Raises ArgumentError if a file would be overwritten that no dump has made; then nothing is written.
     """
-    folder = Path(folder)
-    files = {a.path: a.text for a in (artefacts(c) if c is not None else [NOTHING])}
+    return _write(artefacts(c, names), folder)
+
+
+def write_nothing(folder: Path) -> Path:
+    """The same where there is nothing to compute."""
+    return _write([NOTHING], folder)
+
+
+def _write(found: Iterable[Artefact], folder: Path) -> Path:
+    files = {a.path: a.text for a in found}
     _refuse_others(folder, files)
     for path in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

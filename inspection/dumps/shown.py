@@ -18,7 +18,7 @@ from ...frontend.compile import Compiled
 from ...frontend.realize import Program
 from ...ir.wording import duration, plural
 from ...runtime.timed import timing
-from ..names.naming import program_name
+from ..names.naming import InputNames, input_names, program_name
 from ..reports.report import report
 from . import files
 from .artefacts import kernel_line
@@ -31,14 +31,15 @@ def show(program: Program, number: int) -> None:
     asked = options.current()
     with timing():
         compiled = compile.program_of(program.structure)
+    names = input_names(program.structure)
     if asked.dump:
         try:
-            files.write(compiled, asked.dump / f"program{number}")
+            files.write(compiled, names, asked.dump / f"program{number}")
         except (OSError, errors.ArgumentError) as error:
             raise errors.OptionError(f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}") from None
     if asked.debug:
         title = f"program {number}: {program_name(program.structure)}"
-        _say(debug_text(compiled, title, asked.debug))
+        _say(debug_text(compiled, names, title, asked.debug))
         _watch(program, compiled, title)
 
 
@@ -46,9 +47,9 @@ def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def debug_text(c: Compiled, title: str, level: int) -> str:
+def debug_text(c: Compiled, names: InputNames, title: str, level: int) -> str:
     """What is known of a program before it runs."""
-    told = report(c, predict=level > 1)
+    told = report(c, predict=level > 1, names=names)
     out = [f"{title}, {plural(len(told.kernels), 'kernel')} for {c.backend.device}"]
     if level == 1:
         return "\n".join([*out, *(f"    {k.name}  {kernel_line(k)}" for k in told.kernels)])

@@ -24,6 +24,7 @@ from ...runtime import processor
 from ...runtime.failures import CheckFailed
 from ...runtime.image import chunk_count
 from ...runtime.timed import Chunk
+from ..names.naming import input_names
 from ..profile import Profile, Span
 from ..reports.report import report
 from .machine import Machine, machine
@@ -103,7 +104,7 @@ def _profile(s: Session, figures: Machine, rounds: Rounds) -> Profile:
     compiled, timings = s.compiled, s.timings
     phases = [median(column) for column in zip(*_undisturbed(rounds.timed, sum), strict=True)]
     measured, cold = (timings.by_call(compiled.program, seconds) for seconds in (phases, timings.first))
-    found = report(compiled)
+    found = report(compiled, names=input_names(s.work.structure))
     kernels = [replace(k, measured=seconds) for k, seconds in zip(found.kernels, measured, strict=True)]
     spans, chunks = _spans(compiled, rounds.fastest, timings.skips_empty), tuple(rounds.chunks)
     return Profile(

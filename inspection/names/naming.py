@@ -12,12 +12,14 @@ import linecache
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ...frontend.structure import Structure
+from ...ir.graph import Node
+from ...ir.op import Op
 from ...ir.site import file_name, is_inside
 
 if TYPE_CHECKING:
@@ -76,6 +78,22 @@ def apart(names: Sequence[str]) -> list[str]:
 
 
 # ---------------------------------------------------------------- inputs
+
+
+InputNames = Mapping[int, str]  # by the number of an input; those without a name are left out
+NO_NAMES: InputNames = {}
+
+
+def input_names(structure: Structure) -> InputNames:
+    """What the inputs of a program are called now: Modules, optimisers and the user's variables are looked through."""
+    names, owners = Names(), owners_of(structure)
+    names.learn(owners)
+    return names.of_inputs(owners)
+
+
+def name_of(n: Node, names: InputNames) -> str | None:
+    """That of a Node of the Graph; None where it is no input, or has none."""
+    return names.get(getattr(n.arg, "number", -1)) if n.op is Op.INPUT else None
 
 
 def owners_of(structure: Structure) -> list[Any]:

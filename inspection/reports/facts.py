@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ...ir.wording import amount, duration, plural
 from .kernel_report import KernelReport, Report
 
+MOST_READS = 12  # names of what a kernel reads
+
 
 @dataclass(frozen=True)
 class Column:
@@ -88,6 +90,7 @@ def facts(k: KernelReport) -> dict[str, list[str]]:
     told = {
         "from": [*map(str, k.sources)],
         "computes": [counted(k.nodes)],
+        "reads": [reads(k)],
         "writes": [", ".join(k.outputs) or "the status only"],
         "cost": [cost(k)],
         "schedule": [k.schedule],
@@ -95,6 +98,12 @@ def facts(k: KernelReport) -> dict[str, list[str]]:
         "apart": [*map(str, k.boundaries)],
     }
     return {label: lines for label, lines in told.items() if any(lines)}
+
+
+def reads(k: KernelReport) -> str:
+    """The inputs that have names, the first of many."""
+    more = len(k.reads) - MOST_READS
+    return ", ".join([*k.reads[:MOST_READS], *([f"{more} more"] if more > 0 else [])])
 
 
 def counted(words: Iterable[str]) -> str:

@@ -57,7 +57,8 @@ class KernelReport:
     """One kernel of a program.
 
     Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, sort, check); `nodes`, the operations it computes;
-    `outer`, the extents of its parallel axes; `outputs`, text of each stored value; `bytes` it reads and writes at least;
+    `outer`, the extents of its parallel axes; `reads`, the names of what it reads, `conv1.weight`, of inputs that have one;
+    `outputs`, text of each stored value; `bytes` it reads and writes at least;
     `flops`, its arithmetic as `inspection/reports/flops.py` counts it; `schedule`, how it runs and why; `parallel`, whether
     threads share it, and how many `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines; `gradient`,
     whether it computes gradients; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the blocks,
@@ -76,6 +77,7 @@ class KernelReport:
     schedule: str
     parallel: bool
     threads: int = 1
+    reads: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     boundaries: tuple[Apart, ...] = ()
     launches: tuple[Launch, ...] = ()
@@ -101,7 +103,7 @@ class KernelReport:
     def to_dict(self) -> dict[str, Any]:
         """All of it, for JSON."""
         found = {**vars(self), "intensity": self.intensity, "gradient": self.gradient}
-        found |= {name: list(found[name]) for name in ("nodes", "outer", "outputs")}
+        found |= {name: list(found[name]) for name in ("nodes", "outer", "reads", "outputs")}
         found |= {name: [*map(asdict, found[name])] for name in ("sources", "boundaries", "launches")}
         return found | {"lines": [*map(list, self.lines)]}
 

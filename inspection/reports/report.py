@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from ... import options
 from ...errors import WeftError
@@ -18,19 +19,23 @@ from ...ir.program import Call, CheckSite
 from ...ir.site import Site, is_gradient
 from ...runtime.image import chunk_count
 from ..measured.machine import Machine, machine
+from ..names.naming import NO_NAMES, InputNames, name_of
 from .flops import arithmetic, steps
 from .kernel_report import Apart, KernelReport, Report, Source
 
 
-def report(c: Compiled, predict: bool = True) -> Report:
-    """The Report of a program; without predictions it asks for no figures of the machine."""
+def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> Report:
+    """The Report of a program whose inputs have these names; without predictions it asks for no figures of the machine."""
     memory = c.memory()
     figures = _figures(c.backend.device) if predict else None
     resident = figures is not None and memory.peak_bytes <= figures.cache_bytes
     calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
     apart = _apart(c)
     kernels = [
-        _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident)
+        replace(
+            _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident),
+            reads=tuple(name for n in k.step.reads if (name := name_of(n, names))),
+        )
         for k, call, key in calls
     ]
     return Report(kernels, c.program.arena_bytes, len(c.program.donations), memory, c.backend.device)
