@@ -253,6 +253,23 @@ def test_arrows_and_enter_walk_to_a_kernel_and_into_it(small: sync_api.Page) -> 
     assert heading(small) == "step"
 
 
+def test_enter_on_the_card_of_a_selected_kernel_goes_to_its_operations(small: sync_api.Page) -> None:
+    small.click(".switch [data-name=kernels]")
+    small.focus(".stage")
+    for key in ("ArrowDown", "Enter", "Enter"):
+        small.keyboard.press(key)
+    assert small.get_attribute(".switch [data-name=operations]", "aria-pressed") == "true"
+    small.keyboard.press("Enter")
+    assert small.query_selector(".nodecard") is not None and heading(small) == names(small)[0]
+
+
+def test_the_map_is_shown_while_something_is_out_of_view(small: sync_api.Page) -> None:
+    assert small.is_visible(".minimap")
+    small.keyboard.press("f")
+    small.evaluate(DRAWN)
+    assert not small.is_visible(".minimap")
+
+
 def test_down_leads_to_the_kernel_below(small: sync_api.Page) -> None:
     small.focus(".stage")
     for _ in range(2):

@@ -32,6 +32,7 @@ function graphView() {
     changed: () => {
       if (!drawing) return;
       if (drawing.update(viewport.inView(), viewport.at.scale)) marks();
+      map.hidden = seesAll(viewport.inView(), drawing.picture);
       scaleText.textContent = `${Math.round(viewport.at.scale * 100)} %`;
       minimap.draw();
     },
@@ -47,7 +48,11 @@ function graphView() {
       else selectKernel(null);
     },
   });
-  const walk = walkOver(host, () => ({ drawing, viewport }));
+  const walk = walkOver(
+    host,
+    () => ({ drawing, viewport }),
+    () => show('operations'),
+  );
 
   /** Draws the program at a level, from its top or around what is selected. */
   function show(name) {
@@ -63,7 +68,6 @@ function graphView() {
     fill(map, minimap.box);
     fill(legend, legendOf(p));
     legend.hidden = !p.kernels.length;
-    map.hidden = !p.nodes.length;
     nothing.hidden = p.nodes.length > 0;
     walk.forget();
     place();
@@ -122,6 +126,11 @@ function graphView() {
     else if (drawing) viewport.apply();
   }).observe(host);
   return { element, changed, fit, started: () => changed(new Set(['program'])) };
+}
+
+/** Whether the whole picture is in view. */
+function seesAll([x, y, wide, high], { width, height }) {
+  return x <= 0 && y <= 0 && x + wide >= width && y + high >= height;
 }
 
 /** A switch between the picture of kernels and that of operations. */

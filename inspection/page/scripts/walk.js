@@ -24,8 +24,9 @@ function nearest(boxes, from, [dx, dy]) {
  * Lets keys move a cursor over a drawing.
  * @param {HTMLElement} host that has the focus
  * @param {() => {drawing: object, viewport: object}} current
+ * @param {() => void} open shows the picture of operations
  */
-function walkOver(host, current) {
+function walkOver(host, current, open) {
   let cursor = { group: null, node: null };
 
   function put(group, node) {
@@ -60,11 +61,12 @@ function walkOver(host, current) {
     const { drawing } = current();
     if (cursor.group === null) return step([0, 1]);
     if (cursor.node !== null) return selectNode(cursor.node);
-    const index = drawing.groups[cursor.group];
-    const again = state.kernel === index && state.node === null;
-    if (again && drawing.level === 'operations' && drawing.members[cursor.group].length)
-      put(cursor.group, drawing.members[cursor.group][0]);
-    else selectKernel(index);
+    const { group } = cursor;
+    const index = drawing.groups[group];
+    if (state.kernel !== index || state.node !== null) return selectKernel(index);
+    if (!drawing.members[group].length) return;
+    if (drawing.level === 'kernels') open();
+    put(group, drawing.members[group][0]);
   }
 
   /** From a node to its kernel, from a kernel to nothing. */
