@@ -652,6 +652,13 @@ def test_paper_has_no_tools(open_: Open) -> None:
     assert not page.is_visible(".toolbar") and page.is_visible(".kernelpanel")
 
 
+def test_paper_has_a_file_in_its_frame_to_the_end(open_: Open) -> None:
+    page = open_(address="kernel=0&text=source", size={"width": 720, "height": 600}).page
+    page.emulate_media(media="print")
+    code, last = page.locator(".code").bounding_box(), page.locator(".code .line").last.bounding_box()
+    assert last["y"] + last["height"] <= code["y"] + code["height"]
+
+
 def axe(page: sync_api.Page) -> list[str]:
     """What axe-core says is wrong by WCAG 2 A and AA, and by its best practices."""
     core = pytest.importorskip("axe_playwright_python.sync_playwright", reason="could not import 'playwright's axe")
