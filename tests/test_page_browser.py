@@ -419,6 +419,7 @@ def test_points_of_the_roofline_are_kernels_that_compute(open_: Open) -> None:
 def test_the_table_scrolls_beside_the_names_of_its_kernels(open_: Open, size: dict) -> None:
     page = open_(address="view=kernels&kernel=1", size=size).page
     if size is LAPTOP:
+        assert page.evaluate("(({ scrollWidth: a, clientWidth: b }) => a <= b)(document.querySelector('.tablebox'))")  # all of it
         page.click("[aria-label='Wide details']")
     page.evaluate("document.querySelector('.tablebox').scrollLeft = 1e6")
     box = page.locator(".tablebox").bounding_box()
