@@ -35,6 +35,10 @@ class _Frame:
         """(key, value) of the check that failed."""
         return self.args[self._status], self.args[self._status + 1]
 
+    def begin(self) -> None:
+        """Before a run that Python does more for than one native call: a signal that comes first finds that nothing has run."""
+        self.args[self._status] = 0
+
     def interrupted(self, reason: BaseException) -> BaseException:
         """What to raise for an exception that came out of the native call: Python looks for signals only when it is over."""
         return Interrupted(reason) if self.args[self._status] == NO_CHECK_FAILED else reason
@@ -90,12 +94,14 @@ class Executable:
         """The program with an argument block of its own, for one caller at a time."""
         frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
         words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
-        address, ensure, arena = frame.address, pool.ensure, self.arena_bytes
+        address, ensure, arena, timed = frame.address, pool.ensure, self.arena_bytes, self.timings is not None
 
         def failed() -> None:
             fail(*frame.status())
 
         def serial() -> None:
+            if timed:
+                frame.begin()
             try:
                 bad = run(table, address)
             except BaseException as reason:
@@ -115,7 +121,7 @@ class Executable:
             finally:
                 memory.give_arena(block)
 
-        if self._parallel or arena or self.timings is not None:
+        if self._parallel or arena or timed:
             return Prepared(words, full, failed)
         return Prepared(words, serial, failed, frame.interrupted, (table, address, self._brief), self)
 
@@ -127,6 +133,8 @@ class Executable:
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
+        if self.timings is not None:
+            frame.begin()
         try:
             failed = self._run(self._table_address, frame.address)
         except BaseException as reason:

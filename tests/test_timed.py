@@ -21,7 +21,7 @@ from weft.runtime.code import known
 from weft.runtime.executable import Executable
 from weft.runtime.threads import pool
 from weft.runtime.ticks import counter, seconds_of_runs
-from weft.runtime.timed import Timings, timing
+from weft.runtime.timed import HostTimings, Timings, timing
 
 ROWS = np.random.default_rng(0).standard_normal((512, 300)).astype(np.float32)
 SQUARE = np.random.default_rng(1).standard_normal((300, 300)).astype(np.float32)
@@ -204,6 +204,33 @@ def test_a_run_that_a_check_ends_does_not_count() -> None:
     assert timings.runs == 1
     np.testing.assert_array_equal(step(table, places).numpy(), ROWS[[1, 2, 3]] * 2)
     assert timings.runs == 2
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+def test_a_signal_before_a_timed_run_finds_that_nothing_has_run(jitted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = wf.tensor([1.0, 2.0])
+    x.realize()
+
+    def step() -> None:
+        x.assign(x * 2.0)
+        x.realize()
+
+    update = wf.jit(lambda: x.assign(x * 2.0)) if jitted else step
+    with timing():
+        update()
+        update()
+    before = x.numpy()
+
+    def interrupted(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(HostTimings, "_record", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            update()
+    np.testing.assert_array_equal(x.numpy(), before)
+    update()
+    np.testing.assert_array_equal(x.numpy(), before * 2)
 
 
 def test_several_python_threads_run_a_timed_program() -> None:
