@@ -26,12 +26,12 @@ _INSIDE = tuple(_ROOT + folder for folder in _FOLDERS)
 _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 
 
-def user_site() -> Site | None:
-    """File and line of the innermost frame outside the package."""
+def user_site(depth: int = 1) -> Site | None:
+    """File and line of the innermost frame outside the package. Frames nearer than `depth` are known to be inside."""
     site = stated.site
     if site is not None:
         return site
-    frame = sys._getframe(1)
+    frame = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
         inside = _is_inside.get(file)
