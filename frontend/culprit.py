@@ -17,11 +17,12 @@ import numpy as np
 from .. import errors
 from ..codegen.lowering import LoweredKernel
 from ..ir import dtype as dt
-from ..ir.graph import Node, cast, node, reshape, toposort
+from ..ir.graph import Node, cast, leaf, node, reshape, toposort
+from ..ir.index import row_major_strides
 from ..ir.op import ELEMENTWISE, SCANS, Op
 from ..ir.program import Value
 from ..ir.site import NOWHERE, Site, is_gradient, provenance
-from ..ir.suspects import adds_products, needed_of, place_wrong, suspects, which_wrong
+from ..ir.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
 from . import compile, storage
 from .settings import AnySettings
 from .transition import Lines
@@ -42,10 +43,15 @@ class Found:
 
 @dataclass(frozen=True)
 class Unfound:
-    """The kernel that met an element which is not finite, where memory does not suffice to look for the operation."""
+    """The kernel that met an element which is not finite, the lines it may be of, and why there is no more to say."""
 
     kernel: str
     sites: tuple[Site, ...]
+    why: str
+
+
+NO_MEMORY = "memory does not suffice to tell which line made it"
+OF_ITS_OWN = "computed apart, each result is finite, but not what the kernel makes on its way to them"
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Search:
     """Looks for operations that went wrong in runs of one program."""
 
     def __init__(self, graph: Graph, settings: AnySettings, device: str, infinities: bool) -> None:
-        _, self._leaves, self._values, _ = graph
+        self._outputs, self._leaves, self._values, _ = graph
         self._settings, self._device, self.infinities = settings, device, infinities
         self._compiled = compile.build(*graph, settings)
         self._questions: dict[str, tuple[list[Node], Program]] = {}
@@ -74,16 +80,40 @@ class Search:
             try:
                 found = self._in_kernel(k, inputs)
             except errors.MemoryError:
-                return Unfound(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)))
+                return self._unfound(k, NO_MEMORY)
             if found is not None:
                 return found
         return None
+
+    def made_apart(self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]) -> Unfound | None:
+        """The kernel, where all that was given is finite, outputs are not, and no operation is to blame: its own steps are."""
+        if any(n.op is Op.BITCAST or (n.op is Op.CONST and any_bad(n, (), self.infinities)) for n in toposort(self._outputs)):
+            return None  # infinities may come of these
+        bad_given, bad_made = self._ends
+        if any(self._run(bad_given, inputs)) or not any(self._run(bad_made, outputs)):
+            return None
+        return self._unfound([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], OF_ITS_OWN)
+
+    @cached_property
+    def _ends(self) -> tuple[Program, Program]:
+        """Programs that tell of inputs, and of outputs, whether they are not finite."""
+        made = [leaf(object(), n.dtype, n.shape) for n in self._outputs]
+        dense = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in made]
+        return self._odd(self._leaves, self._values), self._odd(made, dense)
+
+    def _odd(self, leaves: list[Node], values: list[Value]) -> Program:
+        with provenance(NOWHERE):
+            bad = [any_bad(n, range(n.ndim), self.infinities) for n in leaves if n.size]
+        return self._program([n for n in bad if n is not None], leaves, values)
+
+    def _unfound(self, k: LoweredKernel, why: str) -> Unfound:
+        return Unfound(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why)
 
     def _suspects(self, k: LoweredKernel) -> list[Node]:
         assert k.kernel is not None
         return suspects(k.kernel.outputs, k.kernel.inputs)
 
-    def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Found | None:
+    def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Found | Unfound | None:
         if k.name not in self._questions:
             self._questions[k.name] = self._question(self._suspects(k))
         nodes, program = self._questions[k.name]
@@ -104,19 +134,22 @@ class Search:
         with provenance(NOWHERE):
             return needed_of(self.roots)
 
-    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Found:
+    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Found | Unfound:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
         with provenance(NOWHERE):
             (left,) = self._run(self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs)
+            if not left:
+                return Unfound(kernel, (n.site,) if n.site else (), OF_ITS_OWN)
             place = n.size - int(left)
             elements = [element(x, place) for x in [n, *operands]]
         value, *others = self._run(self._program(elements), inputs)
         index = tuple(int(i) for i in np.unravel_index(place, n.shape))
         return Found(n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel)
 
-    def _program(self, outputs: Sequence[Node]) -> Program:
-        distinct = list(dict.fromkeys(outputs))
-        executable = compile.build(distinct, self._leaves, self._values, {}, self._settings).executable if distinct else None
+    def _program(self, outputs: Sequence[Node], leaves: list[Node] | None = None, values: list[Value] | None = None) -> Program:
+        """Of the graph's leaves, or of others."""
+        distinct, given = list(dict.fromkeys(outputs)), (leaves or self._leaves, values or self._values)
+        executable = compile.build(distinct, *given, {}, self._settings).executable if distinct else None
         return Program(executable, distinct, [distinct.index(n) for n in outputs])
 
     def _run(self, program: Program, inputs: Sequence[int]) -> list[float]:
@@ -144,7 +177,7 @@ def error_of(found: Found | Unfound, lines: Lines) -> errors.FloatingPointError:
     """The error, at the line where the operation was built this time."""
     if isinstance(found, Unfound):
         where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in found.sites)
-        text = f"kernel {found.kernel} met a value that is not finite; memory does not suffice to tell which line made it:{where}"
+        text = f"kernel {found.kernel} met a value that is not finite; {found.why}:{where}"
         return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": found.kernel}))
     n = found.node
     site = lines.get(n.site, n.site)

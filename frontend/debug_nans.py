@@ -41,8 +41,8 @@ class debug_nans:
         self._set(self._chosen)
 
     def _set(self, nans: str) -> None:
-        state.changes.count += 1  # so that jitted functions look
         options.update(debug_nans=nans)
+        state.changes.count += 1  # so that jitted functions look: who saw the old number saw the old option, too
 
     def __enter__(self) -> None:
         self._set(self._chosen)

@@ -381,7 +381,7 @@ def lines_of(program: Program, sites: list[Site | None]) -> Lines:
 def watched_of(program: Program) -> Any:
     """What runs in place of a program's executable while `debug_nans` is in force, else None."""
     o = options.current()
-    if not o.debug_nans or o.interpret:
+    if not o.debug_nans:
         return None
     if o.debug_nans not in program.watched:
         from .watched import Watched

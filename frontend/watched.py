@@ -2,17 +2,19 @@
 
 Its kernels are those of the Program, with Checks (codegen/finite.py). It writes nothing in place, so that after a failure all is
 as before. Where a Check fails but no operation is to blame (infinities were given, and a sum took them), the Program itself runs.
+It does, too, where the interpreter is its executable (WEFT_INTERPRET=1), which looks at nothing: then code only checks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from ..runtime.failures import CheckFailed, WrongValue
+from ..runtime.failures import CheckFailed, Interrupted, WrongValue
 from . import programs
-from .culprit import Search
+from .culprit import Found, Search, Unfound
+from .interpret import Interpreted
 from .settings import current_settings
 from .structure import Structure
 
@@ -34,14 +36,30 @@ class Watched:
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue, CheckFailed."""
+        kernel = self._failing(inputs, outputs)
+        if kernel is not None:
+            self._blame(self._search.find, kernel, inputs)
+        if kernel is not None or isinstance(self._plain, Interpreted):
+            self._plain.run(inputs, outputs)
+        if kernel is not None:
+            self._blame(self._search.made_apart, kernel, inputs, outputs)
+
+    def _failing(self, inputs: Sequence[int], outputs: Sequence[int]) -> int | None:
+        """The kernel of which a Check fails; None where the outputs are computed."""
         try:
             self._checked.run(inputs, outputs)
-            return
         except CheckFailed as failure:
-            kernel = failure.site.kernel
-            if kernel is None:
+            if failure.site.kernel is None:
                 raise
-        found = self._search.find(kernel, inputs)
+            return failure.site.kernel
+        return None
+
+    def _blame(self, look: Callable[..., Found | Unfound | None], *where: Any) -> None:
+        """Raises what is found. A program of the search that ran to its end when a signal came is not the one asked for."""
+        try:
+            found = look(*where)
+        except Interrupted as interrupted:
+            raise interrupted.reason from None
         if found is not None:
+            del self._search  # it is large, and who has seen the error seldom asks again
             raise WrongValue(found)
-        self._plain.run(inputs, outputs)

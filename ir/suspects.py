@@ -87,7 +87,7 @@ def _fine_operands(n: Node, infinities: bool) -> list[Node]:
     if n.op is Op.REDUCE:
         x = n.src[0]
         parts = x.src if x.op is Op.MUL else (x,)
-        return [negated(bad) for s in parts if (bad := _any_bad(s, n.arg[1], infinities)) is not None]
+        return [negated(bad) for s in parts if (bad := any_bad(s, n.arg[1], infinities)) is not None]
     fine = [bad for s in n.src if s.dtype.is_float and (bad := _bad(s, infinities)) is not None]
     if n.op in SCANS:
         counts = [node(Op.SCAN, (node(Op.CAST, (bad,), dt.int64),), n.arg) for bad in fine]
@@ -102,17 +102,17 @@ def _bad(n: Node, infinities: bool) -> Node | None:
     return None if fine is None else negated(fine)
 
 
-def _any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
+def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
     """Is any element along these axes not as it should be; None where that cannot be. What is repeated is looked at once."""
     left = [a for a in range(n.ndim) if a not in axes]
     if n.op is Op.EXPAND:
         new = dict(n.arg)
         old = [a for a in range(n.ndim) if a not in new]
-        found = _any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
+        found = any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
         return found and expand(found, tuple((k, new[a]) for k, a in enumerate(left) if a in new))
     if n.op is Op.PERMUTE:
         below = sorted(n.arg[a] for a in left)
-        found = _any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
+        found = any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
         return found and permute(found, tuple(below.index(n.arg[a]) for a in left))
     bad = _bad(n, infinities)
     return bad and reduce("max", bad, axes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
 import math
 import os
@@ -20,7 +21,9 @@ from weft.frontend import programs, realize
 from weft.frontend.compile import build
 from weft.frontend.culprit import Search
 from weft.frontend.settings import current_settings
+from weft.ir import graph
 from weft.nn import functional as F
+from weft.runtime.failures import Interrupted
 
 Function = Callable[..., Any]
 inf, nan = math.inf, math.nan
@@ -276,6 +279,18 @@ def test_without_memory_for_the_search_the_lines_of_the_kernel_are_named(monkeyp
     monkeypatch.setattr(Search, "_run", fails)
     error = raised(lambda: wf.tensor([0.0]).log().tanh())
     assert error.kernel in str(error) and __file__ in str(error) and error.op is None
+
+
+def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
+    """The weights of attention are divided last, so that the sums before may be larger than the result, times 2 here."""
+    q, v = wf.ones(1, 1, 40, 16).realize(), wf.full((1, 1, 40, 16), 3e37).realize()
+
+    def function() -> wf.Tensor:
+        return F.scaled_dot_product_attention(q, q, v * 1.0) * 2.0  # bad
+
+    error = raised(function)
+    assert error.op is None and "what the kernel makes on its way" in str(error)
+    assert f"{__file__}:{bad_line(function)}" in str(error)
 
 
 # ---------------------------------------------------------------- what is no fault
@@ -549,6 +564,45 @@ def test_programs_with_checks_are_found_on_disk_beside_the_others(tmp_path: Path
         again = programs.checked(structure, "inf")
     assert not plain.checks
     assert [c.kernel for c in checked.checks] == [c.kernel for c in again.checks] == [0]
+
+
+def test_a_signal_while_it_is_searched_leaves_nothing_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = wf.tensor([4.0, 0.0]).realize()
+
+    def ran_to_its_end(*_: Any) -> None:
+        raise Interrupted(KeyboardInterrupt())
+
+    with wf.debug_nans():
+        x.assign(x.log())
+        with monkeypatch.context() as patch:
+            patch.setattr(Search, "_run", ran_to_its_end)
+            with pytest.raises(KeyboardInterrupt):
+                x.realize()
+    np.testing.assert_array_equal(x.numpy(), [4.0, 0.0])
+
+
+def test_after_an_error_nothing_is_kept_of_the_search() -> None:
+    def compute(size: int) -> None:
+        raised(lambda: (wf.zeros(size) * wf.tensor(2.0)).log().tanh().sum())
+
+    compute(5)
+    gc.collect()
+    before = len(graph.interned)
+    for size in range(6, 12):
+        compute(size)
+    gc.collect()
+    assert len(graph.interned) == before
+
+
+def test_what_the_interpreter_computes_is_checked() -> None:
+    x, y = wf.tensor([1.0, 0.0]).realize(), wf.tensor([1.0, 2.0]).realize()
+    with options.override(interpret=True):
+        jitted = wf.jit(lambda x: x.log() * 3.0)
+        expected = jitted(y).numpy()
+        assert raised(lambda: x.log() * 3.0).op == raised(jitted, x).op == "log"
+        with wf.debug_nans():
+            np.testing.assert_array_equal(jitted(y).numpy(), expected)
+            np.testing.assert_array_equal((y.log() * 3.0).numpy(), expected)
 
 
 def test_a_wrong_switch_is_refused() -> None:
