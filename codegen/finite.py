@@ -34,12 +34,14 @@ def watched(loops: Loops, infinities: bool) -> Loops:
 
 
 def _sums(loops: Loops) -> set[Buf]:
-    """The buffers of floats that sums and products gather in, or are moved to."""
+    """The buffers of floats that sums and products gather in, or are moved to unless maxima are, too."""
     found = list(statements(loops.phases))
+    maxima = {s.buf for s in found if isinstance(s, Reduce) and s.op == "max"}
     sums = {s.buf for s in found if isinstance(s, Reduce) and s.op != "max" and s.buf.dtype.is_float}
     sums |= {s.acc for s in found if isinstance(s, Multiply)}
     moves = [s for s in found if isinstance(s, Store) and _moved(s)]
-    while new := {s.buf for s in moves if _moved(s) in sums} - sums:
+    mixed = {s.buf for s in moves if _moved(s) in maxima}
+    while new := {s.buf for s in moves if _moved(s) in sums} - sums - mixed:
         sums |= new
     return sums
 
@@ -64,9 +66,13 @@ class _Watch:
                 return [replace(s, body=self.body(body))]
             case Reduce(buf, index, "add" | "mul", value, mask) if buf.space == GLOBAL and buf in self.sums:
                 return [*self.before(s, value, mask), s, *self.before(s, load(buf, index, mask), ())]
-            case Store(_, _, value, mask) | Reduce(_, _, _, value, mask) if _moved(s) is None:
+            case Store(buf, _, value, mask) | Reduce(buf, _, _, value, mask) if _moved(s) is None or self.is_last_seen(s, buf):
                 return [*self.before(s, value, mask), s]
         return [s]
+
+    def is_last_seen(self, s: Stmt, buf: Buf) -> bool:
+        """Is a sum moved to where it cannot be told from a maximum."""
+        return _moved(s) in self.sums and buf not in self.sums
 
     def before(self, s: Stmt, value: Node, mask: Mask) -> list[Stmt]:
         """The Check of a value that is kept where the mask holds, if anything in it could go wrong."""

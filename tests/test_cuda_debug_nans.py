@@ -11,6 +11,7 @@ import pytest
 import weft as wf
 from cudakit import device, in_order, needs_compiler
 from weft import errors, nn
+from weft.frontend.culprit import Search
 
 pytestmark = needs_compiler
 
@@ -56,6 +57,36 @@ def test_a_product_and_a_row_that_overflow_are_named() -> None:
 
     error = raised(function)
     assert (error.op, error.index) == ("sum of products", (7, 9))
+
+
+def test_attention_of_finite_numbers_needs_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searched(*_: object) -> None:
+        raise AssertionError
+
+    q, k, v = (wf.rand(1, 2, 40, 16, device="cuda").realize() for _ in range(3))
+    with wf.debug_nans(), monkeypatch.context() as patch:
+        patch.setattr(Search, "find", searched)
+        for causal in (False, True):
+            nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal).realize()
+
+
+def test_attention_whose_products_overflow_is_named() -> None:
+    q, k = (wf.full((1, 1, 40, 16), value, device="cuda").realize() for value in (1.0, 1e38))
+
+    def function() -> wf.Tensor:
+        return nn.functional.scaled_dot_product_attention(q, k, q) * 2.0  # bad
+
+    assert raised(function).op == "sum of products"
+
+
+def test_what_only_the_steps_inside_of_a_kernel_make_has_a_line() -> None:
+    q, v = (wf.full((1, 1, 40, 16), value, device="cuda").realize() for value in (1.0, 3e38))
+
+    def function() -> wf.Tensor:
+        return nn.functional.scaled_dot_product_attention(q, q, v * 1.0) * 2.0  # bad
+
+    with wf.debug_nans(), pytest.raises(errors.FloatingPointError, match=r"test_cuda_debug_nans\.py"):
+        function().realize()
 
 
 def test_a_jitted_step_names_the_line_of_a_gradient_and_updates_nothing() -> None:
