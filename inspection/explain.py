@@ -14,6 +14,7 @@ from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..frontend.compile import Compiled
+    from ..frontend.storage import Storage
     from ..frontend.structure import Structure
     from .names.naming import InputNames
     from .reports.kernel_report import Report
@@ -71,7 +72,15 @@ def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str,
         return step.structure
     if args or kwargs:
         raise errors.ArgumentError(f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}")
-    return realize.structure_of(x)
+    return asked(what, x)[0]
+
+
+def asked(what: str, x: Any) -> tuple[Structure, list[Storage]]:
+    """What computing Tensors would run, and the memory that it would read. Raises DTypeError for anything else."""
+    try:
+        return realize.asked_of(x)
+    except errors.DTypeError as error:
+        raise errors.DTypeError(f"{what}: {error}") from None
 
 
 def as_jitted(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -139,6 +139,12 @@ def test_a_kernel_that_threads_share_names_how_many():
     assert (large.parallel, large.threads) == (True, 2) and (small.parallel, small.threads) == (False, 1)
 
 
+@pytest.mark.parametrize("look", [wf.explain, wf.profile])
+def test_what_is_no_tensor_is_refused_by_name(look):
+    with pytest.raises(wf.errors.DTypeError, match=f"^{look.__name__}: expected a Tensor, .* got 3$"):
+        look([wf.ones(2), 3])
+
+
 def test_explain_of_what_is_in_memory_is_empty():
     assert wf.explain(randn(3)).kernels == []
     said = str(wf.explain([randn(3), randn(4)]))

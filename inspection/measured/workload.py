@@ -11,7 +11,6 @@ from math import prod
 from typing import Any
 
 from ... import errors
-from ...frontend import realize
 from ...frontend.arguments import shown
 from ...frontend.compile import Compiled, program_of
 from ...frontend.devices import CPU, copy, unit
@@ -24,7 +23,7 @@ from ...runtime.executable import Executable
 from ...runtime.threads import pool
 from ...runtime.ticks import address, seconds_of_runs
 from ...runtime.timed import Timings, timing
-from ..explain import as_jitted
+from ..explain import as_jitted, asked
 
 
 @dataclass
@@ -46,7 +45,7 @@ def workload(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return Workload(step.structure, *step.inputs_of(given, numbers))
     if args or kwargs:
         raise errors.ArgumentError(f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}")
-    structure, stored = realize.asked_of(x)
+    structure, stored = asked(what, x)
     return Workload(structure, [s.address for s in stored], stored)
 
 
