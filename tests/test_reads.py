@@ -65,6 +65,32 @@ def test_of_many_names_the_first_are_told() -> None:
     assert k.to_dict()["reads"] == [*found]
 
 
+class Half(nn.Module):
+    """It is never made to the end."""
+
+    def __init__(self) -> None:
+        raise ValueError("half")
+
+
+class Odd(nn.Module):
+    """It does not say what is in it."""
+
+    def children(self) -> Any:
+        raise ValueError("odd")
+
+
+class Empty(nn.optim.Optimizer):
+    """It has no parameters yet."""
+
+    def __init__(self) -> None:
+        pass
+
+
+def test_what_was_never_made_to_the_end_keeps_no_name_from_others() -> None:
+    alive = [Half.__new__(Half), Odd(), Empty()]
+    assert len(alive) == 3 and "2.weight" in report().kernels[1].reads
+
+
 # ---------------------------------------------------------------- presentations
 
 

@@ -12,10 +12,10 @@ import linecache
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...frontend.structure import Structure
 from ...ir.graph import Node
@@ -24,6 +24,9 @@ from ...ir.site import file_name, is_inside
 
 if TYPE_CHECKING:
     from ...nn.module import Module
+    from ...nn.optim.optimizer import Optimizer
+
+T = TypeVar("T")
 
 Span = tuple[int, int, str]  # first and last line of a function, its name with those around it
 
@@ -143,19 +146,37 @@ def variables(tensors: Sequence[Any]) -> dict[int, str]:
 def alive(module: str, name: str) -> list[Any]:
     """All objects of a class of `nn` that there are; nothing is loaded for it."""
     loaded = sys.modules.get(f"{__package__.split('.')[0]}.nn.{module}")
-    kind = getattr(loaded, name, None)
-    return [] if kind is None else [x for x in gc.get_objects() if issubclass(type(x), kind)]
+    kinds = subclasses(getattr(loaded, name, None))
+    return [x for x in gc.get_objects() if type(x) in kinds] if kinds else []
+
+
+def subclasses(kind: type | None) -> set[type]:
+    """A class and all that are made of it: to look a type up is fast, where there are a million objects."""
+    found: set[type[Any]] = set()
+    new: list[type[Any]] = [] if kind is None else [kind]
+    while new:
+        found.add(last := new.pop())
+        new += [c for c in type.__subclasses__(last) if c not in found]
+    return found
+
+
+def told(ask: Callable[[], Iterable[T]]) -> list[T]:
+    """What an object of the user's says of itself; nothing where that fails, as it does for what was never made to the end."""
+    try:
+        return [*ask()]
+    except Exception:
+        return []
 
 
 def modules_of(tensors: Sequence[Any]) -> list[Module]:
     """The outermost Modules alive that hold any of the Tensors."""
     wanted = {*map(id, tensors)}
     found = alive("module", "Module")
-    inner = {id(child) for m in found for child in m.children()}
+    inner = {id(child) for m in found for child in told(m.children)}
     return [m for m in found if id(m) not in inner and wanted & {id(t) for _, t in held(m)}]
 
 
-def names_of(modules: Sequence[Module], optimizers: Iterable[Any]) -> dict[int, str]:
+def names_of(modules: Sequence[Module], optimizers: Iterable[Optimizer]) -> dict[int, str]:
     """By id of a Tensor: `fc1.weight`, or `LeNet.fc1.weight` where there are several Modules; `Adam exp_avg of fc1.weight`."""
     found: dict[int, str] = {}
     for m in modules:
@@ -163,13 +184,17 @@ def names_of(modules: Sequence[Module], optimizers: Iterable[Any]) -> dict[int, 
         for name, t in held(m):
             found.setdefault(id(t), prefix + name)
     for optimizer in optimizers:
-        kind = type(optimizer).__name__
-        for p, values in zip(optimizer.params, optimizer.state, strict=True):
-            whose = found.get(id(p)) or p.name or "a parameter"
-            found |= {id(t): f"{kind} {what} of {whose}" for what, t in values.items()}
+        found |= told(partial(_states, optimizer, found))
     return found
+
+
+def _states(optimizer: Optimizer, names: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+    kind = type(optimizer).__name__
+    for p, values in zip(optimizer.params, optimizer.state, strict=True):
+        whose = names.get(id(p)) or p.name or "a parameter"
+        yield from ((id(t), f"{kind} {what} of {whose}") for what, t in values.items())
 
 
 def held(m: Module) -> list[tuple[str, Any]]:
     """The Parameters and Buffers of a Module by their dotted names."""
-    return [*m.named_parameters(), *m.named_buffers()]
+    return [*told(m.named_parameters), *told(m.named_buffers)]
