@@ -375,7 +375,7 @@ def lines_of(program: Program, sites: list[Site | None]) -> Lines:
     built = program.structure.sites
     if options.current().debug_nans:
         return dict(zip(built, sites, strict=True))
-    return {built[i]: sites[i] for i in program.checked}
+    return {built[i]: sites[i] for i in program.checked} if program.checked else {}
 
 
 def watched_of(program: Program) -> Any:

@@ -95,11 +95,8 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
 
 
 def _asked_again(n: Node) -> Node:
-    """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count.
-
-    Constants, and what repeats them, are found all the time, and nobody looks at them.
-    """
-    if n.op is not _CONST and n.op is not _EXPAND and not stated.settled:
+    """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
+    if not stated.settled:
         site = user_site(3)  # nearer frames are those of this file
         if site is not None and site[0] and not is_gradient(site):
             n.site = site
@@ -119,7 +116,6 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
 
 
 _new = object.__new__
-_CONST, _EXPAND = Op.CONST, Op.EXPAND  # an Enum finds its members slowly
 
 
 def _intern_again(key: Any, n: Node, entry: _Entry) -> Node:
