@@ -37,11 +37,15 @@ class MemoryBuffer:
     in_place_of: str | None = None
     line: tuple[str, int] | None = None
 
+    @property
+    def place(self) -> str:
+        """`arena + 64`, `input 0`."""
+        return f"arena + {self.offset}" if self.number is None else f"{self.space} {self.number}"
+
     def __str__(self) -> str:
-        where = f"arena + {self.offset}" if self.number is None else f"{self.space} {self.number}"
         instead = f", in place of {self.in_place_of}" if self.in_place_of else ""
         what = f"{amount(self.bytes)}B  {self.name}  {self.dtype}{list(self.shape)}"
-        return f"{what}  {where}, steps {self.first}-{self.last}{instead}"
+        return f"{what}  {self.place}, steps {self.first}-{self.last}{instead}"
 
 
 @dataclass(frozen=True)

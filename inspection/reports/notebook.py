@@ -130,8 +130,7 @@ def _memory(m: Memory) -> str:
     rows = [f'<div class="row titles" {grid}>{titles}<span class="number">bytes</span></div>']
     alive = m.at_peak[:SHOWN]
     for b in alive:
-        where = f"arena + {b.offset}" if b.number is None else f"{b.space} {b.number}"
-        cells = [b.name, f"{b.dtype}{list(b.shape)}", where, f"{b.first}-{b.last}"]
+        cells = [b.name, f"{b.dtype}{list(b.shape)}", b.place, f"{b.first}-{b.last}"]
         told = "".join(f"<span>{_pretty(cell)}</span> " for cell in cells) + f'<span class="number">{amount(b.bytes)}B</span> '
         rows.append(f'<div class="row" {grid}>{told}{_bar(b.bytes / max(1, alive[0].bytes), "held")}</div>')
     more = len(m.at_peak) - SHOWN

@@ -158,7 +158,7 @@ def _memory(m: Memory, width: int) -> RenderableType:
 BUFFER: dict[str, Callable[[MemoryBuffer], str]] = {
     "buffer": lambda b: b.name,
     "holds": lambda b: f"{b.dtype}{list(b.shape)}",
-    "lies in": lambda b: f"arena + {b.offset}" if b.number is None else f"{b.space} {b.number}",
+    "lies in": lambda b: b.place,
     "steps": lambda b: f"{b.first}-{b.last}",
     "bytes": lambda b: f"{amount(b.bytes)}B",
 }
