@@ -446,6 +446,15 @@ def test_the_name_of_a_point_is_beside_those_of_roofs(open_: Open, size: dict) -
             assert page.evaluate(ROOF_NAMES) == [], heading(page)
 
 
+def test_the_roofline_has_its_size_after_a_choice_in_another_view(open_: Open) -> None:
+    page = open_(address="view=kernels").page
+    width = page.get_attribute(".chartbox svg", "viewBox")
+    for key in ("1", "]", "2"):
+        page.keyboard.press(key)
+    assert page.get_attribute(".chartbox svg", "viewBox") == width
+    assert page.locator(".kernels tr.selected").count() == 1
+
+
 def test_keys_move_over_the_roofline(open_: Open) -> None:
     page = open_(address="view=kernels").page
     page.focus(".chartbox .point[tabindex='0']")

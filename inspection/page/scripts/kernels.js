@@ -70,7 +70,7 @@ function kernelsView() {
 
   return {
     element,
-    changed: (names) => (names.has('program') || names.has('kernel')) && draw(),
+    changed: (names) => !element.hidden && ['program', 'kernel', 'view'].some((name) => names.has(name)) && draw(),
     started: draw,
   };
 }
