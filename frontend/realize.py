@@ -343,7 +343,9 @@ def _run(job: Job, program: Program) -> None:
     if program.makers is None:
         program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
-    lines, watched = lines_of(program, job.capture.sites), watched_of(program)
+    is_watched = options.current().debug_nans
+    watched = watched_of(program) if is_watched else None
+    lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
     job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
     outputs, late = [], None
     try:
