@@ -56,6 +56,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     two["kernels"][3].update(same_code_as=2, texts={})
     bare = documents.document(documents.program(1, measured=False), machine=None, modules=[], tensors=[], sources={})
     launched = documents.program(1)
+    launched["kernels"][1]["reads"] = [f"layer{i}.weight" for i in range(14)]
     launched["kernels"][1]["launches"] = [{"blocks": 4096, "threads": 128, "shared": 18432, "registers": 40, "spilled": None}]
     high = documents.program(2)  # at the end of the highest roof
     for i, k in enumerate(high["kernels"]):
@@ -384,6 +385,11 @@ def test_launches_of_a_kernel_tell_their_units(open_: Open) -> None:
     page = open_("launched", "kernel=1").page
     rows = [row.split() for row in page.inner_text(".launches").split("\n")[1:]]
     assert rows == [["Blocks", "Threads", "Shared", "Registers", "Spilled"], ["4,096", "128", "18.4", "kB", "40", "\u2013"]]
+
+
+def test_a_kernel_names_what_it_reads(open_: Open) -> None:
+    facts = open_("launched", "kernel=1").page.inner_text(".facts.figures")
+    assert "layer0.weight, layer1.weight" in facts and "layer11.weight and 2 more" in facts
 
 
 def test_figures_of_a_kernel(open_: Open) -> None:

@@ -1,5 +1,7 @@
 // One kernel. In: the kernel. Out: its head, and tabs with its figures, source, loops and code.
 
+const NAMES = 12; // of what a kernel reads that are shown
+
 /** Of a kernel: its head, and tabs of all there is to see. */
 function kernelPanel(k) {
   const body = el('div', { class: 'panelbody', tabindex: '-1' });
@@ -144,6 +146,7 @@ function figures(k) {
       ['Intensity', `${digits(k.intensity)} flop/byte`],
       ['Outer axes', el('code', {}, `[${k.outer.join(', ')}]`)],
       ['Runs on', k.launches?.length ? 'the GPU' : k.parallel ? count(k.threads, 'thread') : 'one thread'],
+      ['Reads', k.reads?.length ? el('code', {}, listed(k.reads)) : null, true],
       [
         'Lines',
         k.lines.length
@@ -158,6 +161,12 @@ function figures(k) {
     ],
     { class: 'facts figures' },
   );
+}
+
+/** The first names, and how many more there are. */
+function listed(names) {
+  const more = names.length - NAMES;
+  return more > 0 ? `${names.slice(0, NAMES).join(', ')} and ${more} more` : names.join(', ');
 }
 
 /** Leads to a line of the user's in the source; says whether it is the gradient of that line that is computed. */
