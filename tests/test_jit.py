@@ -253,7 +253,8 @@ def test_static_numbers_keep_their_type_and_sign() -> None:
     assert f.traces == traces + 1
 
 
-def test_a_changed_signature_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_changed_signature_is_explained(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.inspection.dumps.shown._watched", [])  # no times at the end of the tests
     def scale(x: Any, by: Any = 1.0) -> Any:
         return x["a"] * by
 

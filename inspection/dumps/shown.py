@@ -87,7 +87,7 @@ def _watch(program: Program, c: Compiled, title: str) -> None:
 
 
 def _tell(process: int) -> None:
-    if os.getpid() == process:  # not what was forked from it
+    if os.getpid() == process and _watched:  # not what was forked from it
         _say(times_text())
 
 
