@@ -164,6 +164,14 @@ def as_sequence(name: str, what: str, value: Any) -> list[Any]:
         raise errors.DTypeError(f"{name}: {what} is a sequence, not {shown(value)}") from None
 
 
+def as_texts(name: str, what: str, value: Any) -> list[str]:
+    """The texts of a sequence of such. Raises DTypeError."""
+    found = as_sequence(name, what, value)
+    if isinstance(value, str) or not all(isinstance(text, str) for text in found):
+        raise errors.DTypeError(f"{name}: {what} is a sequence of texts, not {shown(value)}")
+    return found
+
+
 def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[Any] = args

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import errors
 from ..frontend import realize, storage
-from ..frontend.arguments import shown
+from ..frontend.arguments import as_texts, shown
 from ..frontend.storage import Storage
 from ..frontend.tensor import Tensor, bare
 from ..ir.graph import Node
@@ -75,7 +75,7 @@ def layout(*tensors: Tensor, names: list[str] | None = None) -> Layout:
 
     Of one Tensor that is a view, each step is shown from the value that owns the memory: `wf.layout(x.T[1:])`. Several are shown
     as they are: `wf.layout(x, x.T, x.T.contiguous())`, called by `names` where given. Values in memory are looked at, others are
-    computed. Raises DTypeError for what is no Tensor, ArgumentError without any, or with fewer or more names than Tensors.
+    computed. Raises DTypeError for what is no Tensor or no name, ArgumentError without any, or with another number of names.
 
     >>> x = wf.arange(6).reshape(2, 3)
     >>> [(s.expression, s.strides, s.shares) for s in wf.layout(x.realize().T).steps]
@@ -84,6 +84,7 @@ def layout(*tensors: Tensor, names: list[str] | None = None) -> Layout:
     for t in tensors:
         if not isinstance(t, Tensor):
             raise errors.DTypeError(f"layout: of a Tensor, not {shown(t)}")
+    names = None if names is None else as_texts("layout", "names", names)
     if not tensors or (names is not None and len(names) != len(tensors)):
         raise errors.ArgumentError(f"layout: takes Tensors and a name for each, not {len(tensors)} and {shown(names)}")
     with realize.lock:

@@ -84,6 +84,12 @@ def test_a_chain_is_shown_from_the_value_that_owns_the_memory() -> None:
     assert [s.offset for s in steps] == [0, 0, 4, 0]
 
 
+@pytest.mark.parametrize("names", [True, np.False_, "x", [1], 3])
+def test_names_that_are_none_are_refused(names: object) -> None:
+    with pytest.raises(wf.errors.DTypeError, match="layout: names is a sequence"):
+        wf.layout(wf.ones(2), names=names)  # type: ignore[arg-type]
+
+
 def test_several_values_are_called_by_their_names() -> None:
     x = numbers()
     found = wf.layout(x, x.T, names=["x", "x.T"])
