@@ -18,6 +18,7 @@ from ..frontend.tensor import Tensor, bare
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.shapes import Shape
+from .names.labels import owner_name
 
 MOST_CELLS = 64  # that a picture has
 CHAIN = storage.VIEWED | {Op.EXPAND, Op.FLIP, Op.KEEP}  # ops that move elements and compute nothing
@@ -118,17 +119,11 @@ def _chain(t: Tensor, name: str) -> Iterator[_Seen]:
     if n.op is Op.CONST:  # a fill: there is nothing below that could be shared
         views, n = [], t.node
     stored = realize.value(t if n is t.node else bare(n))
-    yield _Seen(_owner_name(n) or (t.name if n is t.node else None) or name, stored)
+    yield _Seen(owner_name(n) or (t.name if n is t.node else None) or name, stored)
     for view in reversed(views):
         seen = _viewed(view, stored)
         stored = seen.stored
         yield seen
-
-
-def _owner_name(n: Node) -> str | None:
-    """What the Tensor is called that collects gradients here."""
-    owner = n.arg.owner() if n.op is Op.INPUT and n.arg.owner is not None else None
-    return None if owner is None else owner.name  # type: ignore[no-any-return]
 
 
 def _viewed(view: Node, stored: Storage) -> _Seen:

@@ -381,6 +381,11 @@ def show_arg(n: Node) -> str:
     return str(n.arg)
 
 
+def type_of(n: Node) -> str:
+    """`float32[4,5]`."""
+    return f"{n.dtype.name}[{','.join(map(str, n.shape))}]"
+
+
 def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
     """One line a Node: `%3 = add(%1, %2)  float32[4,5]  # file:line`."""
     roots = list(roots)
@@ -389,8 +394,7 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
     for i, n in enumerate(toposort(roots)):
         names[n] = f"%{i}"
         operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
-        shape = ",".join(map(str, n.shape))
-        line = f"  %{i} = {n.op.value}({operands})  {n.dtype.name}[{shape}]"
+        line = f"  %{i} = {n.op.value}({operands})  {type_of(n)}"
         if n.site is not None:
             line = f"{line}  # {n.site[0].rsplit('/', 1)[-1]}:{n.site[1]}"
         lines.append(line)

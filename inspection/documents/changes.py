@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...frontend.passes import Pass
-from ...ir.graph import Node, show_arg, toposort
+from ...ir.graph import Node, show_arg, toposort, type_of
 from ...ir.op import Op
 from ...ir.rewrite import constant_of
 from ...ir.site import NOWHERE, Site, file_name, is_gradient
@@ -92,7 +92,7 @@ def _kind(n: Node) -> str:
 
 
 def _call(n: Node, operands: list[str]) -> str:
-    return f"{n.op.value}({', '.join([*operands, *_arg(n)])})  {n.dtype.name}[{','.join(map(str, n.shape))}]"
+    return f"{n.op.value}({', '.join([*operands, *_arg(n)])})  {type_of(n)}"
 
 
 def _arg(n: Node) -> list[str]:

@@ -20,6 +20,7 @@ from ...ir import grad
 from ...ir.graph import Node, full, toposort
 from ...ir.op import Op
 from ...ir.site import provenance
+from ..names.labels import owner_name
 from .formulas import backward, formula, word
 
 MOST_STEPS = 200
@@ -176,7 +177,7 @@ def _step(n: Node, numbers: Mapping[Node, int], values: Mapping[Node, Array], us
     return Step(
         numbers[n],
         word(n),
-        texts.get(n) or _owner_name(n),
+        texts.get(n) or owner_name(n) or "",
         formula(n, name),
         n.dtype.name,
         n.shape,
@@ -191,9 +192,3 @@ def _step(n: Node, numbers: Mapping[Node, int], values: Mapping[Node, Array], us
 def _name(numbers: Mapping[Node, int], n: Node) -> str:
     """v and its number, or a constant as it is."""
     return f"v{numbers[n]}" if n in numbers else formula(n.src[0] if n.op is Op.EXPAND else n, lambda _: "")
-
-
-def _owner_name(n: Node) -> str:
-    """What the Tensor is called that this is an input from."""
-    owner = n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
-    return (owner is not None and owner.name) or ""

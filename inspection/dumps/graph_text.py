@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...frontend.compile import Compiled
 from ...frontend.passes import Pass
-from ...ir.graph import Node, show_arg, toposort
+from ...ir.graph import Node, show_arg, toposort, type_of
 from ...ir.margin import beside
 from ...ir.op import LEAVES, Op
 from ...ir.site import NOWHERE, Site, is_gradient
@@ -74,11 +74,6 @@ def indented(lines: Iterable[str]) -> list[str]:
 def line_of(n: Node, names: Names) -> str:
     """`add(%1, %2)  float32[4,5]`."""
     return f"{_call(n, [names[s] for s in n.src])}  {type_of(n)}"
-
-
-def type_of(n: Node) -> str:
-    """`float32[4,5]`."""
-    return f"{n.dtype.name}[{','.join(map(str, n.shape))}]"
 
 
 def term(n: Node, names: Names, depth: int = DEPTH) -> str:
