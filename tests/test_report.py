@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 
 import pytest
 import weft as wf
+from commandkit import python, script, status
 from cudakit import device, needs_compiler
 from weft import errors
 from weft.__main__ import main
@@ -119,23 +119,7 @@ def test_of_a_gpu_it_shows_cuda_c_and_times(tmp_path: Path) -> None:
 
 
 def weft(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
-    line = [sys.executable, "-m", "weft", "report", *arguments]
-    return subprocess.run(line, env=env, cwd=folder, capture_output=True, text=True, check=False, timeout=300)
-
-
-def status(*arguments: str) -> int:
-    """The exit status of a command that runs no script."""
-    try:
-        return main([*arguments])
-    except SystemExit as leaving:
-        assert isinstance(leaving.code, int)
-        return leaving.code
-
-
-def script(folder: Path, text: str) -> str:
-    (folder / "script.py").write_text(text)
-    return "script.py"
+    return python(folder, "-m", "weft", "report", *arguments)
 
 
 def test_an_example_gives_a_report_whose_kernels_all_have_lines(tmp_path: Path) -> None:
