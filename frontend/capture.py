@@ -30,7 +30,7 @@ MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than th
 class Capture:
     """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views")
+    __slots__ = ("again", "constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views")
 
     def __init__(self, device: str = CPU) -> None:
         self.device = device
@@ -42,6 +42,7 @@ class Capture:
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
         self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
+        self.again: list[Node] = []  # what an earlier program has computed and nobody has kept
         self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk
@@ -49,7 +50,7 @@ class Capture:
     def visit(self, root: Node) -> None:
         """Numbers everything that the root needs, sources first; a loop, not recursion."""
         index, views, entries, sites = self.index, self.views, self.entries, self.sites
-        held, number_of = state.thread.held_scalars, self._number
+        held, number_of, again = state.thread.held_scalars, self._number, self.again
         stack: list[Node | None] = [root]
         while stack:
             n = stack.pop()
@@ -65,6 +66,8 @@ class Capture:
                 index[n] = len(entries)
                 entries.append((op, arg, *numbers))
                 sites.append(n.site)
+                if n.computed:
+                    again.append(n)
                 if not n.shape and id(n) in held:
                     self._hold(n)
                 continue
@@ -85,6 +88,14 @@ class Capture:
                 op = s.op
                 if not (s in index or op is _CONST or (op is _EXPAND and s.src[0].op is _CONST)):
                     stack.append(s)
+
+    def mark(self) -> None:
+        """The Nodes are about to be computed, some of them once more."""
+        more = [(n, n.computed + 1) for n in self.again]
+        for n in self.index:
+            n.computed = 1
+        for n, times in more:
+            n.computed = times
 
     def _is_stored(self, n: Node) -> bool:
         found = lookup(n)

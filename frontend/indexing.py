@@ -7,6 +7,7 @@ values are as many as the Trues.
 
 from __future__ import annotations
 
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -17,15 +18,18 @@ from ..ir.graph import Node, node
 from ..ir.op import Op
 from ..ir.rewrite import constant_of
 from ..ir.shapes import Shape
-from ..ir.site import provenance
+from ..ir.site import provenance, user_site
 from ..ir.wrapped import wrapped
+from . import state, storage
 from .broadcast import Operand, as_node, broadcast_to, spread
-from .elementwise import clip, where
+from .elementwise import bit_and, clip, eq, where
 from .gathering import axes_to, is_written, last_writer, picked, replaced, site_of
 from .index_key import Key, index_shape, parse
 from .movement import reordered
 from .nonzero import positions
 from .realize import realize
+
+Line = tuple[str, int]  # of a file
 
 
 def getitem(x: Node, key: Any, name: str | None = None) -> Node:
@@ -75,7 +79,10 @@ def setitem(x: Node, key: Any, value: Operand, name: str | None = None) -> Node:
     """
     k = parse(x, key)
     region, new = _region(x, k), as_node("assignment", value, x.dtype)
+    places = _places_that_vary(k)
     with provenance(site_of("assignment into", x, name)):
+        if places:
+            return _put_at(x, places, graph.reshape(_fitted(_trimmed(new, len(k.kept)), tuple(k.kept)), region.shape))
         if k.arrays:
             new = _with_values(region, k, new)
         else:
@@ -88,6 +95,34 @@ def _put_back(x: Node, region: Node, k: Key, new: Node) -> Node:
     if region is x:
         return new
     return where(_spread_out(x, k, graph.full(True, dt.bool_, region.shape)), _spread_out(x, k, new), x)
+
+
+_last_places: dict[Line, dict[int, int]] = {}  # by line: where it has assigned
+
+
+def _places_that_vary(k: Key) -> dict[int, int]:
+    """The position on each axis where x[i] = v, x[:, j] = v assign, if the line did so elsewhere before: a loop over positions is
+    one program if they are inputs. A traced function keeps them, as it is one program anyway."""
+    ends = list(zip(k.slices, k.shape, strict=True))
+    whole = [s == (0, d, 1) for s, d in ends]
+    if k.arrays or k.flips or not all(w or s[1] == s[0] + 1 for w, (s, _) in zip(whole, ends, strict=True)):
+        return {}
+    places = {axis: s[0] for axis, (s, _) in enumerate(ends) if not whole[axis]}
+    line = user_site()
+    if line is None or not places or (state.traces and state.trace() is not None):
+        return {}
+    before = _last_places.get(line[:2])
+    _last_places[line[:2]] = places
+    return places if before is not None and before != places and before.keys() == places.keys() else {}
+
+
+def _put_at(x: Node, places: dict[int, int], new: Node) -> Node:
+    """x with the value, of extent 1 on these axes, at the places."""
+    hits = []
+    for axis, place in places.items():
+        at = graph.expand_to(storage.scalar_leaf(place, dt.int64), (x.shape[axis],))
+        hits.append(spread(eq(node(Op.IOTA, (), x.shape[axis]), at), [axis], x.shape))
+    return where(reduce(bit_and, hits), broadcast_to(new, x.shape), x)
 
 
 def _spread_out(x: Node, k: Key, value: Node) -> Node:

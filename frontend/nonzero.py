@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 from .. import errors
 from ..ir import dtype as dt
 from ..ir import graph
@@ -13,6 +15,9 @@ from .arguments import Axes, as_int, normalise_axes, shown
 from .broadcast import Operand, as_dtype, to_dtype
 from .elementwise import floordiv, invert, mod, reversed_order
 from .movement import part, stack
+
+MOST_REMEMBERED = 1 << 16  # elements of a mask whose positions are kept as long as that is
+_found: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()  # by mask: `x[m], y[m], z[m] = ...` finds them once
 
 
 def computed(*nodes: Node) -> list[Node]:
@@ -35,8 +40,13 @@ def positions(mask: Node) -> Node:
     """int64 flat row-major positions of the Trues, shape (how many,): a view of memory. Realises the mask's pending values."""
     if not mask.size:
         return graph.full(0, dt.int64, (0,))
-    order, count = trues_first(mask)
-    return part(order, 0, 0, number(count))
+    found = _found.get(mask)
+    if found is None:
+        order, count = trues_first(mask)
+        found = part(order, 0, 0, number(count))
+        if mask.size <= MOST_REMEMBERED:
+            _found[mask] = found
+    return found
 
 
 def trues_first(mask: Node, *others: Node) -> list[Node]:

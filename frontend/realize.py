@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from .. import errors, options
@@ -24,10 +25,12 @@ from ..ir.wrapped import as_written
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
+from .carried import Carry, carry_of
 from .devices import CPU, device_of, only_cpu
+from .pieces import pieces
 from .storage import Storage
 from .structure import Structure
-from .transition import Lines, commit, keep, release, restore
+from .transition import Lines, commit, give_up, keep, release, restore
 
 MAX_PROGRAMS = 1024  # the oldest is forgotten beyond; its kernels stay in the disk cache
 
@@ -55,19 +58,21 @@ _programs: dict[tuple[Any, ...], Program] = {}
 lock = threading.RLock()  # one thread at a time computes, or reads memory that a program could write
 
 
-def realize(*tensors: Tensor) -> None:
+def realize(*tensors: Any) -> Any:
     """Computes the Tensors, and with them every pending assign and the held scalars that lie inside, in one program.
 
-    Without arguments: the pending assigns. Raises IndexError for an index out of range; then nothing has changed.
-    In a jitted function nothing is computed before its end.
+    Takes Tensors, and lists, tuples and dicts of them; returns its argument, several as a tuple. Without arguments it computes
+    the pending assigns. Raises IndexError for an index out of range; then nothing has changed. In a jitted function nothing is
+    computed before its end.
     """
     if state.traces and state.trace() is not None:
         _flat(tensors)
-        return
-    with lock:
-        targets = [t for t in _flat(tensors) if t._stored() is None]
-        if targets or not tensors:
-            _realize(targets)
+    else:
+        with lock:
+            targets = [t for t in _flat(tensors) if t._stored() is None]
+            if targets or not tensors:
+                _realize(targets)
+    return tensors[0] if len(tensors) == 1 else tensors or None
 
 
 def together(tensors: Sequence[Tensor | None]) -> None:
@@ -168,17 +173,41 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
 
 def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
     job = _job(device, tensors, with_scalars)
+    held: list[Tensor] = []
+    while found := pieces(job.capture, job.roots):
+        held += _in_pieces(device, tensors, found)
+        job = _job(device, tensors, with_scalars)
     for t, n, stored in job.views:
         keep(t, n, stored)
     if job.tensors:
         try:
-            program = find(job.key, job.capture)
+            _carry(job)
+            program = find(_finish(job).key, job.capture)
             if observe.demands:
                 observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
         except BaseException:
             state.wait_again(tensors)
             raise
+        job.capture.mark()
         _run(job, program)
+
+
+def _in_pieces(device: str, tensors: list[Tensor], found: list[list[Node]]) -> list[Tensor]:
+    """Computes what the Tensors need first; the result holds its memory."""
+    from .tensor import bare
+
+    held = [[bare(n) for n in piece] for piece in found]
+    try:
+        for piece in held:
+            job = _finish(_job(device, piece))
+            _run(job, find(job.key, job.capture))
+    except Exception:
+        give_up(tensors)
+        raise
+    except BaseException:
+        state.wait_again(tensors)
+        raise
+    return list(chain.from_iterable(held))
 
 
 @dataclass(slots=True)
@@ -187,7 +216,7 @@ class Job:
 
     `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on. `places`: the output
     of each Tensor. Those of one Node have one, as a parameter and its copy that wait for the same update. `roots`: what computes
-    the outputs.
+    the outputs; `carry`: what of them nobody has asked for.
     """
 
     tensors: list[Tensor]
@@ -198,6 +227,7 @@ class Job:
     donations: list[tuple[int, int]]
     views: list[tuple[Tensor, Node, Storage]]
     key: tuple[Any, ...]
+    carry: Carry | None = None
 
 
 def root_of(n: Node) -> Node:
@@ -205,7 +235,7 @@ def root_of(n: Node) -> Node:
     return n.arg.definition or n if n.op is Op.INPUT else n
 
 
-def _job(device: str, tensors: list[Tensor], with_scalars: bool) -> Job:
+def _job(device: str, tensors: list[Tensor], with_scalars: bool = False) -> Job:
     capture = Capture(device)
     asked = {id(t): (t, t.node) for t in tensors}
     for _, n in asked.values():
@@ -227,8 +257,21 @@ def _job(device: str, tensors: list[Tensor], with_scalars: bool) -> Job:
         job.tensors.append(t)
         job.nodes.append(n)
         job.places.append(places[n])
+    return job
+
+
+def _carry(job: Job) -> None:
+    """Adds what the program keeps for the next turn of a loop."""
+    job.carry = carry_of(job.capture, job.roots, {*map(id, job.tensors)})
+    if job.carry is not None:
+        job.roots += job.carry.nodes
+
+
+def _finish(job: Job) -> Job:
+    """Gives the program its key."""
+    capture, nodes = job.capture, list(dict.fromkeys(job.nodes))
     numbers = capture.numbers(job.roots)
-    job.donations = donations_of(list(places), capture)
+    job.donations = donations_of(nodes, capture)
     job.key = capture.finish(numbers, job.donations)
     return job
 
@@ -320,7 +363,7 @@ def asked_of(*tensors: Tensor) -> tuple[Structure, list[Storage]]:
     """The same, and the memory that it would read."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
-        capture = (job := _job(device_of(wanted[0].node) if wanted else CPU, wanted, False)).capture
+        capture = (job := _finish(_job(device_of(wanted[0].node) if wanted else CPU, wanted))).capture
         structure = Structure(job.key, capture.packed_constants(), (), capture.sites, capture.origins())
         return structure, capture.inputs
 
@@ -340,23 +383,31 @@ def _run(job: Job, program: Program) -> None:
     tensors, places, inputs, donations = job.tensors, job.places, job.capture.inputs, job.donations
     inputs = inputs + constants_of(program, job.capture)
     slots = [weakref.ref(n) for n in job.capture.slots]
+    carry = job.carry
     if program.makers is None:
         program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
+    if carry is not None:
+        carry.let_go({n: t.node for t, n, r in zip(tensors, job.nodes, released, strict=True) if r.layout and n in carry.touched})
     is_watched = options.current().debug_nans
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
-    job.capture = job.nodes = job.roots = job.views = None  # type: ignore[assignment]
+    job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
+    kept = [] if carry is None else carry.take_back()
     outputs, late = [], None
     try:
         outputs = _outputs(program, inputs, slots, () if watched else donations)
         (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines)
+        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines, kept)
         late = late_interrupt(failure, program, lines, undo)
     for t, r, place in zip(tensors, released, places, strict=True):
         commit(t, r, outputs[place])
-    if len(outputs) < len(places):
+        if carry is not None and r.old is not None and (n := r.old()) is not None:
+            storage.own(n, outputs[place])
+    for k, stored in zip(kept, outputs[len(outputs) - len(kept) :], strict=True):
+        k.settle(stored)
+    if len(outputs) < len(places) + len(kept):
         for place, uses in Counter(places).items():
             if uses > 1:
                 outputs[place].mark_shared()

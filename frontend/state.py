@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import deque
 from threading import get_ident
 from typing import Any
 
@@ -24,14 +25,29 @@ watchers: weak.Table[Any] = {}  # by id of a leaf: whose after_backward() is cal
 lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
 
 
+MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
+
+
 class _PerThread(threading.local):
     def __init__(self) -> None:
         self.held_scalars: weak.Table[Any] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.lazy: deque[weakref.ref[Any]] = deque(maxlen=MOST_LAZY)  # Tensors that were not computed when they were made
         self.indexed: weak.Table[Any] = {}  # by id of the Node: lazy Tensors of which parts were taken
         self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
 
 
 thread = _PerThread()
+
+
+def lazy_tensors() -> list[Any]:
+    """The Tensors of this thread that are not computed, the oldest first."""
+    lazy = thread.lazy
+    found = {id(t): t for ref in lazy if (t := ref()) is not None and t._stored() is None}
+    lazy.clear()
+    lazy.extend(weakref.ref(t) for t in found.values())
+    return list(found.values())
+
+
 Tables = tuple[dict[int, Any], dict[int, Any], list[Any]]
 
 
@@ -246,6 +262,7 @@ def move(tensor: Any, n: Node, requires_grad: bool) -> None:
         if not is_outer(tensor):
             was, tensor._requires_grad, tensor._note = tensor._requires_grad, requires_grad, None
             changes.count += was != requires_grad
+            thread.lazy.append(weakref.ref(tensor))
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 

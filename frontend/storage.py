@@ -38,7 +38,8 @@ class Storage:
     """Elements of a Buffer: element [i, j, ..] is at offset + i*strides[0] + j*strides[1] .. (in elements)."""
 
     __slots__ = (
-        *("__weakref__", "address", "base", "buffer", "dtype", "layout", "node", "offset", "shape", "shared", "strides", "token"),
+        *("__weakref__", "address", "base", "buffer", "carried", "dtype", "layout", "node", "offset", "shape", "shared"),
+        *("strides", "token"),
     )
 
     def __init__(self, buffer: Buffer, dtype: DType, shape: Shape, strides: Shape | None = None, offset: int = 0) -> None:
@@ -49,6 +50,7 @@ class Storage:
         self.base: Storage | None = None  # whose memory this is, for a view
         self.shared = False  # a Tensor holds another view of the same memory: never written in place
         self.node: Node | None = None  # the computed Node whose value this is
+        self.carried = 0  # programs that are expected to read this in the turn of a loop that comes next
         self.token: object = None  # what steps remember this memory by, until anything above changes
 
     @property
@@ -136,7 +138,7 @@ class Leaf:
         return str(self.serial)
 
 
-cached: weak.Table[Storage] = {}  # by id of a computed Node, which its Storage keeps alive
+cached: weak.Table[Storage] = {}  # by id of a computed Node, which its Storage keeps alive, or the reverse
 copies: weakref.WeakKeyDictionary[Node, Storage] = weakref.WeakKeyDictionary()  # of each COPY that was needed
 
 
@@ -169,6 +171,27 @@ def remember(n: Node, storage: Storage) -> None:
     """The Node's value is in `storage`, as long as somebody holds it."""
     storage.node, storage.token = n, None
     weak.remember(cached, id(n), storage)
+
+
+class _Owned:
+    """The memory of a Node that lives as long as that does."""
+
+    __slots__ = ("_ref", "_storage")
+
+    def __init__(self, n: Node, storage: Storage) -> None:
+        key = id(n)
+        self._storage = storage
+        self._ref = weakref.ref(n, lambda _: cached.pop(key, None) if cached.get(key) is self else None)
+
+    def __call__(self) -> Storage:
+        return self._storage
+
+
+def own(n: Node, storage: Storage) -> None:
+    """The Node's value is in `storage`, as long as the Node lives; so nothing else is ever written there."""
+    storage.mark_shared()
+    storage.node = None
+    cached[id(n)] = _Owned(n, storage)
 
 
 def forget(storage: Storage) -> None:
@@ -214,7 +237,7 @@ def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Sto
         s.buffer, s.address, s.offset, s.layout = b, block[1], 0, layout
         s.dtype, s.shape, s.strides = dtype, shape, strides
         s.base = s.node = s.token = None
-        s.shared = False
+        s.shared, s.carried = False, 0
         return s
 
     return make

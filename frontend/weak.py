@@ -6,11 +6,12 @@ A WeakValueDictionary takes nearly twice as long over it.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
-Table = dict[int, weakref.ref[T]]
+Table = dict[int, Callable[[], T | None]]  # what a call finds, None where it is gone
 
 
 def remember(table: Table[T], key: int, value: T) -> None:

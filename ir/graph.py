@@ -28,7 +28,7 @@ from .site import Site, is_gradient, provenance, stated, user_site
 class Node:
     """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern it."""
 
-    __slots__ = ("__weakref__", "_device", "arg", "dtype", "op", "shape", "site", "src")
+    __slots__ = ("__weakref__", "_device", "arg", "computed", "dtype", "op", "shape", "site", "src")
     __match_args__ = ("op", "src", "arg")
     op: Op
     src: tuple[Node, ...]
@@ -36,6 +36,7 @@ class Node:
     dtype: DType
     shape: Shape
     site: Site | None
+    computed: int  # programs that have computed it
     _device: str | None  # not set in Nodes from before another device than the CPU was used
 
     @property
@@ -107,6 +108,7 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
     """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
     n = _new(Node)
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site()
+    n.computed = 0
     if used:
         n._device = _device_of(n)
     entry = _Entry(n, _forget)

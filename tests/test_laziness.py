@@ -79,7 +79,7 @@ def test_values_are_computed_once() -> None:
     y.realize()
     with Counted() as c:
         assert y.tolist() == [3.0, 6.0] and repr(y) == "tensor([3., 6.], dtype=float32)"
-        assert wf.realize(y) is None
+        assert wf.realize(y) is y
     assert c.runs == 0
 
 
@@ -90,6 +90,15 @@ def test_realising_several_makes_one_program() -> None:
         wf.realize(a, b)
         assert a.tolist() == [2, 3] and b[0].tolist() == [2, 4] and b[1].tolist() == [0, 1]
     assert c.runs == 1
+
+
+def test_realising_returns_what_it_computed() -> None:
+    x = wf.tensor([1.0, 2.0])
+    x = wf.realize(x * 2)
+    a, (b, c) = wf.realize(x + 1, [x - 1, {"c": x * 2}])
+    assert (a.tolist(), b.tolist(), c["c"].tolist()) == ([3, 5], [1, 3], [4, 8])
+    assert wf.realize() is None
+    assert wf.jit(lambda x: wf.realize(x + 1))(x).tolist() == [3, 5]
 
 
 def test_compilation_cuts_at_values_in_memory() -> None:
