@@ -91,8 +91,9 @@ def as_real(name: str, what: str, value: Any) -> int | float:
 
 def as_double(name: str, what: str, value: Any) -> float:
     """A float from what as_real takes. Raises OverflowError for an int beyond all floats."""
+    found = as_real(name, what, value)
     try:
-        return float(as_real(name, what, value))
+        return found if found.__class__ is float else float(found)  # a LiveNumber stays one
     except OverflowError:
         raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large for a float") from None
 

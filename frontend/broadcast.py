@@ -21,10 +21,11 @@ from ..ir.op import Op
 from ..ir.shapes import Shape, addressable
 from . import weak_numbers
 from .arguments import shown
+from .live_number import LiveNumber
 
 Scalar = bool | int | float
 Operand = Node | Scalar
-WEAK = frozenset({bool, int, float})
+WEAK = frozenset({bool, int, float, LiveNumber})
 default_float = dt.float32
 _NO_FLOAT64 = (1 << 1024) - (1 << 970)  # the least integer that rounds to no finite float64
 default_int = dt.int64
@@ -87,7 +88,7 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
         if type(x) not in WEAK:
             raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {shown(x)}")
     if found is None:
-        kinds = {type(x) for x in weak}
+        kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
             return weak_numbers.WIDEST[float if float in kinds else int if int in kinds else bool]
         return default_float if float in kinds else default_int if int in kinds else dt.bool_
@@ -114,7 +115,7 @@ def number(name: str, value: Scalar, dtype: DType) -> Node:
 def as_node(name: str, x: Operand, dtype: DType) -> Node:
     """The operand in this dtype."""
     if not isinstance(x, Node):
-        return number(name, x, dtype)
+        return x.as_input(dtype) if type(x) is LiveNumber else number(name, x, dtype)
     if x.dtype is dtype:
         return x
     if weak_numbers.marks and x in weak_numbers.marks:
@@ -131,7 +132,9 @@ def to_dtype(x: Node, dtype: DType) -> Node:
 
 
 def full_like(x: Node, value: Scalar) -> Node:
-    """A constant of x's dtype and shape."""
+    """A number in x's dtype and shape."""
+    if type(value) is LiveNumber:
+        return broadcast_to(value.as_input(x.dtype), x.shape)
     if value == 0 and str(value)[0] == "-":  # the cache cannot tell -0.0 from 0.0
         return full(value, x.dtype, x.shape)
     return _full(value, x.dtype, x.shape)

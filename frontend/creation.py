@@ -14,7 +14,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, expand_to
 from . import movement, state, storage
 from .arguments import as_bool, as_shape, shown
-from .broadcast import WEAK, as_dtype, default_float, number
+from .broadcast import WEAK, as_dtype, as_node, default_float
 from .devices import check_device, default, only_cpu
 from .tensor import Tensor, wrap
 
@@ -108,7 +108,7 @@ def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
 def _is_plain_python(data: Any) -> bool:
     while isinstance(data, (list, tuple)):
         data = data[0] if data else 0.0
-    return type(data) in (float, int, bool)
+    return type(data) in WEAK
 
 
 def holds_tensors(data: Any) -> bool:
@@ -165,12 +165,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         return _tracking(out.broadcast_to(extents).to(place), requires_grad)
     if type(fill_value) not in WEAK:
         raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
-    target = as_dtype(type(fill_value) if dtype is None else dtype)
+    target = as_dtype(fill_value.__class__ if dtype is None else dtype)
     return _tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)
 
 
 def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:
-    return expand_to(number("full", value, dtype), shape)
+    return expand_to(as_node("full", value, dtype), shape)
 
 
 def _filled(name: str, shape: tuple[Any, ...], value: int, dtype: Any, device: Any, requires_grad: bool) -> Tensor:

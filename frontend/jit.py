@@ -117,9 +117,9 @@ def jit(
     The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
     one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
     and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments, shapes,
-    dtypes, strides, who requires a gradient, which Modules train and what they are made of, and static arguments: those marked,
-    strings, and all other objects, which must be hashable. A Python number is an input unless it is marked static; one that is
-    read from elsewhere, such as an attribute of a Module, is what it was at the first call.
+    dtypes, strides, which Tensors require a gradient, attributes of Modules that the function reads and does not set, and static
+    arguments: those marked, strings, and all other objects, which must be hashable. A Python number that is passed is an input
+    unless it is marked static, as is a number of a Module once it has changed. Other Python values stay those of the first call.
 
     Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
     read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
@@ -262,16 +262,24 @@ def _add(steps: Steps, key: Key, step: Step) -> None:
 
 
 def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
+    def step_of(trace: Trace) -> Step:
+        with trace.running():
+            arrays = {*arguments.arrays}
+            layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
+            numbers = [wrap(trace.number(v)) for v in arguments.numbers]
+            positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
+            result = function(*positional, **by_name)
+            recorded = record(trace, arguments.tensors, arguments.arrays, result)
+        with realize.lock:
+            return Step(recorded, trace, layouts, arguments.structure)
+
     trace = Trace(_name(function))
-    with trace.running():
-        arrays = {*arguments.arrays}
-        layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
-        numbers = [wrap(trace.number(v)) for v in arguments.numbers]
-        positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
-        result = function(*positional, **by_name)
-        recorded = record(trace, arguments.tensors, arguments.arrays, result)
-    with realize.lock:
-        return Step(recorded, trace, layouts, arguments.structure)
+    try:
+        return step_of(trace)
+    except Exception:  # perhaps of what takes nothing but a float
+        if not trace.reads.has_given_numbers:
+            raise
+    return step_of(Trace(_name(function), live_numbers=False))
 
 
 # ---------------------------------------------------------------- a graph that stands already

@@ -33,7 +33,8 @@ def misfit(step: Step, tensors: Sequence[Any], given: Sequence[Storage], names: 
         for what, old, new in zip(WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True):
             if old != new:
                 return f"{name} has {what} {getattr(new, 'name', new)}, not {getattr(old, 'name', old)}"
-    return step.change() or "its other Tensors have another layout"
+    change = step.change()
+    return "its other Tensors have another layout" if change is None else change()
 
 
 def _difference(old: Any, new: Any) -> str:

@@ -95,7 +95,7 @@ def set_autocast(dtype: DType | None) -> None:
 
 
 class _Changes:
-    """How often something has changed on which steps rely: who trains, who requires a gradient, what Modules are made of."""
+    """How often something has changed on which steps rely: what they read of Modules, which Tensors require a gradient."""
 
     __slots__ = ("count",)
 
@@ -104,20 +104,6 @@ class _Changes:
 
 
 changes = _Changes()
-PARTS_SET = "_weft_parts_set"  # an attribute beside those that a user gives a Module
-
-
-def has_set_part(module: Any) -> None:
-    """The Module has got, or lost, a Parameter, a Buffer or another Module."""
-    vars(module)[PARTS_SET] = times_set(module) + 1
-    changes.count += 1
-
-
-def times_set(module: Any) -> int:
-    """How often a part of the Module has been set."""
-    return vars(module).get(PARTS_SET, 0)  # type: ignore[no-any-return]
-
-
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released
 traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 

@@ -6,9 +6,8 @@ tell that nobody else can see it: then it is written in place, or exchanges its 
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from ..ir.index import row_major_strides
@@ -52,8 +51,7 @@ class Step:
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
         self.grad_enabled, self.autocast = state.mode.grad_enabled, state.autocast()
-        self._modules = [(weakref.ref(m), training) for m, training in trace.modules.values()]
-        self._called = [(weakref.ref(m), times) for m, times in trace.called.values()]
+        self._conditions = trace.reads.conditions()
         self.known = Known()
         self.guards, self.afterwards = trace.guards, trace.afterwards
         self.without = recorded.without
@@ -94,29 +92,22 @@ class Step:
         """Is this the step for these arguments, and for what the function reads from outside as that is now."""
         if [s.layout for s in given] != self.layouts or [t._requires_grad for t in tensors] != self.tracked:
             return False
+        changes = state.changes.count
         if self.change() is not None:
             return False
-        changes = state.changes.count
         same = [realize.value(t).layout for t in self.captured] == self.captured_layouts
         same = same and [t._requires_grad for t in self.captured] == self._tracked
         if same and not observe.demands:
             self.known.changes = changes
         return same
 
-    def change(self) -> str | None:
-        """What Python has changed since the trace, or None."""
-        if self.known.changes != state.changes.count:
-            for ref, training in self._modules:
-                module = ref()
-                if module is not None and module.training is not training:
-                    return f"{type(module).__name__}.training is {module.training}"
-            for ref, times in self._called:
-                module = ref()
-                if module is not None and state.times_set(module) != times:
-                    return f"{type(module).__name__} has got other parts"
+    def change(self) -> Callable[[], str] | None:
+        """What tells of something that Python has changed since the trace, or None."""
+        if self.known.changes != state.changes.count and (found := self._conditions.difference()) is not None:
+            return found
         for what, value in self.guards:
             if (now := what()) != value:
-                return f"{now} is new, it was {value}"
+                return partial("{} is new, it was {}".format, now, value)
         return None
 
     # ------------------------------------------------------------ the call

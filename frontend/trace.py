@@ -20,6 +20,7 @@ from ..ir.op import Op
 from ..ir.shapes import Shape
 from ..ir.site import user_site
 from . import realize, state, storage
+from .attributes import Reads, watching
 from .devices import CPU
 from .storage import Storage
 from .weak_numbers import Number
@@ -50,16 +51,15 @@ class Live:
 
 
 class Trace:
-    """Everything that a function does while it is traced."""
+    """Everything that a function does while it is traced. live_numbers: those of Modules that have changed before are inputs."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, name: str, live_numbers: bool = True) -> None:
+        self.name, self.is_over = name, False
         self.outers: dict[int, Outer] = {}  # by id of the Tensor, in the order in which they are met
         self.live: list[Live] = []
         self.numbers: list[Number] = []  # the arguments that are Python numbers
         self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
-        self.modules: dict[int, tuple[Any, bool]] = {}  # by id: Modules that were asked whether they train, the answer
-        self.called: dict[int, tuple[Any, int]] = {}  # by id: Modules that were called, how often their parts had been set
+        self.reads = Reads(self, live_numbers)
         self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
         self.turns: dict[tuple[int, int], tuple[Any, int]] = {}  # by id and place of what counts: how often it has
         self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
@@ -76,10 +76,12 @@ class Trace:
         self._exchange()
         state.traces[get_ident()] = self
         try:
-            yield
+            with watching(self):
+                yield
         finally:
             del state.traces[get_ident()]
             self._exchange()
+            self.is_over = True
             for leaf in self.leaves:
                 leaf.arg.storage = leaf.arg.owner = None
 
@@ -200,14 +202,6 @@ class Trace:
         self.turns[id(source), place] = source, before + 1
         return before
 
-    def training(self, module: Any, value: bool) -> None:
-        """A Module was asked whether it trains."""
-        self.modules.setdefault(id(module), (module, value))
-
-    def calls(self, module: Any) -> None:
-        """A Module is called, with the parts that it has."""
-        self.called.setdefault(id(module), (module, state.times_set(module)))
-
     # ------------------------------------------------------------ values that only a call knows
 
     def read(self, t: Tensor, how: Callable[[Storage], Any]) -> Any:
@@ -279,21 +273,6 @@ def live_source(source: Any, recipe: Callable[[], Sequence[float]], dtype: DType
     """The 0-d input `now`; in a jitted function the one of this source, with the recipe's value at every call."""
     found = state.trace() if state.traces else None
     return now if found is None else found.live_source(source, recipe, dtype)  # type: ignore[no-any-return]
-
-
-def asked_training(module: Any, value: bool) -> bool:
-    """The value, which is part of the signature of a jitted function that asks for it."""
-    found = state.trace() if state.traces else None
-    if found is not None:
-        found.training(module, value)
-    return value
-
-
-def called(module: Any) -> None:
-    """A jitted function that calls the Module is traced anew when it has got other parts."""
-    found = state.trace() if state.traces else None
-    if found is not None:
-        found.calls(module)
 
 
 def refuse(what: str) -> None:

@@ -85,8 +85,6 @@ def power(a: Operand, b: Operand) -> Node:
 
 
 def _scalar_power(x: Node, exponent: Scalar) -> Node:
-    if exponent not in (0, 1, 2):
-        number("power", exponent, x.dtype if x.dtype.is_float else dt.int64)  # refuses integers beyond that
     if exponent == 0 and x.dtype.is_float:
         return node(Op.POW, (x, full_like(x, 0.0)))  # 1 everywhere, with a derivative: 0
     if exponent in (0, 1, 2):
@@ -94,12 +92,13 @@ def _scalar_power(x: Node, exponent: Scalar) -> Node:
     if exponent in (3, 4):
         return in_float32(_product_power)(x, int(exponent))
     if not x.dtype.is_float:
+        number("power", exponent, dt.int64)  # refuses integers beyond that
         if exponent < 0:
             raise errors.ArgumentError(f"power: integers to the power {exponent} are not integers; convert to float first")
         return _product_power(x, int(exponent))
     if exponent == -1:
         return div(1.0, x)
-    return node(Op.POW, (x, full_like(x, exponent)))
+    return node(Op.POW, together("power", (x, exponent), x.dtype))
 
 
 def _product_power(x: Node, exponent: int) -> Node:

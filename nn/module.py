@@ -11,7 +11,6 @@ from .. import errors
 from ..frontend import state
 from ..frontend.arguments import as_bool, as_function
 from ..frontend.tensor import Tensor, destination
-from ..frontend.trace import asked_training, called
 from ..frontend.tracking import Handle
 from ..ir import dtype as dt
 from .loading import Keys, load
@@ -43,12 +42,13 @@ class Module(Tree):
     ['factor']
     """
 
+    training: bool = True  # until train(False) or eval()
+
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What a call computes; a subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        called(self)
         hooks = vars(self).get("_forward_hooks")
         if hooks is None:
             return self.forward(*args, **kwargs)
@@ -80,16 +80,6 @@ class Module(Tree):
         return vars(self).setdefault("_forward_hooks", Hooks())  # type: ignore[no-any-return]
 
     # ------------------------------------------------------------ modes
-
-    @property
-    def training(self) -> bool:
-        """True unless train(False) or eval() was called; a jitted function that asks is traced anew when it changes."""
-        return asked_training(self, vars(self).get("training", True))
-
-    @training.setter
-    def training(self, mode: bool) -> None:
-        vars(self)["training"] = mode
-        state.changes.count += 1
 
     def train(self, mode: bool = True) -> Self:
         """Training mode for every Module of the tree; with False that of evaluation: nothing dropped, statistics not updated."""

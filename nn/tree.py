@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend import state
 from ..frontend.arguments import shown
+from ..frontend.attributes import MISSING, Attributes, changed
+from ..frontend.live_number import LiveNumber
 from ..frontend.tensor import Tensor
 from .parameter import Buffer, Parameter
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 MOST_NAMES = 12  # that an error lists
 
 
-class Tree:
+class Tree(Attributes):
     """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -26,6 +27,8 @@ class Tree:
         Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
         """
         old = vars(self).get(name)
+        if type(value) is LiveNumber:  # computed in a jitted function, which is traced
+            value = value.value
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
             if isinstance(old, Parameter):
                 what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
@@ -34,12 +37,13 @@ class Tree:
                 fits = old.shape == value.shape and old.dtype is value.dtype
                 value = old.assign(value) if fits else Buffer(value, old.persistent)
         object.__setattr__(self, name, value)
-        if value is not old and (isinstance(value, (Parameter, Buffer, Tree)) or isinstance(old, (Parameter, Buffer, Tree))):
-            state.has_set_part(self)  # a jitted function that calls this Module looks again
+        if value is not old:
+            changed(self, name, old, value, _is_part(value) or _is_part(old))  # jitted functions that read it look again
 
     def __delattr__(self, name: str) -> None:
+        old = vars(self).get(name)
         object.__delattr__(self, name)
-        state.has_set_part(self)
+        changed(self, name, old, MISSING, _is_part(old))
 
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
         """The same as setting an attribute, for names that a program makes; None keeps the place free."""
@@ -144,6 +148,10 @@ class Tree:
                 if isinstance(value, kind) and not (remove_duplicate and id(value) in seen):
                     seen.add(id(value))
                     yield _join(path, name), value
+
+
+def _is_part(value: Any) -> bool:
+    return isinstance(value, (Parameter, Buffer, Tree))
 
 
 def some(names: Sequence[str]) -> str:

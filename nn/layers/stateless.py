@@ -9,5 +9,5 @@ class Stateless(Module):
     """A Module that shows every setting it was made with."""
 
     def extra_repr(self) -> str:
-        hidden = {"training", "_forward_hooks"}
-        return ", ".join(f"{name}={x!r}" for name, x in vars(self).items() if name not in hidden and x is not None)
+        settings = {name: x for name, x in vars(self).items() if name != "training" and not name.startswith("_")}
+        return ", ".join(f"{name}={x!r}" for name, x in settings.items() if x is not None)
