@@ -11,6 +11,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, const, node, shaped
 from ..ir.op import Op
+from . import weak_numbers
 from .bits import invert
 from .broadcast import (
     Operand,
@@ -42,6 +43,8 @@ def _comparable(name: str, a: Operand, b: Operand) -> list[Node]:
         return [a, full_like(a, b)]
     if not isinstance(a, Node) or not isinstance(b, Node):
         a, b = _of_number(name, a, b)
+    elif weak_numbers.marks and _is_one_weak(a, b):
+        a, b = _of_weak(name, a, b)
     elif {a.dtype.kind, b.dtype.kind} != {"i", "u"} or dt.uint64 not in (a.dtype, b.dtype):
         dtype = _meeting(a.dtype, b.dtype)
         a, b = to_dtype(a, dtype), to_dtype(b, dtype)
@@ -63,6 +66,17 @@ def _of_number(name: str, a: Operand, b: Operand) -> tuple[Node, Node]:
         elif isinstance(x, Node) and isinstance(value, int) and not holds(dtype, value):
             dtype, beyond = (dtype if dtype.is_float else dt.float32), inf if value > 0 else -inf
             return (to_dtype(x, dtype), const(beyond, dtype)) if x is a else (const(beyond, dtype), to_dtype(x, dtype))
+    return as_node(name, a, dtype), as_node(name, b, dtype)
+
+
+def _is_one_weak(a: Node, b: Node) -> bool:
+    """Does one stand for a Python number, and are not both integers, which are compared as they are."""
+    return (a in weak_numbers.marks) != (b in weak_numbers.marks) and not (a.dtype.is_int and b.dtype.is_int)
+
+
+def _of_weak(name: str, a: Node, b: Node) -> tuple[Node, Node]:
+    strong = b if a in weak_numbers.marks else a
+    dtype = _meeting(strong.dtype, common_dtype(name, (a, b)))
     return as_node(name, a, dtype), as_node(name, b, dtype)
 
 

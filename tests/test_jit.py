@@ -282,14 +282,17 @@ def test_a_changed_signature_is_explained(capsys: pytest.CaptureFixture[str], mo
 @pytest.mark.parametrize("dtype", [wf.int32, wf.int64, wf.uint8, wf.float16, wf.bfloat16, wf.float32, wf.float64, wf.bool_])
 @pytest.mark.parametrize("number", [2, 0.1, True])
 def test_a_python_number_is_weak(dtype: wf.DType, number: float) -> None:
-    f = Counted(lambda x, s: (x * s, s * 2 + x, wf.where(x == s, x, s), s))
-    x = wf.tensor([1, 0, 2]).astype(dtype)
-    got = f(x, number)
-    for a, b in zip(got[:3], (x * number, number * 2 + x, wf.where(x == number, x, number)), strict=True):
+    def use(x: wf.Tensor, s: Any) -> list[wf.Tensor]:
+        return [x * s, s * 2 + x, wf.where(x == s, x, s), x == s, x > s, s <= x, x / 10 * s < s]
+
+    f = Counted(lambda x, s: (*use(x, s), s))
+    x = wf.tensor([1, 0, 2, 0.1]).astype(dtype)
+    *got, alone = f(x, number)
+    for a, b in zip(got, use(x, number), strict=True):
         assert a.dtype is b.dtype
         assert a.tolist() == b.tolist()
-    assert got[3].dtype is {int: wf.int64, float: wf.float32, bool: wf.bool_}[type(number)]
-    assert got[3].item() == pytest.approx(number)
+    assert alone.dtype is {int: wf.int64, float: wf.float32, bool: wf.bool_}[type(number)]
+    assert alone.item() == pytest.approx(number)
     f(x, number)
     assert f.traces == 1
 
