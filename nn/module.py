@@ -82,10 +82,22 @@ class Module(Tree):
     # ------------------------------------------------------------ modes
 
     def train(self, mode: bool = True) -> Self:
-        """Training mode for every Module of the tree; with False that of evaluation: nothing dropped, statistics not updated."""
+        """Training mode for every Module of the tree; with False that of evaluation: nothing dropped, statistics not updated.
+
+        A Module below that defines train() itself decides for its part of the tree, so it may stay frozen.
+        """
         mode = as_bool("train", "mode", mode)
-        for module in self.modules():
+        stack: list[Module] = [self]
+        seen = {id(self)}
+        while stack:
+            module = stack.pop()
             module.training = mode
+            for child in module.children():
+                if _has_own(child, "train"):
+                    child.train(mode)
+                elif id(child) not in seen:
+                    seen.add(id(child))
+                    stack.append(child)
         return self
 
     def eval(self) -> Self:
@@ -93,10 +105,19 @@ class Module(Tree):
         return self.train(False)
 
     def apply(self, fn: Callable[[Module], object]) -> Self:
-        """Calls fn on every Module of the tree, children first."""
+        """Calls fn on every Module of the tree once, children first; one below that defines apply() itself gets fn instead."""
         as_function("apply", "fn", fn)
-        for module in reversed(list(self.modules())):
-            fn(module)
+        stack: list[tuple[Module, Iterator[Module]]] = [(self, self.children())]
+        seen = {id(self)}
+        while stack:
+            child = next(stack[-1][1], None)
+            if child is None:
+                fn(stack.pop()[0])
+            elif _has_own(child, "apply"):
+                child.apply(fn)
+            elif id(child) not in seen:
+                seen.add(id(child))
+                stack.append((child, child.children()))
         return self
 
     def requires_grad_(self, requires_grad: bool = True) -> Self:
@@ -114,12 +135,13 @@ class Module(Tree):
     def to(self, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> Self:
         """Every Parameter, its gradient and every Buffer on another device, floats in another dtype: m.to("cuda", wf.float64).
 
-        Parameters and Buffers stay the same objects. Raises DTypeError for a dtype that is no float, DeviceError.
+        All of the tree, whatever a subclass lists in parameters(). Parameters and Buffers stay the same objects. Raises
+        DTypeError for a dtype that is no float, DeviceError.
         """
         place, target = destination(args, device, dtype)
         if target is not None and not target.is_float:
             raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
-        for t in [*self.parameters(), *self.buffers()]:
+        for _, t in [*Tree.named_parameters(self), *Tree.named_buffers(self)]:
             wanted = (place, target if t.dtype.is_float else None)
             new = t.to(*wanted)
             if new is not t:
@@ -154,8 +176,19 @@ class Module(Tree):
     # ------------------------------------------------------------ state
 
     def state_dict(self) -> dict[str, Tensor]:
-        """The present value of every Parameter and persistent Buffer; later updates do not change it."""
-        return {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
+        """The present value of every Parameter and persistent Buffer; later updates do not change it.
+
+        A Module below that defines state_dict() itself says what stands there for its part of the tree.
+        """
+        found = {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
+        replaced: tuple[str, ...] = ()
+        for name, module in self.named_modules():
+            path = f"{name}."
+            if module is not self and not path.startswith(replaced) and _has_own(module, "state_dict"):
+                replaced += (path,)
+                found = {name: t for name, t in found.items() if not name.startswith(path)}
+                found |= {path + name: t for name, t in module.state_dict().items()}
+        return found
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
         """Assigns Tensors or arrays by name, each cast to the dtype that is there. Returns (missing_keys, unexpected_keys).
@@ -194,3 +227,8 @@ class Module(Tree):
         count, trainable = self.num_parameters(), self.num_parameters(trainable_only=True)
         text = f"  # {count:,} parameter{'s' * (count > 1)}" if count else ""
         return text if trainable == count else f"{text}, {trainable:,} of them trainable"
+
+
+def _has_own(module: Module, name: str) -> bool:
+    """Does a method of Module come from elsewhere: a subclass, or an attribute."""
+    return getattr(getattr(module, name), "__func__", None) is not getattr(Module, name)

@@ -161,8 +161,8 @@ def test_train_and_eval_reach_every_module() -> None:
 
 def test_apply_visits_children_first() -> None:
     seen: list[str] = []
-    nn.Sequential(nn.ReLU(), nn.Tanh()).apply(lambda m: seen.append(type(m).__name__))
-    assert seen == ["Tanh", "ReLU", "Sequential"]
+    nn.Sequential(nn.ReLU(), nn.Sequential(nn.Tanh()), nn.SiLU()).apply(lambda m: seen.append(type(m).__name__))
+    assert seen == ["ReLU", "Tanh", "Sequential", "SiLU", "Sequential"]
 
 
 def test_zero_grad() -> None:

@@ -146,6 +146,9 @@ class DistributedDataParallel(Module):
     def _named(self, *args: Any, **kwargs: Any) -> Any:
         return self.module._named(*args, **kwargs)
 
+    def state_dict(self) -> dict[str, Tensor]:
+        return self.module.state_dict()
+
 
 def _first_difference(every: Sequence[Sequence[str]]) -> str:
     """What each rank has in the first place where not all have the same."""
