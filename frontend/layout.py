@@ -18,15 +18,22 @@ def strides_of(n: Node) -> Shape:
     """Those of the memory, if there is any, else those that the views above it make of it."""
     views: list[Node] = []
     base = n
-    while (stored := lookup(base)) is None and base.op in MOVING:
-        views.append(base)
-        base = base.src[0]
+    while (stored := lookup(base)) is None and (below := _below(base)) is not None:
+        views += [base] if base.op in MOVING else []
+        base = below
     if stored is None and base.op is Op.CONST:
         return row_major_strides(n.shape)  # a fill
     strides = row_major_strides(base.shape) if stored is None else stored.strides
     for view in reversed(views):
         strides = _moved(view, strides)
     return strides
+
+
+def _below(n: Node) -> Node | None:
+    """What a view shows, and what a Leaf without memory waits for."""
+    if n.op is Op.INPUT:
+        return n.arg.definition  # type: ignore[no-any-return]
+    return n.src[0] if n.op in MOVING else None
 
 
 def _moved(view: Node, strides: Shape) -> Shape:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import weft as wf
 from weft import nn
@@ -139,3 +140,30 @@ def test_a_layer_that_holds_its_parent_is_entered_once() -> None:
     net[0].parent, seen = net, []
     net.eval().apply(seen.append)
     assert not net[1].training and seen == [net[0], net[1], net]
+
+
+VIEWS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], bool]] = {
+    "itself": (lambda x: x, (3, 1), True),
+    "transposed": (lambda x: x.permute(1, 0), (1, 3), False),
+    "sliced": (lambda x: x[:, 1:], (3, 1), False),
+    "transposed and sliced": (lambda x: x.permute(1, 0)[1:], (1, 3), False),
+    "a row": (lambda x: x[1], (1,), True),
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_view_that_becomes_a_leaf_keeps_its_strides(library: Any, view: str) -> None:
+    make, strides, is_row_major = VIEWS[view]
+    x = library.tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    for p in (make(x).requires_grad_(), library.nn.Parameter(make(x))):
+        found = p.strides if library is wf else p.stride()
+        assert (tuple(found), p.is_contiguous()) == (strides, is_row_major)
+        if is_row_major:
+            assert p.view(-1).shape == (np.prod(p.shape),)
+        else:
+            with pytest.raises(RuntimeError if library is torch else wf.errors.ShapeError):
+                p.view(-1)
+        if library is wf:
+            assert p.realize().strides == strides
+        assert (p * 2).sum().item() == 2 * sum(np.ravel(p.tolist()))
