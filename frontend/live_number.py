@@ -56,6 +56,11 @@ def _of_value(op: Callable[..., Any]) -> Any:
     return lambda self, *args: op(self.plain(), *args)
 
 
+def plain(x: Any) -> Any:
+    """The value of a LiveNumber, anything else as it is: for what outlives a trace."""
+    return x.plain() if type(x) is LiveNumber else x
+
+
 class LiveNumber:
     """Stands for an int or a float, and says so to isinstance(). `recipe` makes the value of a call from what `sources` are."""
 

@@ -20,7 +20,7 @@ from ..ir.shapes import Shape
 from . import copies, realize, state, weak_numbers
 from .broadcast import default_float, default_int
 from .capture import Capture
-from .live_number import LiveNumber
+from .live_number import plain
 from .signature import mapped
 from .storage import VIEWED, Storage
 from .tensor import Tensor
@@ -130,7 +130,7 @@ class _Recorder:
     def _leaf(self, x: Any, returned: list[Tensor]) -> int:
         """The number of the Result for one leaf of what was returned."""
         if not isinstance(x, Tensor):
-            return self._add(Result(value=x.plain() if type(x) is LiveNumber else x))
+            return self._add(Result(value=plain(x)))
         if id(x) not in self.leaves:
             if self.trace.is_outer(x) and x not in self.foreign:
                 self.leaves[id(x)] = self._add(Result(tensor=self._number(x)))

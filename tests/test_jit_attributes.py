@@ -237,6 +237,24 @@ def test_what_the_function_sets_itself_is_no_part_of_its_signature() -> None:
     assert f.traces == 2, "the function sets it, so it does not matter who else does"
 
 
+@pytest.mark.parametrize("put", [lambda o, lr: setattr(o, "lr", lr), lambda o, lr: o.param_groups[0].update(lr=lr)])
+def test_a_number_that_an_optimizer_is_given_is_one(put: Callable[[nn.optim.SGD, float], None]) -> None:
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = nn.optim.SGD(model.parameters(), lr=1.0)
+
+    def step(x: wf.Tensor) -> None:
+        optimizer.zero_grad()
+        model(x).sum().backward()
+        put(optimizer, model.rate)
+        optimizer.step()
+
+    f = wf.jit(step)
+    for rate in (0.5, 0.25, 0.125, 0.0625):
+        model.rate, before = rate, model.weight.item()
+        f(wf.ones(1, 1))
+        assert model.weight.item() == before - rate and optimizer.lr == rate and type(optimizer.lr) is float
+
+
 def test_what_was_not_read_may_change_for_free() -> None:
     model, x = Layer(), wf.tensor(X)
     f = Counted(model)

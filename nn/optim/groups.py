@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import errors
 from ...frontend.arguments import as_double, as_nonnegative, as_sequence, shown
+from ...frontend.live_number import plain
 from ...frontend.tensor import Tensor
 from ..parameter import Parameter
 from ..tree import Tree
@@ -21,7 +22,7 @@ Check = Callable[[str, str, Any], Any]  # (who asks, the name of a hyperparamete
 def rate(name: str, what: str, value: Any) -> float | Tensor:
     """A float of at least 0, or a 0-d Tensor of floats, which is read anew at every step."""
     if not isinstance(value, Tensor):
-        return as_nonnegative(name, what, value)
+        return as_nonnegative(name, what, plain(value))
     if value.shape or not value.dtype.is_float:
         raise errors.ArgumentError(f"{name}: {what} must be a number or a 0-d Tensor of floats, not {shown(value)}")
     return value
@@ -42,7 +43,7 @@ def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) ->
     missing = [what for what in checks if what not in group]
     if missing:
         raise errors.ArgumentError(f"{name}: a group has no {', '.join(missing)}")
-    return {**group, **{what: check(name, what, group[what]) for what, check in checks.items()}}
+    return {**group, **{what: check(name, what, plain(group[what])) for what, check in checks.items()}}
 
 
 def put(group: Group, what: str, value: Any) -> None:

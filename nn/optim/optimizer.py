@@ -209,8 +209,8 @@ class Optimizer:
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _check(self, k: int) -> None:
-        """Raises where a user has put something into a group that is no hyperparameter, or has taken one out."""
-        checked(type(self).__name__, self.param_groups[k], self.checks)
+        """Plain numbers for what a user has put into a group. Raises for what is no hyperparameter, or where one is missing."""
+        self.param_groups[k].update(checked(type(self).__name__, self.param_groups[k], self.checks))
 
     def _count(self, places: Sequence[int], skip: Tensor | None) -> None:
         if skip is not None and skip.item():
