@@ -332,7 +332,7 @@ def test_what_others_see_of_a_parameter_stays_while_it_trains() -> None:
         lambda: np.from_dlpack(w.detach()),
         lambda: w.detach().numpy()[:, 1],
         lambda: w.detach()[1],
-        lambda: wf.realize(v := w.detach().T) or v,
+        lambda: wf.realize(w.detach().T),
         w.detach,
         lambda: parts(w),
         optimizer.state[0]["momentum_buffer"].numpy,
