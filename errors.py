@@ -17,6 +17,10 @@ class ArgumentError(WeftError, ValueError):
     """An argument whose value is not allowed, where none of the other errors says it better."""
 
 
+class CallError(WeftError, TypeError):
+    """A call in a form that there is not: arguments that have other names, a function of NumPy's without a counterpart."""
+
+
 class DTypeError(WeftError, TypeError):
     """An element type that the operation does not take."""
 

@@ -80,10 +80,13 @@ def _going_along(n: Node) -> Node:
 
 
 def _operand(name: str, what: str, x: Any, tracks: list[bool]) -> Node | bool | int | float:
-    """A Python number as it is, else as _made."""
-    if isinstance(x, (int, float)) and not isinstance(x, np.generic):
+    """As an operator takes it, if it does, else as _made."""
+    if not isinstance(x, (int, float, np.ndarray, np.generic)):
+        return _made(name, what, x, tracks)
+    try:
         return as_operand(x)  # type: ignore[no-any-return]
-    return _made(name, what, x, tracks)
+    except errors.DTypeError:
+        return _made(name, what, x, tracks)  # which names the argument
 
 
 def _several(name: str, what: str, x: Any, tracks: list[bool]) -> list[Node]:

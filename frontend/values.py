@@ -44,8 +44,7 @@ class Value:
         **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage"), ""),
         "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
     }
-    __array_ufunc__ = None  # NumPy leaves `array * tensor` to Tensor.__rmul__
-    __array_priority__ = 1000  # and so do libraries older than __array_ufunc__
+    __array_priority__ = 1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
     _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
     name: str | None
     _node: Node  # not set in a result of a jitted function until something is built from it
@@ -169,6 +168,18 @@ class Value:
         if api_version is not None:
             as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
         return array_api
+
+    def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
+        """np.exp(x), and `array * x`, which NumPy takes for np.multiply: computed here, lazily."""
+        from . import numpy_functions  # which imports this module
+
+        return numpy_functions.ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """np.mean(x): computed here, lazily. Raises CallError for a function that Weft has not."""
+        from . import numpy_functions  # which imports this module
+
+        return numpy_functions.function(function, tuple(types), args, kwargs)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """On another device, as `to` gives it. Raises DeviceError."""

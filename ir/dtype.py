@@ -33,6 +33,11 @@ class DType:
         return _numpy(self.name)
 
     @property
+    def char(self) -> str:
+        """NumPy's letter for it, by which SciPy chooses what to compute in."""
+        return self.numpy.char
+
+    @property
     def carrier(self) -> np.dtype[Any]:
         """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else `numpy`."""
         return np.dtype(np.uint16) if self is bfloat16 else self.numpy
@@ -103,7 +108,12 @@ def by_name(name: str) -> DType:
 
 def from_numpy(dtype: Any) -> DType | None:
     """The DType of a NumPy dtype, or None where Weft has no such type."""
-    return BY_NAME.get(np.dtype(dtype).name)
+    return _of_numpy(np.dtype(dtype))
+
+
+@cache
+def _of_numpy(dtype: np.dtype[Any]) -> DType | None:
+    return BY_NAME.get(dtype.name)
 
 
 _single = struct.Struct("<f")

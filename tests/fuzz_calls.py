@@ -93,6 +93,7 @@ FUNCTIONS: tuple[Callable[..., Any], ...] = (
 )
 SKIPPED = frozenset({"Tensor", "DType"})  # made by functions
 NO_OPERATORS = frozenset({"__slots__", "__weakref__", "__module__", "__getattr__"})
+NO_OPERATORS |= {"__array_ufunc__", "__array_function__"}  # which NumPy alone calls
 
 
 def shape(rng: random.Random) -> tuple[int, ...]:

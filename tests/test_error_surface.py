@@ -104,6 +104,12 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         "tensor: there is no dtype for elements of type complex128",
     ),
     "dtype name": (lambda: X.astype("float8"), E.DTypeError, TypeError, "there is no dtype 'float8'; there are bool, int8"),
+    "function of NumPy": (
+        lambda: np.linalg.inv(X),
+        E.CallError,
+        TypeError,
+        "np.linalg.inv is no function of Weft: write np.linalg.inv(x.numpy()) to compute it in NumPy, outside of the graph",
+    ),
     "byte order": (
         lambda: wf.from_numpy(np.zeros(2, ">f4")),
         E.DTypeError,

@@ -506,10 +506,3 @@ def test_integers_that_do_not_fit(op: Callable[..., Any]) -> None:
         with pytest.raises(E.OverflowError, match="of 1329 bits is out of bounds for float32"):
             op(wf.ones(2), 10**400)
         assert (wf.ones(2, dtype="float64") + 2**70).tolist() == [2.0**70 + 1] * 2
-
-
-def test_numpy_functions_ask_for_an_array() -> None:
-    t = wf.tensor([1.0, 2.0])
-    with pytest.raises(TypeError, match="does not support ufuncs"):
-        np.exp(t)
-    np.testing.assert_allclose(np.exp(t.numpy()), t.exp().numpy(), rtol=1e-6)
