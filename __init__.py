@@ -6,7 +6,6 @@ Submodules that are not always needed (`wf.nn`) are imported at first use.
 from __future__ import annotations
 
 from importlib import import_module
-from sys import modules
 from typing import Any
 
 from . import errors
@@ -17,7 +16,7 @@ from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vj
 from .frontend.grad import check_grad, enable_grad, grad, no_grad
 from .frontend.jit import compile, jit
 from .frontend.ops import *  # noqa: F403
-from .frontend.other_names import OF_WEFT, no_attribute
+from .frontend.other_names import OF_WEFT, of_module
 from .frontend.precision import matmul_precision
 from .inspection.drawing import draw
 from .inspection.dump import dump
@@ -97,7 +96,9 @@ def devices() -> list[str]:
     return _available()
 
 
+_missing = of_module(__name__, OF_WEFT, _LAZY)
+
+
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return import_module(_LAZY[name], __name__)
-    raise no_attribute(modules[__name__], f"module {__name__!r}", name, OF_WEFT)
+    __tracebackhide__ = True
+    return import_module(_LAZY[name], __name__) if name in _LAZY else _missing(name)

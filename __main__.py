@@ -79,6 +79,8 @@ def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
     """What to say of arguments that no command has: they may be meant for the script."""
     said, script = f"unrecognized arguments: {' '.join(arguments)}", getattr(args, "script", None)
+    if args.command == "show" and not arguments[0].startswith("--"):
+        return f"{said}\nan expression that begins with - stands in brackets: python -m weft show \"({arguments[0]})\" ..."
     if script is None:
         return said
     return f"{said}\nfor the script they stand behind --: python -m weft {args.command} {script} -- {' '.join(arguments)}"

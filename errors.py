@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import builtins
+from typing import TYPE_CHECKING, Any
+
+from .mistakes import nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 
 class WeftError(Exception):
@@ -82,7 +88,19 @@ class StateError(WeftError, builtins.KeyError, RuntimeError):
 
 
 class AttributeError(WeftError, builtins.AttributeError):
-    """A Tensor, a Module or Weft itself that has nothing of that name."""
+    """A Tensor, a Module or Weft itself that has nothing of that name; its text ends with the nearest of the names `there`."""
+
+    def __init__(self, message: str, name: str = "", there: Callable[[], Iterable[str]] = tuple) -> None:
+        # With a name, but no object, Python 3.13 adds no suggestion of its own.
+        builtins.AttributeError.__init__(self, message, name=name)
+        self._there = there
+
+    def __str__(self) -> str:  # looked for when it is shown: hasattr(x, name) makes such an error, too
+        found = nearest(self.name or "", self._there())
+        return str(self.args[0]) if found is None else f"{self.args[0]}; did you mean {found!r}?"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self),)
 
 
 class JitError(WeftError, RuntimeError):

@@ -31,7 +31,7 @@ from . import storage
 from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype
 from .devices import CPU
-from .other_names import note_names
+from .other_parameters import note_names
 from .tracking import Tracked
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -66,8 +66,8 @@ def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
     try:
         return _going_along(tensor(x).node)
     except errors.DTypeError as error:
-        why = str(error).removeprefix("tensor: ")
-        raise errors.DTypeError(f"{name}: {what} is a Tensor, an array or a number, not {shown(x)}: {why}") from None
+        why = str(error).removeprefix("tensor").removesuffix(f": {shown(x)} is no number")
+        raise errors.DTypeError(f"{name}: {what} is a Tensor, an array or a number, not {shown(x)}{why}") from None
     except errors.WeftError as error:
         raise type(error)(f"{name}: {what}: {str(error).removeprefix('tensor: ')}") from None
 
@@ -185,7 +185,7 @@ def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., An
                 return _results(inner(x.node, *args, **kwargs), x._requires_grad)
             return _results(inner(_made(name, what, x, [False]), *args, **kwargs), False)
         except TypeError as error:
-            note_names(error, kwargs)
+            note_names(error, inner, kwargs)
             raise
 
     return call
@@ -227,7 +227,7 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
         try:
             return _results(inner(*plain, **named), tracks[0])
         except TypeError as error:
-            note_names(error, kwargs)
+            note_names(error, inner, kwargs)
             raise
 
     return call
@@ -261,7 +261,7 @@ def of_tensors(inner: F) -> F:
             try:
                 return inner(*given, *args[len(order) :], **{what: tensor_of(what, x) for what, x in kwargs.items()})
             except TypeError as error:
-                note_names(error, kwargs)
+                note_names(error, inner, kwargs)
                 raise
 
     return call  # type: ignore[return-value]

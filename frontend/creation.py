@@ -68,8 +68,8 @@ def as_array(data: Any, dtype: Any) -> np.ndarray[Any, Any]:
         raise errors.OverflowError(f"tensor: {error}") from None
     except TypeError as error:
         raise errors.DTypeError(f"tensor: {error}") from None
-    except ValueError as error:
-        raise errors.ShapeError(f"tensor: the nested lists are not of equal lengths ({error})") from None
+    except ValueError:
+        raise errors.ShapeError("tensor: the nested lists are not of equal lengths") from None
     return _of_wide(data, wanted) if is_wide else array
 
 
@@ -99,10 +99,17 @@ def _leaves(data: Any) -> Iterator[Any]:
 def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
     found = dt.from_numpy(array.dtype)
     if found is None:
-        raise errors.DTypeError(f"tensor: there is no dtype for elements of type {array.dtype}")
+        raise errors.DTypeError(f"tensor: {_why_without_dtype(array, data)}")
     if dtype is not None:
         return as_dtype(dtype)
     return default_float if found is dt.float64 and _is_plain_python(data) else found
+
+
+def _why_without_dtype(array: np.ndarray[Any, Any], data: Any) -> str:
+    for leaf in _leaves(data):
+        if not isinstance(leaf, (int, float, complex, np.ndarray, np.generic)):
+            return f"{'' if leaf is data else 'element '}{shown(leaf)} is no number"
+    return f"there is no dtype for elements of type {array.dtype}"
 
 
 def _is_plain_python(data: Any) -> bool:

@@ -5,12 +5,13 @@ Each function takes "cuda:1", 1, or None for the first GPU. Raises DeviceError, 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..ir.graph import used
 from .arguments import shown
 from .devices import CPU, available, check_device, unit
+from .other_names import of_module
 from .realize import realize
 
 __all__ = [
@@ -96,3 +97,7 @@ class Event:
         if self._event is None or end._event is None:
             raise errors.ArgumentError("elapsed_time: record() both events first")
         return self._driver.elapsed(self._event, end._event)  # type: ignore[no-any-return]
+
+
+if not TYPE_CHECKING:  # a checker knows what there is
+    __getattr__ = of_module(__name__)

@@ -14,6 +14,7 @@ from ..ir.graph import Node, full
 from . import creation, state
 from .arguments import as_double, as_function, as_int, as_sequence, shown
 from .history import depends, reached, stale_owner
+from .other_parameters import naming
 from .realize import realize
 from .tensor import Tensor, wrap
 from .tracking import Tracked
@@ -62,7 +63,7 @@ class enable_grad(_GradMode):
 def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
-        why = loss._note or "this Tensor does not depend on anything that requires a gradient"
+        why = loss._note or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"
         raise errors.GradientError(f"backward: {why}")
     _require_history(loss)
     seed = _seed("backward", loss, gradient)
@@ -82,6 +83,9 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
         _use_up(loss)
     if state.watchers:
         _tell(receivers)
+
+
+_TWICE = "to differentiate a gradient, take wf.grad(loss, x) in the place of x.grad"
 
 
 def _tell(receivers: list[Tensor]) -> None:
@@ -156,6 +160,7 @@ def _use_up(loss: Tracked) -> None:
 # ---------------------------------------------------------------- by Tensors
 
 
+@naming
 def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = False) -> Any:
     """d loss / d w for each w of `wrt` (one Tensor, or a sequence, of which a list comes back); lazy, and to any order.
 

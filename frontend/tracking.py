@@ -9,6 +9,7 @@ from ..ir.graph import Node
 from ..ir.op import Op
 from . import state
 from .arguments import as_bool, as_function, shown
+from .other_parameters import naming
 from .trace import refuse
 from .values import Value
 
@@ -40,7 +41,7 @@ class Tracked(Value):
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
         if not isinstance(node, Node):
-            raise errors.DTypeError(f"{type(self).__name__}: wf.tensor(data) makes one of {shown(node)}")
+            raise errors.CallError(f"{type(self).__name__} is no constructor: write wf.tensor({shown(node)})")
         self._node = node
         self._requires_grad = False
         self._storage = self._grad = self.name = self._note = self._hooks = None
@@ -81,6 +82,7 @@ class Tracked(Value):
         n = self.node
         return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
 
+    @naming
     def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
         """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
 

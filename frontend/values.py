@@ -5,6 +5,7 @@ Reading a value computes it; describing a Tensor (shape, repr) never does.
 
 from __future__ import annotations
 
+from functools import partial
 from math import isfinite, isinf, prod
 from typing import TYPE_CHECKING, Any, Self
 
@@ -93,9 +94,11 @@ class Value:
 
         def __getattr__(self, name: str) -> Any:
             """For a name that there is not: says what it is called here, where PyTorch has it."""
+            __tracebackhide__ = True
             if name.startswith("_"):  # fields not set yet, and protocols that others ask for
-                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}")
-            raise no_attribute(self, f"{type(self).__name__!r} object", name, OF_TENSORS)
+                how = "; pass x.numpy()" if name == "__array_interface__" else ""
+                raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}{how}")
+            raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_TENSORS)
 
     def _check_gradient(self, gradient: Tensor) -> None:
         if not isinstance(gradient, Value):
@@ -245,7 +248,8 @@ class Value:
     def item(self) -> Any:
         """The only element as a Python number. Raises ShapeError if there are more."""
         if self.size != 1:
-            raise errors.ShapeError(f"only a single element converts to a Python number, this has shape {self.shape}")
+            what = "only a single element converts to a Python number"
+            raise errors.ShapeError(f"{what}, this has shape {self.shape}; x.tolist() gives all of them")
         return realize.read(self, lambda stored: stored.peek().item())
 
     def tolist(self) -> Any:
@@ -253,6 +257,9 @@ class Value:
         return realize.read(self, lambda stored: stored.peek().tolist())
 
     def __bool__(self) -> bool:
+        if self.size != 1:
+            how = "write x.all() or x.any(), wf.allclose(x, y) for x == y, & for `and`, | for `or`"
+            raise errors.ShapeError(f"a Tensor of shape {self.shape} has no single truth value: {how}")
         return bool(self.item())
 
     def __float__(self) -> float:

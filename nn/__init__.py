@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ..frontend.other_names import of_module
 from . import amp, data, functional, init, layers, optim, parallel, utils
 from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
@@ -29,3 +32,8 @@ __all__ = [
     "utils",
 ]
 __all__ += layers.__all__
+
+for _module in (amp, data, data.transforms, functional, init, optim, optim.lr_scheduler, parallel, utils):
+    vars(_module)["__getattr__"] = of_module(_module.__name__)
+if not TYPE_CHECKING:  # a checker knows what there is
+    __getattr__ = of_module(__name__)

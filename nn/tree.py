@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..frontend.arguments import shown
 from ..frontend.attributes import MISSING, Attributes, changed
 from ..frontend.live_number import LiveNumber
+from ..frontend.other_names import OF_MODULES, no_attribute
+from ..frontend.other_parameters import Naming
 from ..frontend.tensor import Tensor
 from .parameter import Buffer, Parameter
 
@@ -18,8 +21,22 @@ if TYPE_CHECKING:
 MOST_NAMES = 12  # that an error lists
 
 
-class Tree(Attributes):
+class Tree(Attributes, Naming):
     """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
+
+    def __init__(self) -> None:
+        super().__init__()  # that of a class beside it, if it has one
+
+    if not TYPE_CHECKING:  # a checker knows what there is
+
+        def __getattr__(self, name: str) -> Any:
+            """For a name that there is not: says which it may be."""
+            __tracebackhide__ = True
+            if hasattr(type(self), name):  # a property has failed, and says why
+                return object.__getattribute__(self, name)
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_MODULES)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """A Tensor set over a Buffer becomes its next value, as far as shape and dtype allow, else another Buffer.

@@ -42,7 +42,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     ),
     (lambda: X.pad(wf.tensor([1.5, 1.5])), E.DTypeError, "pad: a width is an int, not 1.5"),
     (lambda: wf.einsum(X, [70], [0]), E.ShapeError, r"einsum: axis numbers are 0 to 51, not \[70\]"),
-    (lambda: wf.ones_like("a"), E.DTypeError, "no dtype"),
+    (lambda: wf.ones_like("a"), E.DTypeError, "'a' is no number"),
     (lambda: wf.realize(3), E.DTypeError, "expected a Tensor.* got 3"),
     (lambda: wf.dump(X, 3), E.DTypeError, "dump: folder is a path, not 3"),  # type: ignore[arg-type]
     (lambda: wf.jvp(lambda x: x, 1.5, [X]), E.DTypeError, "jvp: inputs is a sequence, not 1.5"),  # type: ignore[arg-type]
@@ -129,10 +129,10 @@ def test_nothing_escapes_from_random_wrong_calls() -> None:
 @pytest.mark.parametrize(
     ("call", "note"),
     [
-        (lambda: X.sum(dim=0), "dim= is called axis= here, as in NumPy"),  # type: ignore[call-arg]
-        (lambda: wf.concat([X, X], dim=0), "dim= is called axis= here, as in NumPy"),  # type: ignore[call-arg]
-        (lambda: wf.nn.functional.softmax(X, dim=0), "dim= is called axis= here, as in NumPy"),
-        (lambda: wf.max(X, axis=0, keepdim=True), "keepdim= is called keepdims= here, as in NumPy"),  # type: ignore[call-arg]
+        (lambda: X.sum(dim=0), "dim= is called axis= here"),  # type: ignore[call-arg]
+        (lambda: wf.concat([X, X], dim=0), "dim= is called axis= here"),  # type: ignore[call-arg]
+        (lambda: wf.nn.functional.softmax(X, dim=0), "dim= is called axis= here"),
+        (lambda: wf.max(X, axis=0, keepdim=True), "keepdim= is called keepdims= here"),  # type: ignore[call-arg]
     ],
 )
 def test_names_of_torch_are_told(call: Callable[[], object], note: str) -> None:

@@ -304,10 +304,10 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: wf.tril({1, 2}), "tril: x is a Tensor, an array or a number"),
     (lambda: wf.concat(3), "concat: parts is a sequence, not 3"),
     (lambda: wf.stack(np.array(1)), "stack: parts is a sequence"),
-    (lambda: wf.meshgrid("a"), "meshgrid: arrays is .* not 'a': there is no dtype"),
+    (lambda: wf.meshgrid("a"), "meshgrid: arrays is .* not 'a'$"),
     (lambda: wf.zeros(2, dtype=[1]), "there is no dtype"),
     (lambda: wf.zeros(2, dtype=wf.ones(1)), "there is no dtype"),
-    (lambda: wf.tensor(b"ab", dtype="float32"), "tensor: there is no dtype"),
+    (lambda: wf.tensor(b"ab", dtype="float32"), "tensor: b'ab' is no number"),
     (lambda: wf.ones(2).sum(keepdims=np.ones(2)), "keepdims is True or False"),
 ]
 

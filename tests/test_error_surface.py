@@ -162,7 +162,8 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: X.sum().backward(),
         E.GradientError,
         RuntimeError,
-        "backward: this Tensor does not depend on anything that requires a gradient",
+        "backward: this Tensor does not depend on anything that requires a gradient; to differentiate a gradient, take "
+        "wf.grad(loss, x) in the place of x.grad",
     ),
     "backward twice": (
         backward_twice,
@@ -211,7 +212,7 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: bool(X > 0),
         E.ShapeError,
         ValueError,
-        "only a single element converts to a Python number, this has shape (2, 3)",
+        "a Tensor of shape (2, 3) has no single truth value: write x.all() or x.any(), wf.allclose(x, y) for x == y, & for `and`",
     ),
     "float as an index": (
         lambda: [1, 2][wf.tensor(1.0)],  # type: ignore[call-overload]

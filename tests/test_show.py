@@ -171,7 +171,7 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
         (("softmx(x)", "x=1"), "there is no softmx; do you mean softmax or log_softmax?\n    softmx(x)\n    ^^^^^^"),
         (("x*z", "x=1"), "there is no z; give it a value: z=2, or z='randn(3, 4)'\n    x*z\n      ^"),
         (("1 + (x @ y)", "x=ones(3)", "y=ones(4)"), "do not fit: 3 columns, 4 rows\n    1 + (x @ y)\n         ^^^^^"),
-        (("x.foo() + 1", "x=1"), "has no attribute 'foo'\n    x.foo() + 1\n    ^^^^^"),
+        (("x.qux() + 1", "x=1"), "has no attribute 'qux'\n    x.qux() + 1\n    ^^^^^"),
         (("x.numel()", "x=1"), "write x.size\n    x.numel()\n    ^^^^^^^"),
         (("x +* y", "x=1"), "invalid syntax\n    x +* y\n       ^"),
         (("ä + x.nö", "x=1", "ä=2"), "'nö'\n    ä + x.nö\n        ^^^^"),
@@ -203,6 +203,15 @@ def test_a_wrong_expression_is_shown_with_its_place(
 def test_a_long_expression_is_cut_in_what_is_said_of_it(capsys: pytest.CaptureFixture[str]) -> None:
     said = refused(capsys, "1 + " * 100 + "z" + " + 1" * 100, "x=1")
     assert max(map(len, said.splitlines())) <= 100 and "z" in said.splitlines()[1] and said.splitlines()[2].strip() == "^"
+
+
+def test_an_expression_that_looks_like_an_option_is_told_to_stand_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["show", "-x.exp()", "x=1"])
+    assert 'stands in brackets: python -m weft show "(-x.exp())"' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["show", "x", "x=1", "--layuot"])
+    assert "brackets" not in capsys.readouterr().err
 
 
 def test_an_error_is_one_of_weft() -> None:

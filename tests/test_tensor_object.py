@@ -55,7 +55,7 @@ def test_special_numbers() -> None:
 @pytest.mark.parametrize("convert", [bool, int, float, complex])
 @pytest.mark.parametrize("shape", [(0,), (2,), (2, 3)])
 def test_only_single_elements_are_numbers(convert: Any, shape: tuple[int, ...]) -> None:
-    with pytest.raises(E.ShapeError, match="only a single element"):
+    with pytest.raises(E.ShapeError, match=r"only a single element|has no single truth value"):
         convert(wf.zeros(shape))
     assert convert(wf.ones(1, 1)) == 1
 

@@ -10,6 +10,7 @@ from ... import errors
 from ...frontend import random
 from ...frontend.arguments import as_bool, as_count, as_function, shown
 from ...frontend.devices import check_device, default, only_cpu
+from ...frontend.other_parameters import Naming
 from .collate import as_tensors, on_device
 from .dataset import indexable, items_of, rows_of
 from .prefetch import Ahead
@@ -18,7 +19,7 @@ from .samplers import BatchSampler, RandomSampler, SequentialSampler
 __all__ = ["DataLoader"]
 
 
-class DataLoader:
+class DataLoader(Naming):
     """Goes over a data set in batches, as often as wished: `for images, labels in DataLoader(train, 64, shuffle=True)`.
 
     A batch has the structure of an item, with a Tensor (n, ...) for each array or number (`default_collate`); a data set

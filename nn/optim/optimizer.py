@@ -19,6 +19,7 @@ from ...frontend import ops
 from ...frontend.arguments import as_function
 from ...frontend.devices import only_cpu
 from ...frontend.grad import enable_grad, no_grad
+from ...frontend.other_parameters import Naming
 from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
@@ -34,7 +35,7 @@ Hyperparameters = Mapping[str, Any]  # of one step: 0-d Tensors of one dtype, an
 NOTHING: tuple[int, Mapping[str, Any]] = (0, {})
 
 
-class Optimizer:
+class Optimizer(Naming):
     """The base of all optimisers: groups of parameters, and per parameter state Tensors of its shape and a step count.
 
     A subclass lists its hyperparameters in `checks` and defines `state_names`, `hyperparameters` and `update`.

@@ -7,13 +7,14 @@ from typing import Any
 
 from ... import errors
 from ...frontend.arguments import as_double, as_int, as_real, as_sequence, shown
+from ...frontend.other_parameters import Naming
 from ...frontend.tensor import Tensor
 from ...frontend.trace import refuse
 from .groups import put
 from .optimizer import Optimizer
 
 
-class LRScheduler:
+class LRScheduler(Naming):
     """The base of all schedules: the rate of each group as a function of the epoch, which `step` counts from 0.
 
     An epoch is whatever lies between two calls of `step`. A subclass defines `rate`. The rate that a group begins with is kept
