@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from .mistakes import nearest
+from .mistakes import hide_frames, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 class WeftError(Exception):
     """Base of all errors of this package."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        hide_frames()
 
 
 class ShapeError(WeftError, ValueError):
@@ -91,7 +95,7 @@ class AttributeError(WeftError, builtins.AttributeError):
     """A Tensor, a Module or Weft itself that has nothing of that name; its text ends with the nearest of the names `there`."""
 
     def __init__(self, message: str, name: str = "", there: Callable[[], Iterable[str]] = tuple) -> None:
-        # With a name, but no object, Python 3.13 adds no suggestion of its own.
+        # With a name, but no object, Python 3.13 adds no suggestion of its own. No frames are hidden: hasattr must cost little.
         builtins.AttributeError.__init__(self, message, name=name)
         self._there = there
 

@@ -9,7 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 from weakref import WeakKeyDictionary
 
-from ..mistakes import nearest
+from ..mistakes import hide_frames, nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -42,6 +42,7 @@ WITHOUT = {  # why there is none, or what to write
 
 def note_names(error: TypeError, called: Callable[..., Any], given: Iterable[str]) -> None:
     """Lets the error of a call say how the arguments that it does not take are called here."""
+    hide_frames(error)
     _, there = taken(signature(called))
     if there is None:
         return

@@ -49,6 +49,7 @@ class Module(Tree):
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        __tracebackhide__ = True
         hooks = vars(self).get("_forward_hooks")
         if hooks is None:
             return self.forward(*args, **kwargs)
