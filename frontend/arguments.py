@@ -37,8 +37,8 @@ def shown(value: Any) -> str:
     return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 4] + " ..."
 
 
-def as_int(name: str, what: str, value: Any) -> int:
-    """An int from an int or anything with __index__ but a bool. Raises DTypeError."""
+def as_int(name: str, what: str, value: Any, kind: str = "is an int") -> int:
+    """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what kind, not value"."""
     if type(value) is int:
         return _not_too_long(name, what, value)
     try:
@@ -48,7 +48,7 @@ def as_int(name: str, what: str, value: Any) -> int:
             raise TypeError
         found = index(value)
     except TypeError:
-        raise errors.DTypeError(f"{name}: {what} is an int, not {shown(value)}") from None
+        raise errors.DTypeError(f"{name}: {what} {kind}, not {shown(value)}") from None
     except errors.ShapeError:  # of a Tensor
         raise errors.ShapeError(f"{name}: {what} is one int, not {shown(value)}") from None
     return _not_too_long(name, what, found)
@@ -173,13 +173,17 @@ def as_texts(name: str, what: str, value: Any) -> list[str]:
     return found
 
 
-def flat_ints(name: str, args: Sequence[Any]) -> tuple[int, ...]:
+def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: str = "is an int") -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[Any] = args
     if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
         given = as_sequence(name, "a sequence of ints", args[0])
-    what = "each of a sequence of ints"
-    return tuple(as_int(name, what, i) for i in given)
+    return tuple(as_int(name, what, i, kind) for i in given)
+
+
+def flat_extents(name: str, args: Sequence[Any]) -> tuple[int, ...]:
+    """The ints of a shape, given so; -1 may stand for an extent that follows. Raises DTypeError."""
+    return flat_ints(name, args, "a shape", "is made of ints")
 
 
 def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tuple[int, ...]:
@@ -194,7 +198,7 @@ def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tupl
 
 def as_shape(name: str, shape: Any) -> Shape:
     """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
-    found = flat_ints(name, shape)
+    found = flat_extents(name, shape)
     if any(d < 0 for d in found):
         raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
     return addressable(name, found)

@@ -77,8 +77,8 @@ def _leaf(name: str, x: Any) -> Node:
     """Python numbers, nested in sequences, as a value in memory."""
     try:
         array = np.asarray(x)
-    except ValueError as error:
-        raise errors.ShapeError(f"{name}: the nested lists are not of equal lengths ({error})") from None
+    except ValueError:
+        raise errors.ShapeError(f"{name}: the nested lists are not of equal lengths") from None
     dtype = dt.from_numpy(array.dtype)
     if dtype is None:
         raise errors.DTypeError(f"{name}: expected numbers, got {shown(x)}")

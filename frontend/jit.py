@@ -20,7 +20,7 @@ from .arguments import as_function, as_int, as_sequence, shown
 from .capture import is_constant
 from .recorded import record
 from .repeat import DIFFERS, Repeat
-from .signature import Arguments, layout_of, mapped
+from .signature import Arguments, layout_of, mapped, marks_of
 from .step import Step
 from .storage import Storage
 from .tensor import Tensor, wrap
@@ -263,6 +263,7 @@ def _add(steps: Steps, key: Key, step: Step) -> None:
 
 def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
     def step_of(trace: Trace) -> Step:
+        trace.marks = partial(marks_of, function, args, kwargs, statics)
         with trace.running():
             arrays = {*arguments.arrays}
             layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]

@@ -12,7 +12,7 @@ from ..ir import graph
 from ..ir.graph import Node, node, shaped
 from ..ir.op import Op
 from ..ir.shapes import Shape, addressable, shape_of
-from .arguments import Axes, as_int, as_shape, axes_in_order, flat_ints, normalise_axes, normalise_axis
+from .arguments import Axes, as_int, as_shape, axes_in_order, flat_extents, flat_ints, normalise_axes, normalise_axis
 from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
 from .layout import strides_of
@@ -27,12 +27,12 @@ def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool 
 
     Values never change, so nothing tells a copy from a view: copy is taken and has no effect.
     """
-    return graph.reshape(x, _filled_in("reshape", x, flat_ints("reshape", (shape, *more))))
+    return graph.reshape(x, _filled_in("reshape", x, flat_extents("reshape", (shape, *more))))
 
 
 def view(x: Node, /, shape: int | Sequence[int] = (), *more: int) -> Node:
     """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises ShapeError for others."""
-    target = _filled_in("view", x, flat_ints("view", (shape, *more)))
+    target = _filled_in("view", x, flat_extents("view", (shape, *more)))
     strides = strides_of(x)
     if reshape_strides(x.shape, strides, target) is None:
         raise errors.ShapeError(
@@ -108,7 +108,7 @@ def to_shape(x: Node, /, shape: int | Sequence[int] = (), *more: int) -> Node:
 
 def expand(x: Node, *shape: int | Sequence[int]) -> Node:
     """As broadcast_to; -1 keeps an axis."""
-    target = flat_ints("expand", shape)
+    target = flat_extents("expand", shape)
     lead = len(target) - x.ndim
     if lead < 0 or any(d == -1 and i < lead for i, d in enumerate(target)):
         raise errors.ShapeError(f"expand: shape {x.shape} does not expand to {target}")

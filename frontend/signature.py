@@ -9,7 +9,9 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from enum import Enum
+from inspect import Parameter, signature
 from typing import Any
 
 import numpy as np
@@ -173,6 +175,28 @@ def _of_foreign(x: Any) -> Tensor:
 def layout_of(t: Tensor, stored: Storage) -> Layout:
     """What of a Tensor is part of the signature."""
     return stored.layout, t._requires_grad
+
+
+def marks_of(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str]
+) -> list[tuple[str, str]]:
+    """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
+    names: list[str] = []
+    with suppress(TypeError, ValueError):  # some functions do not tell
+        parameters = signature(function).parameters.values()
+        names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    given: list[tuple[str | int, Any]]
+    given = [(names[i] if i < len(names) else i, a) for i, a in enumerate(args) if i not in statics]
+    given += [(k, a) for k, a in kwargs.items() if k not in statics]
+    marks = [(f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}") for k, _ in given]
+    return [mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))]
+
+
+def _count_numbers(x: Any) -> int:
+    kind = kind_of(type(x))
+    if kind in (CONTAINER, RECORD):
+        return sum(map(_count_numbers, _children(x)[1]))
+    return int(kind is NUMBER)
 
 
 def names_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:

@@ -349,8 +349,8 @@ def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
         return plain
     try:
         array = np.asarray(value)
-    except ValueError as error:
-        raise errors.ShapeError(f"assignment: the nested lists are not of equal lengths ({error})") from None
+    except ValueError:
+        raise errors.ShapeError("assignment: the nested lists are not of equal lengths") from None
     if dt.from_numpy(array.dtype) is None:
         raise errors.DTypeError(f"assignment: {shown(value)} does not become {dtype.name}")
     return as_operand(array)

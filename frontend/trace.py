@@ -58,6 +58,7 @@ class Trace:
         self.outers: dict[int, Outer] = {}  # by id of the Tensor, in the order in which they are met
         self.live: list[Live] = []
         self.numbers: list[Number] = []  # the arguments that are Python numbers
+        self.marks: Callable[[], Sequence[tuple[str, str]]] = list  # how errors call each of them, what marks it static
         self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
         self.reads = Reads(self, live_numbers)
         self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
@@ -215,9 +216,10 @@ class Trace:
 
     def require_constant(self, t: Tensor) -> None:
         """Raises JitError for a value that differs from call to call."""
-        if self.is_outer(t) or self._depends(t._node):
-            what = f"the value of a {_described(t)} is read while {self.name} is traced"
-            raise errors.JitError(f"{self._where()}{what}: {_ADVICE}")
+        met = set() if self.is_outer(t) else self._placeholders_below(t._node)
+        if met or self.is_outer(t):
+            what, advice = self._number_among(met) or (f"a {_described(t)}", _ADVICE)
+            raise errors.JitError(f"{self._where()}the value of {what} is read while {self.name} is traced: {advice}")
 
     def refuse(self, what: str) -> None:
         """Raises JitError for what Python would do only now."""
@@ -227,24 +229,29 @@ class Trace:
         site = user_site()
         return f"{site[0]}:{site[1]}: " if site else ""
 
-    def _depends(self, root: Node) -> bool:
-        """Does a value depend on a placeholder."""
-        placeholders = set(self.leaves)
+    def _placeholders_below(self, root: Node) -> set[Node]:
+        """What a value depends on."""
         seen, stack = {root}, [root]
         while stack:
             n = stack.pop()
-            if n in placeholders:
-                return True
             below = (n.arg.definition,) if n.op is Op.INPUT and n.arg.definition is not None else n.src
             new = [s for s in below if s not in seen]
             seen.update(new)
             stack += new
-        return False
+        return seen.intersection(self.leaves)
+
+    def _number_among(self, met: set[Node]) -> tuple[str, str] | None:
+        """(a number that was passed, what to write) if these are such numbers alone."""
+        passed = {leaf: i for i, number in enumerate(self.numbers) for leaf in number.versions.values()}
+        if not met or not met <= passed.keys():
+            return None
+        name, mark = self.marks()[min(passed[n] for n in met)]
+        return name, f"a number is an input, unless it is marked static: @wf.jit({mark})"
 
 
 _ADVICE = (
     "it is known only when the function is called. Compute with Tensors (wf.where for a choice), return the value and read it "
-    "outside, or mark a Python number that decides what is computed as static (static_argnames)"
+    "outside"
 )
 
 

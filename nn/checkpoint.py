@@ -32,8 +32,8 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
     """Writes named objects to a file: anything with state_dict(), Tensors, and numbers, texts, lists, tuples, dicts of all these.
 
     The state of the random generator is always part of it. The file appears, or replaces an old one, only when it is complete.
-    Raises DTypeError for what cannot be stored, CheckpointFileError (an OSError) where the file cannot be written,
-    MissingPackageError without the package safetensors.
+    Raises DTypeError for what cannot be stored, CallError for an object without a name, CheckpointFileError (an OSError) where
+    the file cannot be written, MissingPackageError without the package safetensors.
 
     >>> net = nn.Linear(3, 1)
     >>> nn.save("run.safetensors", model=net, epoch=7)
@@ -56,7 +56,7 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
 
 def _require_names(who: str, unnamed: tuple[Any, ...]) -> None:
     if unnamed:
-        raise errors.DTypeError(f"{who}: objects are passed by name, as in {who}(path, model=model), not {shown(unnamed[0])}")
+        raise errors.CallError(f"{who}: objects are passed by name, as in {who}(path, model=model), not {shown(unnamed[0])}")
 
 
 def _state(x: Any) -> Any:

@@ -34,6 +34,13 @@ NAMES = {
     **{"BOOL": dt.bool_, "I8": dt.int8, "I16": dt.int16, "I32": dt.int32, "I64": dt.int64, "U8": dt.uint8, "U16": dt.uint16},
     **{"U32": dt.uint32, "U64": dt.uint64, "F16": dt.float16, "BF16": dt.bfloat16, "F32": dt.float32, "F64": dt.float64},
 }
+OTHERS = {  # by their first bytes
+    b"PK\x03\x04": "a zip file, as torch.save and np.savez write",
+    **dict.fromkeys((b"\x80\x02\x8a", b"\x80\x04\x95", b"\x80\x05\x95"), "a pickle, as torch.save wrote in earlier versions"),
+    b"\x93NUMPY": "an array, as np.save writes",
+    b"\x89HDF": "an HDF5 file, as Keras writes",
+}
+OTHERS_ADVICE = "write it with safetensors.torch.save_file(model.state_dict(), path), or load arrays with load_state_dict"
 
 
 class CheckpointError(errors.WeftError, ValueError):
@@ -156,7 +163,9 @@ def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
     except (OSError, ValueError) as error:
         raise CheckpointFileError(f"{path}: cannot be read: {_reason(error)}") from error
     except package.SafetensorError as error:
-        raise CheckpointError(f"{path}: not a safetensors file, or damaged: {_reason(error)}") from None
+        kind = next((text for start, text in OTHERS.items() if data.startswith(start)), None)
+        what = "not a safetensors file, or damaged" if kind is None else f"this is {kind}, not a safetensors file"
+        raise CheckpointError(f"{path}: {what}: {_reason(error) if kind is None else OTHERS_ADVICE}") from None
     elements = {name: _part(path, name, **part) for name, part in found.items()}
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     kept = (header.get("__metadata__") or {}).get(KEY)

@@ -139,8 +139,12 @@ class Sequential(_Sequence):
         return Sequential(members)
 
     def forward(self, x: Any) -> Any:
-        for layer in self:
-            x = layer(x)
+        for name, layer in self._members().items():
+            try:
+                x = layer(x)
+            except Exception as error:
+                error.add_note(f"in layer {name} of {type(self).__name__}: {type(layer).__name__}")
+                raise
         return x
 
 
