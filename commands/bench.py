@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DeviceError
-from ..ir.wording import amount, binary, duration, plural
-from .status import DONE, FAILED, Commands, described, fail
+from ..inspection.measured import surroundings
+from ..ir.wording import amount, duration, plural
+from .status import DONE, FAILED, MISUSED, Commands, described, fail, working
 
 if TYPE_CHECKING:
     from ..inspection.measured.bench_cases import Case
-    from ..inspection.measured.machine import Machine
+    from ..inspection.measured.roofline import Figure, Machine
+    from ..inspection.profile import Profile
 
 ABOUT = """\
-Measures what this machine can do at most, then a dozen workloads, each beside the time that the roofline predicts: the
-larger of what its bytes take to and from memory and what its arithmetic takes. It needs less than 20 seconds.
+Measures what this machine can do at most, and a dozen workloads, each beside the time that the roofline predicts: the larger of
+what its bytes take to and from memory and what its arithmetic takes. It needs about half a minute; more the first time, when the
+workloads are compiled, and on a busy machine.
 """
 
 END = """\
 how to read it:
-  time       of one warm run of the whole program, without Python
-  roofline   the least time by the bytes that it must move and the arithmetic that it must do on this machine
-  reached    roofline / time. Products near 100 % are as fast as the processor; exp counts as the additions and
-             multiplications of its polynomial, and a program of several kernels pays for each of them
-  numpy      the time of the same by NumPy, where it has a direct equivalent
+  read, write  bytes/s of all threads from or to a cache or the memory; both: of as many that are read as are written
+  rounds       how many of the rounds, made between the workloads, came within 5 % of the best: this is how sure a limit is.
+               Others who use the machine spoil rounds. "0 of 12" says that a workload was faster than any of them: then the
+               limit is what that has reached
+  time         of one warm run of the whole program, without Python
+  roofline     the least time by the bytes that it must move and the arithmetic that it must do on this machine
+  reached      roofline / time. Products near 100 % are as fast as the processor; exp counts as the additions and
+               multiplications of its polynomial, and a program of several kernels pays for each of them
+  numpy        the time of the same by NumPy, where it has a direct equivalent
 
-The figures of the machine are kept for wf.explain and wf.profile. They are right if nothing else runs meanwhile.
+The limits are kept for wf.explain, wf.profile and reports; each bench adds its rounds to them. `python -m weft devices --measure`
+forgets them and measures anew.
 
 examples:
   python -m weft bench
@@ -74,45 +81,86 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
+    from ..inspection.measured import machine as machines
     from ..inspection.measured.bench_cases import CASES
-    from ..inspection.measured.machine import machine
 
-    wanted = args.only.lower().split(",") if args.only else [""]
-    cases = [c for c in CASES if any(word in c.name.lower() for word in wanted)]
-    if not cases and not any(word in TINY for word in wanted):
-        return fail(f"no workload is called {args.only}: there are {', '.join([*(c.name for c in CASES), TINY])}", FAILED + 1)
+    names = [*(c.name for c in CASES), *([TINY] if args.device == "cpu" else [])]
+    wanted, unknown = chosen(names, args.only)
+    if unknown:
+        return fail(f"no workload is called {unknown}: there are {', '.join(names)}", MISUSED)
+    cases = [c for c in CASES if c.name in wanted]
     try:
-        figures = machine(args.device, again=True)
+        with Others() as others, machines.refining(args.device) as refined:
+            refined()
+            profiles = [_profiled(c, args.device, f"{n} of {len(cases)}", refined) for n, c in enumerate(cases, 1)]
     except DeviceError as error:
         return fail(error, FAILED)
-    tell: Callable[[str], None] = (lambda text: None) if args.json else print
-    tell(f"{about(figures)}\n\n{HEAD}")
-    results = []
-    for case in cases:
-        results.append(measured(case, args.device))
-        tell(row(results[-1]))
-        sys.stdout.flush()
-    if args.device == "cpu" and any(word in TINY for word in wanted):
-        results.append(tiny_call())
-        tell(row(results[-1]))
+    results = [result(c, *found) for c, found in zip(cases, profiles, strict=True)]
+    results += [tiny_call()] if TINY in wanted else []
+    figures = machines.machine(args.device)
     if args.json:
         found = [asdict(r) | {"reached": r.reached} for r in results]
-        print(json.dumps({"machine": figures.to_dict(), "device": args.device, "workloads": found}, indent=1))
+        told = {"machine": figures.to_dict(), "device": args.device, "others": others.cores, "workloads": found}
+        print(json.dumps(told, indent=1))
+    else:
+        print(*about(figures), *others.told(), "", HEAD, *map(row, results), sep="\n")
     return DONE
+
+
+def chosen(names: Sequence[str], only: str | None) -> tuple[list[str], str]:
+    """The names that contain one of the words between commas, all without words; and the first word that none contains, or ""."""
+    words = [word.strip().lower() for word in only.split(",")] if only else [""]
+    found = {word: [n for n in names if word in n.lower()] for word in words}
+    return [n for n in names if any(n in of for of in found.values())], next((w for w, of in found.items() if not of), "")
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def measured(case: Case, device: str) -> Result:
-    """The Result of a case."""
+def _profiled(case: Case, device: str, which: str, refined: Callable[[], Machine]) -> tuple[Profile, float | None]:
+    """What wf.profile finds, and the seconds of NumPy's way; then one more round of the machine."""
     from ..inspection.profile import profile
 
-    work = case.make(device)
-    found = profile(work.function, *work.args)
-    slowest = max(found.kernels, key=lambda k: k.measured or 0.0)
-    by_numpy = None if work.numpy is None or device != "cpu" else seconds_of(work.numpy)
-    return Result(case.name, case.about, found.seconds, found.report.predicted, slowest.bound, len(found.kernels), by_numpy)
+    with working(f"{which}, {case.name}"):
+        work = case.make(device)
+        found = profile(work.function, *work.args)
+        by_numpy = None if work.numpy is None or device != "cpu" else seconds_of(work.numpy)
+        refined()
+    return found, by_numpy
+
+
+def result(case: Case, found: Profile, by_numpy: float | None) -> Result:
+    """Beside the limits that are known now."""
+    from ..inspection.measured.judged import judged
+
+    report, _ = judged(found.report, found.seconds)
+    slowest = max(report.kernels, key=lambda k: k.measured or 0.0)
+    return Result(case.name, case.about, found.seconds, report.predicted, slowest.bound, len(report.kernels), by_numpy)
+
+
+class Others:
+    """How many cores other processes use inside of `with`: `cores`, None where the system does not tell."""
+
+    cores: float | None = None
+
+    def __enter__(self) -> Self:
+        self._before = self._now()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        (seconds, busy), (then, before) = self._now(), self._before
+        if busy is not None and before is not None and seconds > then:
+            self.cores = max(0.0, (busy - before) / (seconds - then))
+
+    def told(self) -> list[str]:
+        """A line, if it is worth one."""
+        return [f"  other processes used {self.cores:.2g} cores meanwhile"] if self.cores and self.cores > 0.1 else []
+
+    @staticmethod
+    def _now() -> tuple[float, float | None]:
+        """(the time, seconds that cores have worked for others)."""
+        busy = surroundings.busy()
+        return time.perf_counter(), None if busy is None else busy - time.process_time()
 
 
 def tiny_call() -> Result:
@@ -145,17 +193,25 @@ def seconds_of(call: Callable[[], Any]) -> float:
 HEAD = f"{'workload':<13}{'time':>9}  {'roofline':>9}  {'reached':>7}  {'bound by':<8}  {'kernels':>7}  {'numpy':>9}  what"
 
 
-def about(m: Machine) -> str:
-    """The figures of a machine."""
-    rates = [("memory", m.bandwidth), *((f"cache of {binary(size)}", rate) for size, rate in reversed(_caches(m)))]
-    lines = [f"{m.name}, {plural(m.threads, 'thread')}"]
-    lines += [f"  {name:<20}{amount(rate)}B/s" for name, rate in rates]
-    lines += [f"  {name:<20}{amount(rate)}flop/s" for name, rate in m.flops.items()]
-    return "\n".join([*lines, f"  {'a kernel, at least':<20}{duration(m.launch)}"])
+def about(m: Machine) -> list[str]:
+    """The limits of a machine, and how sure they are."""
+    places = reversed([*zip(m.names, m.places, strict=True)])
+    limits = [(name, [f"{amount(f.rate)}B/s" for f in place.figures], _rounds(place.figures)) for name, place in places]
+    limits += [(name, [f"{amount(f.rate)}flop/s"], _rounds([f])) for name, f in m.flops.items()]
+    limits.append(("a kernel, at least", [duration(m.launch)], _rounds([m.starts])))
+    head = _limit("", ["read", "write", "both"], "rounds")
+    return [f"{m.name}, {plural(m.threads, 'thread')}", head, *(_limit(*limit) for limit in limits)]
 
 
-def _caches(m: Machine) -> list[tuple[int, float]]:
-    return [*m.inner, (m.cache_bytes, m.cache_bandwidth)]
+def _limit(name: str, cells: list[str], rounds: str) -> str:
+    columns = [*cells, *[""] * (3 - len(cells))]
+    return f"  {name:<18}{''.join(f'{cell:>13}' for cell in columns)}{rounds:>12}"
+
+
+def _rounds(figures: Iterable[Figure]) -> str:
+    """Of the figure that is least sure."""
+    least = min(figures, key=lambda f: f.near / f.rounds)
+    return f"{least.near} of {least.rounds}"
 
 
 def row(r: Result) -> str:

@@ -34,6 +34,19 @@ def patience(doing: str) -> Iterator[None]:
         word.cancel()
 
 
+@contextmanager
+def working(doing: str) -> Iterator[None]:
+    """Says what is being done on a terminal, in a line that vanishes."""
+    shown = sys.stderr.isatty()
+    if shown:
+        print(f"{doing} ...", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        if shown:
+            print(f"\r{'':{len(doing) + 4}}\r", end="", file=sys.stderr, flush=True)
+
+
 def described(commands: Commands, name: str, short: str, about: str, end: str) -> argparse.ArgumentParser:
     """The parser of a command with a line for the list of commands, and text before and behind its arguments."""
     raw = argparse.RawDescriptionHelpFormatter

@@ -13,7 +13,14 @@ from .reports.kernel_report import KernelReport, Report
 
 if TYPE_CHECKING:
     from ..runtime.timed import Chunk
-    from .measured.machine import Machine
+    from .measured.roofline import Machine
+
+DISTURBED = 1.15  # times a run: kernels that take longer together were not measured on an idle machine
+
+
+def is_disturbed(kernels: float, run: float) -> bool:
+    """Do the kernels of a run take much longer together than the run did, measured apart."""
+    return kernels > DISTURBED * run
 
 
 @dataclass(frozen=True)
@@ -72,17 +79,19 @@ class Profile:
         """Seconds of all kernels together."""
         return self.report.measured or 0.0
 
+    @property
+    def disturbed(self) -> bool:
+        """Were the kernels measured while others used the machine: they take much longer together than the run."""
+        return is_disturbed(self.measured, self.seconds)
+
     def rates(self, k: KernelReport) -> Rates:
         """What one of the kernels reached."""
-        seconds, peaks = k.measured or 0.0, self.machine
-        if not seconds:
+        if not (seconds := k.measured or 0.0):
             return Rates(0.0, 0.0, 0.0, 0.0, 0.0)
-        share = 1 if k.launches else max(1, peaks.threads // k.threads)  # of the machine, for a kernel of fewer threads
-        resident = self.report.memory.peak_bytes <= peaks.cache_bytes
-        peak = peaks.bandwidth_of(k.bytes * share) / share if resident else peaks.bandwidth
-        peak_flops = peaks.flops["float64" if any(text.startswith("float64") for text in k.outputs) else "float32"] / share
-        moved, done = k.bytes / seconds, k.flops / seconds
-        return Rates(moved, done, moved / peak, done / peak_flops, (k.predicted or 0.0) / seconds)
+        least = self.machine.times(k.demand, self.machine.fits(self.report.memory.peak_bytes))
+        of_roofline = (k.predicted or 0.0) / seconds
+        of_bandwidth, of_flops = (of_roofline if k.bound == b else least[b] / seconds for b in ("memory", "compute"))
+        return Rates(k.bytes / seconds, k.flops / seconds, of_bandwidth, of_flops, of_roofline)
 
     def chrome(self, path: str | Path) -> Path:
         """Writes one run, and the passes of the compiler, for chrome://tracing and ui.perfetto.dev; returns the path."""
@@ -99,6 +108,7 @@ class Profile:
             "machine": self.machine.to_dict(),
             "runs": self.runs,
             "seconds": self.seconds,
+            "disturbed": self.disturbed,
             "cold": self.cold,
             "threads": [*self.threads],
             "passes": [{"name": name, "seconds": seconds} for name, seconds in self.passes],

@@ -7,6 +7,8 @@ import os
 import re
 import subprocess
 import sys
+import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +16,22 @@ import numpy as np
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
+from machinekit import machine_of
 from weft import __main__ as command_line
 from weft.commands import bench
 from weft.commands.bench import Result, row
 from weft.inspection.measured import bench_cases
 from weft.inspection.measured import machine as machines
-from weft.inspection.measured.machine import Machine
 
-MACHINE = Machine("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "float64": 2e11}, 3e-9, ((1 << 16, 3e11),))
+MACHINE = machine_of("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "float64": 2e11}, 3e-9, ((1 << 16, 3e11),))
 
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The machine is known, NumPy is asked once."""
-    monkeypatch.setattr(machines, "machine", lambda name="cpu", again=False: MACHINE)
+    """The machine is known, and no workload shows it to be faster; NumPy is asked once."""
+    monkeypatch.setattr(machines, "_host", lambda: ("quick", lambda: nullcontext(lambda: MACHINE)))
+    monkeypatch.setattr(machines, "_keep", lambda key, found: MACHINE)
+    monkeypatch.setattr(machines, "_found", lambda key: MACHINE)
     monkeypatch.setattr(bench, "SECONDS", 0.0)
 
 
@@ -39,7 +43,8 @@ def weft(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_a_row_a_workload_stands_below_the_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["bench", "--only", "matmul f64,tiny"]) == 0
     out = capsys.readouterr().out.splitlines()
-    assert out[0] == "a machine, 2 threads" and out[1].split() == ["memory", "50", "GB/s"]
+    assert out[0] == "a machine, 2 threads" and out[1].split() == ["read", "write", "both", "rounds"]
+    assert out[2].split() == ["memory", *["50", "GB/s"] * 3, "2", "of", "2"] and out[5].split()[:2] == ["float32", "500"]
     head = next(i for i, line in enumerate(out) if line.startswith("workload"))
     rows = out[head + 1 :]
     assert len(rows) == 2 and re.match(r"matmul f64 +[\d.]+ [mu]s +[\d.]+ [mun]s +\d+% +compute +1 ", rows[0])
@@ -64,8 +69,48 @@ def test_the_whole_of_it_measures_a_real_machine(tmp_path: Path) -> None:
 
 
 def test_a_workload_that_is_not_there_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.main(["bench", "--only", "sudoku"]) == 2
-    assert "there are elementwise" in capsys.readouterr().err
+    assert command_line.main(["bench", "--only", "softmax, sudoku"]) == 2
+    assert "no workload is called sudoku: there are elementwise" in capsys.readouterr().err
+
+
+def test_words_between_commas_choose_and_every_name_is_one() -> None:
+    names = [case.name for case in bench_cases.CASES]
+    assert bench.chosen(names, None) == (names, "") and not any("," in name for name in names)
+    assert bench.chosen(names, "conv, Linear") == (["linear + gelu", "conv + relu"], "")
+    assert all(bench.chosen(names, name)[0][0] == name for name in names)
+
+
+def test_a_limit_that_a_workload_beats_is_raised_and_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As on a machine that was so busy that its memory seemed to move 100 MB/s and its cache 200 MB/s."""
+    monkeypatch.undo()
+    busy = machine_of("busy", 2, 1e8, 2e8, 1 << 20, {"float32": 1e7, "float64": 1e7}, 3e-9, ((1 << 10, 3e8),))
+    monkeypatch.setattr(machines, "_host", lambda: ("busy", lambda: nullcontext(lambda: busy)))
+    monkeypatch.setattr(machines, "_known", {})
+    monkeypatch.setattr(machines, "PATIENCE", 0.0)
+    monkeypatch.setattr(bench, "SECONDS", 0.0)
+    with wf.options.override(cache_dir=tmp_path):
+        assert command_line.main(["bench", "--only", "column sums, matmul f64"]) == 0
+        out = capsys.readouterr().out.splitlines()
+        kept = machines.machine()
+    assert kept.memory.read.rate > 2e8 and kept.flops["float64"].rate > 2e7
+    assert all(" 0 of " in line for line in out if line.startswith(("  memory", "  float64")))
+    reached = [int(found[1]) for line in out if (found := re.search(r" (\d+)%", line))]
+    assert len(reached) == 2 and all(0 < percent <= 100 for percent in reached)
+
+
+def test_what_others_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of three seconds of all cores, those that are not this process's own."""
+    seconds = iter([10.0, 14.0])
+    monkeypatch.setattr(bench.Others, "_now", lambda self: (t := next(seconds), 1.5 * t))
+    with bench.Others() as others:
+        assert others.told() == []
+    assert others.cores == 1.5 and others.told() == ["  other processes used 1.5 cores meanwhile"]
+    monkeypatch.undo()
+    with bench.Others() as others:
+        time.sleep(0.1)  # clocks of systems tick a hundred times a second
+    assert others.cores is None or 0 <= others.cores < 2 * (os.cpu_count() or 1)
 
 
 def test_a_missing_device_has_status_1() -> None:

@@ -7,10 +7,10 @@ import zlib
 import numpy as np
 import pytest
 import weft as wf
+from machinekit import machine_of
 from weft.codegen.schedule import TINY_WORK
 from weft.codegen.target import host
 from weft.frontend import realize
-from weft.inspection.measured.machine import Machine
 from weft.inspection.reports import report as report_module
 
 F = wf.nn.functional
@@ -45,6 +45,7 @@ def test_explain_names_the_reason_of_every_boundary():
 
 KERNEL_FIELDS = {
     *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule"),
+    *("written", "floats", "sure_bytes", "sure_flops"),
     *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured"),
 }  # fmt: skip
 
@@ -131,6 +132,36 @@ def test_a_gather_moves_no_more_than_it_reads():
     table, rows = randn(5000, 64), wf.tensor(np.arange(10))
     kernel = wf.explain(table[rows]).kernels[-1]
     assert kernel.bytes == 2 * 10 * 64 * 4 + 10 * 8
+
+
+def test_what_is_read_of_a_small_part_is_no_more_than_that():
+    @wf.jit
+    def part(table, small):
+        return table[7, 3:4] + small
+
+    assert wf.explain(part, randn(5000, 64), randn(100)).kernels[0].bytes == (1 + 2 * 100) * 4
+
+
+X = 32 * 32 * 4  # bytes of a matrix
+
+
+@pytest.mark.parametrize(
+    ("make", "nbytes", "flops"),
+    [
+        (lambda x, y: x + 1, 2 * X, 0),
+        (lambda x, y: x + y, 2 * X, 0),  # they may be views of the same memory
+        (lambda x, y: x.softmax(axis=1), 2 * X, 0),
+        (lambda x, y: x @ y, 2 * X, 2 * 32**3),
+        (lambda x, y: (x @ y).relu() @ y, 3 * X, 2 * 32**3),  # the second kernel reads the result of the first, too
+        (lambda x, y: x[wf.tensor([1, 1, 1])] + 1, 0, 0),
+        (lambda x, y: wf.pad(x, (1, 1)) + 1, 0, 0),
+        (lambda x, y: x.to(wf.int8) @ y.to(wf.int8), X + X // 4, 0),
+        (lambda x, y: x.cumsum(axis=0), 0, 0),
+    ],
+)
+def test_a_kernel_cannot_do_without_what_is_sure(make, nbytes, flops):
+    kernel = wf.explain(wf.jit(make), randn(32, 32), randn(32, 32)).kernels[-1]
+    assert (kernel.sure_bytes, kernel.sure_flops) == (nbytes, flops)
 
 
 def test_a_kernel_that_threads_share_names_how_many():
@@ -270,7 +301,7 @@ def test_a_module_without_inputs_says_which_to_give():
 
 
 def test_the_prediction_is_the_roofline_of_the_machine(monkeypatch):
-    m = Machine("a machine", 4, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-6)
+    m = machine_of("a machine", 4, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-6)
     monkeypatch.setattr(report_module, "machine", lambda device: m)
     a = randn(200, 200).to(wf.float64)
     with wf.options.override(num_threads=4):

@@ -7,18 +7,21 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
+from machinekit import machine_of
 from weft import errors, options
 from weft.frontend import realize
-from weft.inspection.measured.machine import Machine
+from weft.inspection.measured import measure
 from weft.inspection.measured.measure import session, workload
-from weft.inspection.measured.profile_text import text
-from weft.inspection.profile import Profile
+from weft.inspection.measured.profile_text import doubts, text
+from weft.inspection.measured.roofline import Figure
+from weft.inspection.profile import Profile, is_disturbed
 from weft.inspection.reports.kernel_report import Report
 from weft.ir.wording import duration
 from weft.nn import functional as F
@@ -92,7 +95,9 @@ def test_the_kernels_of_a_training_step_add_up() -> None:
 def test_its_kernels_are_those_of_explain() -> None:
     found, expected = wf.profile(LAZY["products"](), repeat=2), wf.explain(LAZY["products"]())
     assert [k.name for k in found.kernels] == [k.name for k in expected.kernels]
-    assert [k.predicted for k in found.kernels] == [k.predicted for k in expected.kernels]
+    limits = [k.predicted or 0.0 for k in expected.kernels]
+    told = zip(found.kernels, limits, strict=True)
+    assert all(k.predicted == pytest.approx(min(k.measured or 0.0, limit), rel=0.1) for k, limit in told)
     assert all(k.measured is not None and k.measured > 0 for k in found.kernels)
     assert found.measured == pytest.approx(sum(k.measured or 0 for k in found.kernels))
     assert len(found.cold_kernels) == len(found.kernels) and found.cold == pytest.approx(sum(found.cold_kernels))
@@ -272,6 +277,41 @@ def found() -> Profile:
         return wf.profile((wf.tensor(ROWS) @ wf.tensor(SQUARE)).softmax(axis=1), repeat=5)
 
 
+class Disturbed(SimpleNamespace):
+    """A session of one kernel in runs of a second, in which it seems to take as long as `kernel` says next."""
+
+    device = "a stub"
+    timings = SimpleNamespace(restart=lambda: None)
+
+    def first(self) -> None: ...
+
+    restore = first
+
+    def plain(self, count: int, skip: int = 0) -> float:
+        return 1.0
+
+    def timed(self, count: int, skip: int = 0) -> None:
+        self.timings = SimpleNamespace(restart=lambda: None, history=[[next(self.kernel)]], last=[1.0], chunks=[])
+
+
+def test_kernels_that_take_longer_than_their_run_are_measured_again() -> None:
+    busy, quiet = [1.6] * measure.FEWEST, [1.0] * measure.FEWEST
+    for kernel, tries, disturbed in ((quiet, 1, False), (busy + quiet, 2, False), (3 * busy, measure.TRIES, True)):
+        session = Disturbed(kernel=iter([*kernel, 9.0]))
+        rounds = measure._rounds(session, None)
+        assert len(rounds.timed) == tries * measure.FEWEST
+        assert is_disturbed(sum(rounds.phases), rounds.seconds) == disturbed
+
+
+def test_a_busy_machine_is_named(found: Profile) -> None:
+    sure = replace(found, machine=machine_of("m", 2, 1e9, 1e10, 1 << 20, {"float32": 1e9, "float64": 5e8}, 1e-9))
+    assert doubts(replace(sure, seconds=1.0)) == []
+    (line,) = doubts(replace(sure, seconds=found.measured / 1.63))
+    assert "upper bounds" in line and line in str(replace(sure, seconds=found.measured / 1.63)).splitlines()
+    unsure = replace(sure.machine, flops={"float32": Figure(1e9), "float64": Figure(5e8)})
+    assert "bench measures them again" in doubts(replace(sure, seconds=1.0, machine=unsure))[0]
+
+
 def test_the_text_names_each_kernel_its_time_and_its_line(found: Profile) -> None:
     lines = str(found).splitlines()
     assert lines[0].startswith("cpu: ") and "a run" in lines[1] and "compiled in" in lines[-1]
@@ -299,12 +339,12 @@ def test_the_passes_of_the_compiler_are_timed(found: Profile) -> None:
 
 def test_rates_follow_from_bytes_operations_and_seconds() -> None:
     (report,) = wf.explain(wf.tensor(ROWS) * 2).kernels  # of float32
-    machine = Machine("m", 1, 1e9, 1e10, 1 << 40, {"float32": 1e9, "float64": 5e8}, 0.0)
-    kernel = replace(report, measured=1e-3, bytes=10**6, flops=10**5, predicted=5e-4)
+    machine = machine_of("m", 1, 1e9, 1e10, 1 << 40, {"float32": 1e9, "float64": 5e8}, 1e-9)
+    kernel = replace(report, measured=1e-3, bytes=10**6, flops=10**5, predicted=1e-4)
     rates = Profile(Report([kernel]), machine, 1, 1e-3, 1e-3).rates(kernel)
     assert (rates.bandwidth, rates.flops) == (pytest.approx(1e9), pytest.approx(1e8))
     assert (rates.of_bandwidth, rates.of_flops) == (pytest.approx(0.1), pytest.approx(0.1))  # all lies in the last cache
-    assert rates.of_roofline == pytest.approx(0.5)
+    assert rates.of_roofline == pytest.approx(0.1)
 
 
 def test_the_dict_is_json(found: Profile) -> None:

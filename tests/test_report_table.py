@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 import weft as wf
-from weft.inspection.measured.machine import Machine
+from machinekit import machine_of
 from weft.inspection.reports import report as report_module
 from weft.inspection.reports.kernel_report import Report
 from weft.ir.wording import duration
@@ -22,7 +22,7 @@ WIDTHS = (60, 80, 100, 120, 160)
 @pytest.fixture(autouse=True)
 def machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """One whose figures are known."""
-    m = Machine("a machine", 2, 1e10, 1e11, 1 << 24, {"float32": 1e11, "float64": 5e10}, 1e-7)
+    m = machine_of("a machine", 2, 1e10, 1e11, 1 << 24, {"float32": 1e11, "float64": 5e10}, 1e-7)
     monkeypatch.setattr(report_module, "machine", lambda device: m)
 
 

@@ -1,12 +1,15 @@
-"""What a GPU can do at most. In: its Driver. Out: a Machine, measured by kernels between two events."""
+"""Rounds of measuring a GPU by kernels between two events. In: its Driver. Out: a function that measures one round, a Machine."""
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from ...frontend.cuda import LAST_CACHE
 from ...runtime.cuda.driver import Driver, here
-from .machine import Machine, best
+from .cpu_rounds import Timed
+from .roofline import Figure, Machine, Place
 
 THREADS = 256  # of a block
 BLOCKS = 8  # for each multiprocessor
@@ -24,6 +27,19 @@ extern "C" __global__ void __launch_bounds__(%(threads)d) weft_read(const float*
         sum += (v[0] + v[1]) + (v[2] + v[3]);
     }
     if (sum == 1.0f) out[0] = sum;  // never of zeros, but no compiler knows
+}
+
+extern "C" __global__ void __launch_bounds__(%(threads)d) weft_write(float* to, long long vectors) {
+    const weft_vec<float, 4> zeros = {};
+    for (long long i = blockIdx.x * %(threads)dll + threadIdx.x; i < vectors; i += %(threads)dll * gridDim.x) {
+        weft_store(to + 4 * i, zeros);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(%(threads)d) weft_copy(const float* from, float* to, long long vectors) {
+    for (long long i = blockIdx.x * %(threads)dll + threadIdx.x; i < vectors; i += %(threads)dll * gridDim.x) {
+        weft_store(to + 4 * i, weft_load<4>(from + 4 * i));
+    }
 }
 """
 FMA = """
@@ -48,11 +64,12 @@ def text() -> str:
 
 
 class Kernels:
-    """The kernels on a device, and the memory that they read."""
+    """The kernels on a device, and the memory that they work on."""
 
-    def __init__(self, driver: Driver, nbytes: int, turns: int) -> None:
-        self.driver, self._grid, self._turns = driver, BLOCKS * driver.multiprocessors, turns
+    def __init__(self, driver: Driver, nbytes: int) -> None:
+        self.driver, self._grid = driver, BLOCKS * driver.multiprocessors
         self._module = driver.load(driver.build(text()).image)
+        self._timed: dict[tuple[str, tuple[int, ...]], Timed] = {}
         self._out = driver.allocate(8 * THREADS)
         self._memory = driver.allocate(nbytes)
         driver.fill(self._out, 0, 8 * THREADS)
@@ -63,21 +80,14 @@ class Kernels:
         self.driver.free(self._out)
         self.driver.free(self._memory)
 
-    def nothing(self) -> float:
-        """Seconds of an empty kernel among others."""
-        return self._best("weft_nothing", 1, self._out)
+    def _rate(self, name: str, grid: int, work: float, *values: int) -> Figure:
+        """Of launches with these arguments, each of which does so much work."""
+        key = name, values
+        if key not in self._timed:
+            self._timed[key] = Timed(self._seconds(name, grid, values), work)
+        return Figure(self._timed[key].rate())
 
-    def read(self, nbytes: int) -> float:
-        """Bytes/s of reading so many again and again."""
-        return nbytes / self._best("weft_read", self._grid, self._memory, nbytes // 16, self._out)
-
-    def flops(self, kind: str) -> float:
-        """Operations/s of FMAs."""
-        count = 2 * CHAINS * STEPS * THREADS * self._grid
-        return count / self._best(f"weft_fma_{kind}", self._grid, self._out)
-
-    def _best(self, name: str, grid: int, *values: int) -> float:
-        """Seconds of a launch with these arguments."""
+    def _seconds(self, name: str, grid: int, values: tuple[int, ...]) -> Callable[[int], float]:
         function, driver = self._module.function(name, 0), self.driver
         arguments = struct.pack(f"{len(values)}q", *values)
 
@@ -87,18 +97,42 @@ class Kernels:
                 driver.launch(function, grid, THREADS, arguments, 0)
             return driver.elapsed(start, driver.record()) / 1000
 
-        return best(seconds, turns=self._turns)[0]
+        return seconds
+
+    def starts(self) -> Figure:
+        """Empty kernels a second."""
+        return self._rate("weft_nothing", 1, 1, self._out)
+
+    def place(self, size: int, nbytes: int) -> Place:
+        """A cache of that size, or the memory, by so many bytes there."""
+        half, memory = nbytes // 2, self._memory
+        read = self._rate("weft_read", self._grid, nbytes, memory, nbytes // 16, self._out)
+        write = self._rate("weft_write", self._grid, nbytes, memory, nbytes // 16)
+        both = self._rate("weft_copy", self._grid, nbytes, memory, memory + half, half // 16)
+        return Place(size, read, write, both)
+
+    def flops(self, kind: str) -> Figure:
+        """Operations/s of FMAs."""
+        count = 2 * CHAINS * STEPS * THREADS * self._grid
+        return self._rate(f"weft_fma_{kind}", self._grid, count, self._out)
 
 
-def measure(driver: Driver, turns: int) -> Machine:
-    """The limits of a device; tensor cores are left out."""
+@contextmanager
+def rounds(driver: Driver) -> Iterator[Callable[[], Machine]]:
+    """A function that measures one round of a device; tensor cores are left out."""
+    memory = min(driver.total_memory // 16, 1 << 30) // 32 * 32
+    resident = min(LAST_CACHE // 2, memory)
     with here(driver):
-        memory = min(driver.total_memory // 16, 1 << 30) // 16 * 16
-        kernels = Kernels(driver, memory, turns)
-        try:
-            flops = {"float32": kernels.flops("float"), "float64": kernels.flops("double")}
-            resident = min(LAST_CACHE // 2, memory)
-            rates = kernels.read(memory), kernels.read(resident)
-            return Machine(driver.name, driver.multiprocessors, *rates, LAST_CACHE, flops, kernels.nothing())
-        finally:
+        kernels = Kernels(driver, memory)
+    try:
+        yield lambda: _round(kernels, resident, memory)
+    finally:
+        with here(driver):
             kernels.close()
+
+
+def _round(kernels: Kernels, resident: int, memory: int) -> Machine:
+    with here(kernels.driver):
+        places = kernels.place(LAST_CACHE, resident), kernels.place(0, memory)
+        flops = {"float32": kernels.flops("float"), "float64": kernels.flops("double")}
+        return Machine(kernels.driver.name, kernels.driver.multiprocessors, places, flops, kernels.starts())

@@ -23,8 +23,6 @@ from ...runtime.ticks import address
 
 LLVM_TYPES = {"float32": "float", "float64": "double"}
 BITS = {"float32": 32, "float64": 64}
-STEPS = 8  # vectors that a step of the memory loops reads or writes
-STREAMS = 4  # places that a step reads at: faster than one where memory is the bound, and never slower
 UNROLL = 4  # times that a step of the FMA loop goes through all accumulators
 
 NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret void }"
@@ -84,8 +82,7 @@ class Chunked:
     def __init__(self, text: str, target: Target, context: list[int], keep: object = None) -> None:
         self._keep = keep
         self._context = (ctypes.c_int64 * len(context))(*context)
-        with native.lock:
-            self._code = native.load_object(compile_text(text, target), ("chunk",))
+        self._code = _loaded(text, target)
         self._parallel = address(threads.pool.runtime().parallel_for)
 
     def seconds(self, count: int) -> float:
@@ -93,12 +90,15 @@ class Chunked:
         repeat, context = repeats()[1], ctypes.addressof(self._context)
         return timed(lambda: repeat(self._parallel, self._code["chunk"], context, running, count))
 
-    def __del__(self) -> None:
-        if hasattr(self, "_code"):
-            self._code.release()
+
+@cache
+def _loaded(text: str, target: Target) -> Any:
+    """The code of a text, which several share."""
+    with native.lock:
+        return native.load_object(compile_text(text, target), ("chunk",))
 
 
-def _module(body: str, target: Target) -> str:
+def module(body: str, target: Target) -> str:
     features = f' "target-features"="{target.features}"' if target.features else ""
     wide = ' "prefer-vector-width"="512"' if target.vector_bits == 512 else ""
     attributes = f'attributes #0 = {{ nounwind "target-cpu"="{target.cpu}"{features}{wide} }}'
@@ -152,7 +152,7 @@ def _peak_text(target: Target, elem: str, lanes: int, count: int) -> str:
     lines += [f"%s{k} = fadd {v} %s{k - 1}, %a{UNROLL}.{k}" for k in range(1, count)]
     lines += [f"store {v} %s{count - 1}, ptr %out, align 8", "ret void"]
     declare = f"declare {v} @{_fma(elem, lanes)}({v}, {v}, {v})\n" if target.has_fma else ""
-    return declare + _module("\n".join(lines), target)
+    return declare + module("\n".join(lines), target)
 
 
 def _multiply_add(target: Target, elem: str, lanes: int, u: int, k: int) -> str:
@@ -165,49 +165,3 @@ def _multiply_add(target: Target, elem: str, lanes: int, u: int, k: int) -> str:
 
 def _fma(elem: str, lanes: int) -> str:
     return f"llvm.fma.v{lanes}f{32 if elem == 'float' else 64}"
-
-
-class Stream:
-    """Reads some bytes and writes some, in order, each thread a part of them: the least that memory has to do."""
-
-    def __init__(self, target: Target, read: int, write: int, threads_used: int) -> None:
-        step = STEPS * target.vector_bits // 8
-        parts = [-(-n // (step * threads_used)) * step for n in (read, write)]
-        memory = [np.ones(p * threads_used + 64, np.uint8) for p in parts]  # zeros would all be one page
-        places = [-(-m.ctypes.data // 64) * 64 for m in memory]
-        self._loop = Chunked(_stream_text(target), target, [places[0], parts[0] // step, places[1], parts[1] // step], memory)
-
-    def seconds(self, count: int) -> float:
-        return self._loop.seconds(count)
-
-
-def _stream_text(target: Target) -> str:
-    v, size = f"<{target.vector_bits // 32} x i32>", target.vector_bits // 8
-    lines = []
-    for k, name in enumerate(("from.all", "reads", "to.all", "writes")):
-        kind = "i64" if k % 2 else "ptr"
-        lines += [f"%p{k} = getelementptr i64, ptr %context, i64 {k}", f"%{name} = load {kind}, ptr %p{k}"]
-    for name, steps in (("from", "reads"), ("to", "writes")):
-        lines += [f"%{name}.n = mul i64 %{steps}, {STEPS * size}", f"%{name}.at = mul i64 %{name}.n, %chunk"]
-        lines += [f"%{name} = getelementptr i8, ptr %{name}.all, i64 %{name}.at"]
-    lines += ["%any.read = icmp ne i64 %reads, 0", "br i1 %any.read, label %read, label %between", "read:"]
-    lines += ["%i = phi i64 [0, %entry], [%i.next, %read]"]
-    lines += [f"%a{k} = phi {v} [zeroinitializer, %entry], [%b{k}, %read]" for k in range(STEPS)]
-    run = STEPS // STREAMS * size
-    lines += [f"%part = mul i64 %reads, {run}", f"%i.at = mul i64 %i, {run}", "%r0 = getelementptr i8, ptr %from, i64 %i.at"]
-    lines += [f"%r{r} = getelementptr i8, ptr %r{r - 1}, i64 %part" for r in range(1, STREAMS)]
-    for k in range(STEPS):
-        row, at = divmod(k * size, run)
-        lines += [f"%f{k} = getelementptr i8, ptr %r{row}, i64 {at}", f"%x{k} = load {v}, ptr %f{k}, align {size}"]
-        lines += [f"%b{k} = add {v} %a{k}, %x{k}"]
-    lines += ["%i.next = add i64 %i, 1", "%i.more = icmp ult i64 %i.next, %reads", "br i1 %i.more, label %read, label %sum"]
-    lines.append("sum:")
-    lines += [f"%s{k} = add {v} {'%b0' if k == 1 else f'%s{k - 1}'}, %b{k}" for k in range(1, STEPS)]
-    lines += ["br label %between", "between:", f"%s = phi {v} [zeroinitializer, %entry], [%s{STEPS - 1}, %sum]"]
-    lines += [f"%kept = alloca {v}", f"store volatile {v} %s, ptr %kept", "%any.write = icmp ne i64 %writes, 0"]
-    lines += ["br i1 %any.write, label %write, label %done", "write:", "%j = phi i64 [0, %between], [%j.next, %write]"]
-    lines += [f"%j.at = mul i64 %j, {STEPS * size}", "%t = getelementptr i8, ptr %to, i64 %j.at"]
-    for k in range(STEPS):
-        lines += [f"%t{k} = getelementptr i8, ptr %t, i64 {k * size}", f"store {v} %s, ptr %t{k}, align {size}"]
-    lines += ["%j.next = add i64 %j, 1", "%j.more = icmp ult i64 %j.next, %writes", "br i1 %j.more, label %write, label %done"]
-    return _module("\n".join([*lines, "done:", "ret void"]), target)

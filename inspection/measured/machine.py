@@ -1,82 +1,44 @@
-"""What a device can do at most. In: its name. Out: a Machine: bandwidths, peaks, and the time that they predict for a kernel.
+"""The limits of a device, measured and kept. In: its name. Out: a Machine.
 
-Measured once for a machine, in less than half a second, and kept in the disk cache. A CPU is measured by native loops
-(`limits.py`) in all threads. A GPU is measured by kernels of its own (`gpu_limits.py`) through its Driver, an emulated one, too,
-of which the figures mean little; the size of its cache is the one that fusion takes for granted.
+Measured once for a machine, in about a second, and kept in the disk cache. A CPU is measured by native loops in all threads
+(`cpu_rounds.py`), a GPU by kernels of its own (`gpu_limits.py`) through its Driver. Others who use the machine make a round
+slower, never faster. So the best round counts, there are more of them until they confirm each other, and a limit that a workload
+beats is raised.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import Any, Literal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 from ... import options
 from ...frontend.devices import CPU, check_device, unit
-from ...runtime import cache, processor, threads
+from ...runtime import cache, processor
+from .roofline import Machine
 
-Bound = Literal["memory", "compute", "launch"]
-FORMAT = "machine 1"
-FILES = tuple(f"inspection/measured/{name}.py" for name in ("machine", "limits", "gpu_limits"))  # what figures depend on
-TURNS = 6  # of each measurement; the best counts, for others may use the machine meanwhile
-THOROUGH = 20  # turns where it is measured anew, and somebody waits for that
-MOMENT = 2e-3  # seconds that a turn takes at least
+FORMAT = "machine 2"
+SOURCES = ("machine", "roofline", "limits", "streams", "cpu_rounds", "gpu_limits")
+FILES = tuple(f"inspection/measured/{name}.py" for name in SOURCES)  # what figures depend on
+FEWEST = 3  # rounds
+PATIENCE, THOROUGH = 1.0, 5.0  # seconds of rounds, at most: where it is not known, and where somebody asks for it
 
-
-@dataclass(frozen=True)
-class Machine:
-    """The limits of a device.
-
-    Attributes: `name`; `threads` that share a kernel, of a GPU its multiprocessors; `bandwidth`, bytes/s that all of them read
-    from memory; `cache_bytes` of the last cache and `cache_bandwidth`, the same from there; `flops`, operations/s by dtype name,
-    a multiplication and an addition being two; `launch`, seconds that a kernel costs at least (of a CPU, one that no threads
-    share); `inner`, (bytes, bytes/s) of the nearer caches of all threads together, the nearest first.
-    """
-
-    name: str
-    threads: int
-    bandwidth: float
-    cache_bandwidth: float
-    cache_bytes: int
-    flops: dict[str, float]
-    launch: float
-    inner: tuple[tuple[int, float], ...] = ()
-
-    def seconds(self, nbytes: int, flops: float, dtype: str, resident: bool = False) -> tuple[float, Bound]:
-        """The least time of a kernel by the roofline model, and what bounds it.
-
-        It moves so many bytes, from and to memory or, if `resident`, the nearest cache that holds them all, and computes so many
-        operations of that dtype; of what is not float64, as fast as of float32. Source: Williams, Waterman, Patterson: Roofline,
-        CACM 52(4), 2009.
-        """
-        bandwidth = self.bandwidth_of(nbytes) if resident else self.bandwidth
-        peak = self.flops["float64" if dtype == "float64" else "float32"]
-        times: list[tuple[float, Bound]] = [(nbytes / bandwidth, "memory"), (flops / peak, "compute"), (self.launch, "launch")]
-        return max(times, key=lambda found: found[0])
-
-    def bandwidth_of(self, nbytes: int) -> float:
-        """Bytes/s from the nearest place that holds so many."""
-        levels = [*self.inner, (self.cache_bytes, self.cache_bandwidth)]
-        return next((rate for size, rate in levels if nbytes <= size), self.bandwidth)
-
-    def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
-        return asdict(self)
+Rounds = AbstractContextManager[Callable[[], Machine]]  # each call measures one
 
 
 def machine(device: str = CPU, again: bool = False) -> Machine:
     """The limits of a device: "cpu" with the threads of the options, or "cuda:0". Measured where they are not known.
 
-    again=True measures anew, and keeps that. Raises DeviceError for a device that is not there.
+    again=True forgets them and measures anew. Raises DeviceError for a device that is not there.
     """
-    key, measured = _key(device)
+    key, measuring = _key(device)
     found = None if again else _found(key)
     if found is None:
-        found = _known[key] = measured(THOROUGH if again else TURNS)
-        cache.default().put(key, json.dumps(found.to_dict()).encode(), "machine")
+        with measuring() as measured:
+            found = _keep(key, _confirmed(measured, THOROUGH if again else PATIENCE))
     return found
 
 
@@ -85,83 +47,79 @@ def known(device: str = CPU) -> Machine | None:
     return _found(_key(device)[0])
 
 
+@contextmanager
+def refining(device: str = CPU) -> Iterator[Callable[[], Machine]]:
+    """A function that measures one round more, and gives the limits by all rounds. They are kept. Raises DeviceError."""
+    key, measuring = _key(device)
+    with measuring() as measured:
+
+        def refined() -> Machine:
+            found, before = measured(), _found(key)
+            return _keep(key, found if before is None else before.merged(found))
+
+        yield refined
+
+
+def raise_to(device: str, better: Machine) -> Machine:
+    """Keeps limits that a workload has shown, and measures again, once a process: what was too low may be higher still."""
+    key, measuring = _key(device)
+    if key not in _raised:
+        _raised.add(key)
+        with measuring() as measured:
+            better = better.merged(_confirmed(measured, PATIENCE))
+    return _keep(key, better)
+
+
+def _confirmed(measured: Callable[[], Machine], patience: float) -> Machine:
+    """By rounds that confirm each other, or those of so many seconds."""
+    found, count, end = measured(), 1, time.perf_counter() + patience
+    while count < FEWEST or (found.unsure and time.perf_counter() < end):
+        found, count = found.merged(measured()), count + 1
+    return found
+
+
 _known: dict[str, Machine] = {}  # in this process
+_raised: set[str] = set()  # keys of those that were measured again
 
 
-def _key(device: str) -> tuple[str, Callable[[int], Machine]]:
+def _key(device: str) -> tuple[str, Callable[[], Rounds]]:
     """What the figures of a device are kept by, and what measures them."""
     name = check_device(device) or CPU
-    of, measured = _host() if name == CPU else _gpu(name)
-    return hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint(*FILES))).encode()).hexdigest(), measured
+    of, measuring = _host() if name == CPU else _gpu(name)
+    return hashlib.sha256(repr((FORMAT, of, cache.source_fingerprint(*FILES))).encode()).hexdigest(), measuring
 
 
 def _found(key: str) -> Machine | None:
     if key not in _known and (stored := cache.default().get(key)) is not None:
-        _known[key] = _read(stored)
+        _known[key] = Machine.from_dict(json.loads(stored))
     return _known.get(key)
 
 
-def _read(data: bytes) -> Machine:
-    found = json.loads(data)
-    return Machine(**(found | {"inner": tuple((size, rate) for size, rate in found["inner"])}))
+def _keep(key: str, found: Machine) -> Machine:
+    _known[key] = found
+    cache.default().put(key, json.dumps(found.to_dict()).encode(), "machine")
+    return found
 
 
-def best(*measured: Callable[[int], float], turns: int = TURNS) -> list[float]:
-    """The least seconds of one round of each of these, which take seconds(n) for n rounds.
-
-    They take turns: whoever else uses the machine for a while spoils one turn of each, not all turns of one.
-    """
-    counts = [_enough(seconds) for seconds in measured]
-    found = [[seconds(n) / n for seconds, n in zip(measured, counts, strict=True)] for _ in range(turns)]
-    return [min(column) for column in zip(*found, strict=True)]
-
-
-def _enough(seconds: Callable[[int], float]) -> int:
-    """How many rounds take MOMENT."""
-    count = 1
-    while (took := seconds(count)) < MOMENT:
-        count = max(2 * count, min(round(1.2 * count * MOMENT / max(took, 1e-9)), 100 * count))
-    return count
-
-
-# ---------------------------------------------------------------- a CPU
-
-
-def _host() -> tuple[Any, Callable[[int], Machine]]:
-    """What the figures are of, and what measures them in so many turns."""
+def _host() -> tuple[Any, Callable[[], Rounds]]:
+    """What the figures are of, and what measures them."""
     target, count = processor.host(), options.current().num_threads
     name = processor.model() or target.cpu
-    return (name, count, target), partial(_measured, name)
+
+    def measuring() -> Rounds:
+        from .cpu_rounds import rounds
+
+        return rounds(name)
+
+    return (name, count, target), measuring
 
 
-def _measured(name: str, turns: int) -> Machine:
-    from . import limits
-
-    target, running = processor.host(), threads.pool.ensure()
-
-    memory = min(max(4 * target.l3, 64 << 20), 256 << 20)  # bytes: beyond all caches, and touched in a moment
-    sizes = memory, target.l3 // 2, target.l1 * running // 2, target.l2 * running // 2
-    streams = [limits.Stream(target, nbytes, 0, running) for nbytes in sizes]
-    peaks = [limits.Peak(target, dtype) for dtype in limits.BITS]
-    nothing = limits.Nothing()
-    *reading, single, double, launching = best(
-        *(stream.seconds for stream in streams), *(peak.seconds for peak in peaks), nothing.seconds, turns=turns
-    )
-    memory_rate, cache_rate, *inner_rates = (nbytes / took for nbytes, took in zip(sizes, reading, strict=True))
-    flops = {"float32": peaks[0].flops / single, "float64": peaks[1].flops / double}
-    inner = tuple((size * running, rate) for size, rate in zip((target.l1, target.l2), inner_rates, strict=True))
-    return Machine(name, running, memory_rate, cache_rate, target.l3, flops, launching / nothing.phases, inner)
-
-
-# ---------------------------------------------------------------- a GPU
-
-
-def _gpu(name: str) -> tuple[Any, Callable[[int], Machine]]:
+def _gpu(name: str) -> tuple[Any, Callable[[], Rounds]]:
     driver = unit(name).driver
 
-    def measured(turns: int) -> Machine:
-        from .gpu_limits import measure
+    def measuring() -> Rounds:
+        from .gpu_limits import rounds
 
-        return measure(driver, turns)
+        return rounds(driver)
 
-    return (driver.name, driver.arch, driver.multiprocessors, driver.total_memory), measured
+    return (driver.name, driver.arch, driver.multiprocessors, driver.total_memory), measuring

@@ -2,18 +2,17 @@
 
 One cold run; then rounds of a few plain runs and a few timed ones, so that both see the same machine. Runs in a row are native
 loops of about BATCH seconds, with one run before them that is not counted: what Python does between rounds has pushed things out
-of the nearest caches, and lets threads fall asleep.
+of the nearest caches, and lets threads fall asleep. Kernels that take longer together than the run were disturbed: then there
+are more rounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 from statistics import fmean, median
 from typing import Any
-
-import numpy as np
 
 from ... import errors
 from ...frontend import realize
@@ -25,9 +24,12 @@ from ...runtime.failures import CheckFailed
 from ...runtime.image import chunk_count
 from ...runtime.timed import Chunk
 from ..names.naming import input_names
-from ..profile import Profile, Span
+from ..profile import Profile, Span, is_disturbed
 from ..reports.report import report
-from .machine import Machine, machine
+from .cpu_rounds import beyond_caches
+from .judged import judged, timed
+from .machine import machine
+from .streams import memory_of
 from .workload import Session, session, workload
 
 BATCH = 2e-4  # seconds of runs in a row
@@ -36,6 +38,7 @@ BUDGET = 0.3  # seconds of plain runs where no number is asked for, and of timed
 FEWEST, MOST = 5, 60  # rounds
 NOTHING = "profile: there is nothing to run: all is in memory already or empty"
 LONG = 5e-3  # seconds of a run that needs no warming up
+TRIES = 3  # times as many rounds, at most, where they contradict each other
 
 
 def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None) -> Profile:
@@ -48,13 +51,13 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
         found = session(work)
         if not found.compiled.program.calls:
             raise errors.ArgumentError(NOTHING)
-        figures = machine(found.device)
+        machine(found.device)  # before its memory is in the caches
         try:
             rounds = _rounds(found, repeat)
         except CheckFailed as failure:
             program = realize.Program(None, work.structure, work.structure.checked)
             raise realize.explained(failure, program, {}) from None
-    return _profile(found, figures, rounds)
+    return _profile(found, rounds)
 
 
 @dataclass
@@ -66,6 +69,16 @@ class Rounds:
     timed: list[list[float]] = field(default_factory=list)
     fastest: list[float] = field(default_factory=list)  # of the runs at the end of a round, phase by phase
     chunks: list[Chunk] = field(default_factory=list)  # of that run
+
+    @property
+    def seconds(self) -> float:
+        """Of a run."""
+        return median(_undisturbed(self.plain))
+
+    @property
+    def phases(self) -> list[float]:
+        """Seconds of each phase."""
+        return [median(column) for column in zip(*_undisturbed(self.timed, sum), strict=True)]
 
 
 def _rounds(s: Session, repeat: int | None) -> Rounds:
@@ -80,38 +93,44 @@ def _rounds(s: Session, repeat: int | None) -> Rounds:
     allowed = int(BUDGET / max(once * (warming + in_a_row), 1e-9))
     count = -(-repeat // in_a_row) if repeat else max(FEWEST, min(MOST, allowed))
     found = Rounds(in_a_row)
-    for _ in range(count):
-        s.restore()
-        found.plain.append(s.plain(in_a_row, warming))
-        s.restore()
-        s.timings.restart()
-        s.timed(in_a_row, warming)
-        found.timed.append([fmean(phase) for phase in zip(*s.timings.history, strict=True)])
-        if not found.fastest or sum(s.timings.last) < sum(found.fastest):
-            found.fastest, found.chunks = s.timings.last, s.timings.chunks
+    for _ in range(1 if repeat else TRIES):
+        for _ in range(count):
+            _round(s, found, warming)
+        if not is_disturbed(sum(found.phases), found.seconds):
+            break
     return found
+
+
+def _round(s: Session, found: Rounds, warming: int) -> None:
+    s.restore()
+    found.plain.append(s.plain(found.in_a_row, warming))
+    s.restore()
+    s.timings.restart()
+    s.timed(found.in_a_row, warming)
+    found.timed.append([fmean(phase) for phase in zip(*s.timings.history, strict=True)])
+    if not found.fastest or sum(s.timings.last) < sum(found.fastest):
+        found.fastest, found.chunks = s.timings.last, s.timings.chunks
 
 
 def flush() -> None:
     """Pushes everything out of the caches."""
-    np.ones(2 * processor.host().l3, np.uint8).sum()
+    memory_of(beyond_caches(processor.host()))
 
 
 # ---------------------------------------------------------------- what was found
 
 
-def _profile(s: Session, figures: Machine, rounds: Rounds) -> Profile:
+def _profile(s: Session, rounds: Rounds) -> Profile:
     compiled, timings = s.compiled, s.timings
-    phases = [median(column) for column in zip(*_undisturbed(rounds.timed, sum), strict=True)]
-    measured, cold = (timings.by_call(compiled.program, seconds) for seconds in (phases, timings.first))
-    found = report(compiled, names=input_names(s.work.structure))
-    kernels = [replace(k, measured=seconds) for k, seconds in zip(found.kernels, measured, strict=True)]
+    warm, cold = (timings.by_call(compiled.program, seconds) for seconds in (rounds.phases, timings.first))
+    told = report(compiled, names=input_names(s.work.structure))
+    found, figures = judged(timed(told, warm), rounds.seconds)
     spans, chunks = _spans(compiled, rounds.fastest, timings.skips_empty), tuple(rounds.chunks)
     return Profile(
-        report=replace(found, kernels=kernels),
+        report=found,
         machine=figures,
         runs=rounds.in_a_row * len(rounds.plain),
-        seconds=median(_undisturbed(rounds.plain)),
+        seconds=rounds.seconds,
         cold=sum(cold),
         cold_kernels=tuple(cold),
         threads=_busy(spans, chunks, figures.threads) if s.device == CPU else (),

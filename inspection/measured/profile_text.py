@@ -42,12 +42,22 @@ def _row(p: Profile, k: KernelReport) -> tuple[str, ...]:
 def heading(p: Profile) -> list[str]:
     """The device, and the program as a whole."""
     m = p.machine
-    peaks = f"{amount(m.bandwidth)}B/s from memory, {amount(m.flops['float32'])}flop/s in float32"
+    peaks = f"{amount(m.memory.bandwidth)}B/s of memory, {amount(m.flops['float32'].rate)}flop/s in float32"
     share = f", {p.measured / p.seconds:.0%} of it" if p.seconds else ""
     took = f"{plural(len(p.kernels), 'kernel')} took {duration(p.measured)}{share}"
     total = f"{duration(p.seconds)} a run, of {p.runs} warm ones; {took}"
     cold = f"{duration(p.cold)} the first run, with empty caches"
-    return [f"{p.report.device}: {m.name}, {plural(m.threads, 'thread')}, {peaks}", total, cold]
+    return [f"{p.report.device}: {m.name}, {plural(m.threads, 'thread')}, {peaks}", total, cold, *doubts(p)]
+
+
+def doubts(p: Profile) -> list[str]:
+    """What a busy machine may have spoiled."""
+    out = []
+    if p.disturbed:
+        out.append("others used the machine meanwhile: kernels took longer than in the run, so their times are upper bounds")
+    if p.machine.unsure:
+        out.append("the limits of this machine are unsure, as it was busy: python -m weft bench measures them again")
+    return out
 
 
 def ending(p: Profile) -> list[str]:

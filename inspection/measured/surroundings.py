@@ -26,6 +26,7 @@ _PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 _MEMORY = Path("/proc/meminfo")
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _LEAST = Path("/sys/fs/cgroup/memory.max")
+_WORK = Path("/proc/stat")
 
 
 def cpu(measure: bool = False) -> Facts:
@@ -90,6 +91,12 @@ def _read(path: Path, pattern: str) -> re.Match[str] | None:
         return re.search(pattern, path.read_text())
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def busy() -> float | None:
+    """Seconds that all cores have worked, for whomever, since the system started; None where it does not tell."""
+    found = _read(_WORK, r"^cpu +(\d+) (\d+) (\d+) \d+ \d+ (\d+) (\d+) (\d+)")
+    return sum(map(int, found.groups())) / os.sysconf("SC_CLK_TCK") if found else None
 
 
 def figures(device: str, measure: bool) -> Facts | None:

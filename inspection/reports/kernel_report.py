@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ...ir.memory import Memory, MemoryBuffer
 from ...ir.site import shown
+from ..measured.roofline import Demand
 
 if TYPE_CHECKING:
     from ...frontend.backend import Launch
@@ -58,13 +59,14 @@ class KernelReport:
 
     Attributes: `name`; `kind` (map, rows, contraction, chain, scan, scatter, sort, check); `nodes`, the operations it computes;
     `outer`, the extents of its parallel axes; `reads`, the names of what it reads, `conv1.weight`, of inputs that have one;
-    `outputs`, text of each stored value; `bytes` it reads and writes at least;
-    `flops`, its arithmetic as `inspection/reports/flops.py` counts it; `schedule`, how it runs and why; `parallel`, whether
-    threads share it, and how many `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines; `gradient`,
-    whether it computes gradients; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the blocks,
-    threads, shared memory, registers and spills of each phase; `predicted`, seconds by the roofline of this machine, and what
-    they are `bound` by: "memory", "compute" or "launch"; None without figures of the machine; `measured`, seconds, None unless
-    `wf.profile` has run it.
+    `outputs`, text of each stored value; `bytes` it reads and writes, every element once, and `written`, those that it writes;
+    `flops`, its arithmetic as `inspection/reports/flops.py` counts it, and `floats`, the dtype whose speed that has; `sure_bytes`
+    and `sure_flops`, those of them that no schedule does without, as far as known; `schedule`, how it runs and why; `parallel`,
+    whether threads share it, and how many `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines;
+    `gradient`, whether it computes gradients; `boundaries`, why it did not merge with its neighbours; `launches`, on a GPU the
+    blocks, threads, shared memory, registers and spills of each phase; `predicted`, seconds by the roofline of this machine, and
+    what they are `bound` by: "memory", "compute" or "launch"; None without figures of the machine; `measured`, seconds, None
+    unless `wf.profile` has run it.
     """
 
     name: str
@@ -84,6 +86,22 @@ class KernelReport:
     predicted: float | None = None
     bound: str | None = None
     measured: float | None = None
+    written: int = 0
+    floats: str = "float32"
+    sure_bytes: int = 0
+    sure_flops: int = 0
+
+    @property
+    def demand(self) -> Demand:
+        """What it has to do, for a roofline."""
+        workers = max((launch.blocks for launch in self.launches), default=self.threads)
+        return Demand(self.bytes - self.written, self.written, self.flops, self.floats, workers)
+
+    @property
+    def sure(self) -> Demand:
+        """The part of that which it cannot do without."""
+        written = min(self.written, self.sure_bytes)
+        return replace(self.demand, read=self.sure_bytes - written, written=written, flops=self.sure_flops)
 
     @property
     def intensity(self) -> float:

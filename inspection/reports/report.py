@@ -6,39 +6,44 @@ import linecache
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import prod
 
 from ... import options
 from ...errors import WeftError
 from ...frontend.backend import Launch
 from ...frontend.compile import Compiled, LoweredKernel
 from ...ir.graph import Node
-from ...ir.kernel import Unit
+from ...ir.kernel import Kernel, Read, Unit
 from ...ir.loop import Check
 from ...ir.loop_walk import statements
+from ...ir.op import Op
 from ...ir.program import Call, CheckSite
 from ...ir.site import Site, is_gradient
 from ...runtime.image import chunk_count
-from ..measured.machine import Machine, machine
+from ..measured.judged import predicted
+from ..measured.machine import machine
+from ..measured.roofline import Machine
 from ..names.naming import NO_NAMES, InputNames, name_of
 from .flops import arithmetic, steps
 from .kernel_report import Apart, KernelReport, Report, Source
 
+WHOLE = {"map", "rows", "contraction"}  # kinds of kernels of which all elements are read, written and computed
+
 
 def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> Report:
     """The Report of a program whose inputs have these names; without predictions it asks for no figures of the machine."""
-    memory = c.memory()
-    figures = _figures(c.backend.device) if predict else None
-    resident = figures is not None and memory.peak_bytes <= figures.cache_bytes
     calls = zip(c.in_order(), c.program.calls, c.kernel_keys, strict=True)
     apart = _apart(c)
     kernels = [
         replace(
-            _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key), figures, resident),
+            _kernel(k, call, c.program.checks, apart.get(k.name, ()), c.backend.launches(call, key)),
             reads=tuple(name for n in k.step.reads if (name := name_of(n, names))),
         )
         for k, call, key in calls
     ]
-    return Report(kernels, c.program.arena_bytes, len(c.program.donations), memory, c.backend.device)
+    found = Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory(), c.backend.device)
+    figures = _figures(found.device) if predict else None
+    return found if figures is None else predicted(found, figures)
 
 
 def _kernel(
@@ -47,31 +52,29 @@ def _kernel(
     checks: Sequence[CheckSite],
     apart: Sequence[Apart],
     launches: tuple[Launch, ...],
-    figures: Machine | None,
-    resident: bool,
 ) -> KernelReport:
     units = [] if k.kernel is None else k.kernel.units
     nodes = [u.node for u in units]
-    moved, flops = bytes_moved(k.step.reads, k.step.writes, units), arithmetic(nodes)
-    threads = _threads(call, launches)
-    workers = max((launch.blocks for launch in launches), default=threads)
-    predicted, bound = (None, None) if figures is None else _prediction(figures, moved, flops, nodes, resident, workers)
+    read, written = bytes_read(k.step.reads, units), sum(n.size * n.dtype.itemsize for n in k.step.writes)
+    sure_bytes, sure_flops = _sure(k.kernel, read, written) if k.kernel is not None else (0, 0)
     return KernelReport(
         name=k.name,
         kind="check" if k.kernel is None else k.kernel.kind,
         nodes=tuple(n.op.value for n in nodes),
         outer=() if k.kernel is None else tuple(k.kernel.extents),
         outputs=tuple(f"{n.dtype.name}{list(n.shape)}" for n in k.step.writes),
-        bytes=moved,
-        flops=flops,
+        bytes=sum(read.values()) + written,
+        written=written,
+        flops=arithmetic(nodes),
+        floats=_floats(nodes),
+        sure_bytes=sure_bytes,
+        sure_flops=sure_flops,
         schedule=k.lowered.schedule,
         parallel=any(call.parallel),
-        threads=threads,
+        threads=_threads(call, launches),
         sources=_sources([n.site for n in nodes] or _checked(k, checks)),
         boundaries=tuple(apart),
         launches=launches,
-        predicted=predicted,
-        bound=bound,
     )
 
 
@@ -102,17 +105,35 @@ def _threads(call: Call, launches: tuple[Launch, ...]) -> int:
     return min(options.current().num_threads, max(shared, default=1))
 
 
-def bytes_moved(reads: Iterable[Node], writes: Iterable[Node], units: Iterable[Unit]) -> int:
-    """What is read and written at least: every element once, and no more of a value than there are steps that read it."""
+def bytes_read(reads: Iterable[Node], units: Iterable[Unit]) -> dict[Node, int]:
+    """Of each value at least: every element once, and no more than there are steps that read it, or than they can reach."""
     reading: Counter[Node] = Counter()
     for u in units:
         for base in {r.base for r in u.reads}:
-            reading[base] += steps(u.node)
-    read = sum(min(n.size, reading.get(n, n.size)) * n.dtype.itemsize for n in reads)
-    return read + sum(n.size * n.dtype.itemsize for n in writes)
+            reading[base] += min(steps(u.node), max(_reached(r) for r in u.reads if r.base is base))
+    return {n: min(n.size, reading.get(n, n.size)) * n.dtype.itemsize for n in reads}
 
 
-# ---------------------------------------------------------------- seconds
+def _sure(kernel: Kernel, read: dict[Node, int], written: int) -> tuple[int, int]:
+    """(bytes, operations) that no schedule does without: inputs may be views of one memory, computed indices alike, and what is
+    computed of the zeros around a value may be left out; products of integers are faster than those of floats."""
+    if kernel.kind not in WHOLE or any(r.mask or any(i.values() for i in r.index) for u in kernel.units for r in u.reads):
+        return 0, 0
+    inputs = [size for n, size in read.items() if n.op is Op.INPUT]
+    products = kernel.kind == "contraction" and all(u.node.dtype.is_float for u in kernel.units)
+    flops = arithmetic(u.node for u in kernel.units) if products else 0
+    return sum(read.values()) - sum(inputs) + max(inputs, default=0) + written, flops
+
+
+def _reached(r: Read) -> int:
+    """How many elements lie between the first and the last index of each axis."""
+    return prod(last - first + 1 for first, last in (i.bounds for i in r.index))
+
+
+def _floats(nodes: Sequence[Node]) -> str:
+    """Whose speed the arithmetic has: that of the wider floats where most of it has their width."""
+    wide = sum(arithmetic([n]) for n in nodes if n.dtype.itemsize == 8)
+    return "float64" if 2 * wide > arithmetic(nodes) else "float32"
 
 
 def _figures(device: str) -> Machine | None:
@@ -121,17 +142,3 @@ def _figures(device: str) -> Machine | None:
         return machine(device)
     except WeftError:
         return None
-
-
-def _prediction(
-    m: Machine, moved: int, flops: int, nodes: Sequence[Node], resident: bool, workers: int
-) -> tuple[float, str]:
-    """By the roofline, whose figures are those of all threads: fewer take as long as all would for more."""
-    share = max(1, m.threads // workers)
-    return m.seconds(moved * share if resident else moved, flops * share, _dtype(nodes), resident)
-
-
-def _dtype(nodes: Sequence[Node]) -> str:
-    """Whose peak counts: that of the wider floats where most of the arithmetic has their width."""
-    wide = sum(arithmetic([n]) for n in nodes if n.dtype.itemsize == 8)
-    return "float64" if 2 * wide > arithmetic(nodes) else "float32"
