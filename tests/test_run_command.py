@@ -95,6 +95,16 @@ def test_profile_lists_kernels_by_time_up_to_their_sum(tmp_path: Path) -> None:
     listed = next(part for part in done.stderr.split("── ") if part.startswith("script.py:3") and "matmul" in part).splitlines()
     shares = [int(line.split("%")[0].split()[-1]) for line in listed if "script.py:3" in line and "%" in line]
     assert done.returncode == 0 and len(shares) > 1 and shares == sorted(shares, reverse=True) and abs(sum(shares) - 100) <= 2
+    assert "the only run" not in "".join(listed)
+
+
+def test_a_program_that_ran_once_is_not_said_to_be_warm(tmp_path: Path) -> None:
+    """Of its first run, what is cold would seem to be a kernel's own time."""
+    text = "import weft as wf\nwf.arange(30).exp().tolist()\n"
+    done = python(tmp_path, "-m", "weft", "run", script(tmp_path, text), "--profile")
+    _, runs, *times = next(line for line in done.stderr.splitlines() if line.startswith("script.py:2")).split()
+    assert runs == "1" and len(times) == 4 and times[:2] == times[2:], "its first run is all runs"
+    assert ", in the only run: " in done.stderr
 
 
 WRONG = [("missing.py",), (".",), ("-m", "no.such.module"), (), ("a.py", "-m", "b"), ("a.py", "--nonsense")]

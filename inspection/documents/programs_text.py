@@ -11,6 +11,8 @@ from ..profile import Profile
 from ..reports.kernel_report import Report
 from .document import Entry
 
+ONCE = ", in the only run: in a first one, kernels wait for their code and for memory that no cache holds"
+
 
 def table(entries: list[Entry]) -> list[str]:
     """A line for each program: how often it ran and how long that took; "" where nothing was measured."""
@@ -23,7 +25,8 @@ def profiled(e: Entry, found: Report) -> list[str]:
         return []
     slowest = sorted(e.measured(found).kernels, key=lambda k: -(k.measured or 0))
     p = Profile(replace(found, kernels=slowest), machine(e.device), e.runs or 0, e.seconds, e.cold or 0)
-    return [f"{plural(len(slowest), 'kernel')}: {duration(p.measured)} of {duration(p.seconds)}", "", *kernel_lines(p)]
+    total = f"{plural(len(slowest), 'kernel')}: {duration(p.measured)} of {duration(p.seconds)}"
+    return [total + (ONCE if e.runs == 1 else ""), "", *kernel_lines(p)]
 
 
 def columns(rows: list[tuple[str, ...]]) -> list[str]:
@@ -35,4 +38,5 @@ def columns(rows: list[tuple[str, ...]]) -> list[str]:
 
 def _row(e: Entry) -> tuple[str, ...]:
     total = None if e.seconds is None or e.runs is None else e.seconds * e.runs
-    return e.name, "" if e.runs is None else f"{e.runs:,}", duration(e.cold), duration(e.seconds), duration(total)
+    first, warm = (e.seconds, None) if e.runs == 1 else (e.cold, e.seconds)
+    return e.name, "" if e.runs is None else f"{e.runs:,}", duration(first), duration(warm), duration(total)
