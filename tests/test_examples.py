@@ -8,7 +8,9 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from cudakit import device, needs_compiler
 from weft import options
@@ -35,12 +37,23 @@ def test_readme_names_it(script: Path) -> None:
     assert f"examples/{script.name}" in (ROOT / "README.md").read_text()
 
 
-@needs_compiler
-def test_the_examples_of_the_readme_run_one_after_the_other() -> None:
-    device()
-    names: dict[str, object] = {}
-    for code in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S):
+SNIPPETS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+
+
+def test_the_examples_of_the_readme_run_one_after_the_other(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in (code for code in SNIPPETS if "cuda" not in code):
         exec(compile(code, "README.md", "exec"), names)
+    np.testing.assert_allclose(names["w"].numpy(), 1, atol=1e-3)
+    assert float(capsys.readouterr().out.splitlines()[-1]) < 1e-5
+
+
+@needs_compiler
+def test_the_example_of_the_readme_runs_on_a_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    device()
+    (code,) = (code for code in SNIPPETS if "cuda" in code)
+    exec(compile(code, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("cuda:0 (64, 10)\n")
 
 
 @needs_compiler
@@ -73,8 +86,6 @@ def test_lenet_runs_as_a_script_without_a_terminal(tmp_path: Path) -> None:
 
 def write_idx(path: Path, array: object) -> None:
     import struct
-
-    import numpy as np
 
     a = np.asarray(array, np.uint8)
     path.write_bytes(struct.pack(f">HBB{a.ndim}I", 0, 8, a.ndim, *a.shape) + a.tobytes())
