@@ -147,7 +147,7 @@ def _words(count: int) -> philox.Words:
 
 
 def manual_seed(seed: int) -> None:
-    """Seeds the generator of all random Tensors (the seed is 0 at start)."""
+    """Seeds the generator of all random Tensors (the seed is 0 at start, in every process)."""
     _default().manual_seed(seed)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 import weft as wf
+from commandkit import python, script
 from weft.frontend import philox
 from weft.frontend.tensor import wrap
 from weft.ir import dtype as dt
@@ -117,6 +120,24 @@ def test_the_generator_goes_on_from_a_state(jitted: bool) -> None:
     f().numpy()
     wf.set_rng_state(state)
     assert [f().tolist() for _ in range(3)] == expected and wf.get_rng_state() == {"seed": 11, "draws": 4}
+
+
+def test_processes_draw_alike_unless_their_tasks_are_seeded(tmp_path: Path) -> None:
+    """As the reference says: its example, and the same without the line that seeds, in which each task has a new process."""
+    page = Path(__file__).parent.parent / "docs" / "reference" / "creation.md"
+    (code,) = re.findall(r"```python\n(.*?)```", page.read_text(), re.S)
+    found = []
+    plain = code.replace("    wf.manual_seed(task)\n", "")
+    unseeded = plain.replace("range(4)", "range(4), 1").replace("Pool(2", "Pool(2, None, (), 1")
+    for text in (code, unseeded):
+        done = python(tmp_path, script(tmp_path, text))
+        assert done.returncode == 0, done.stderr
+        found.append(json.loads(done.stdout))
+    expected = []
+    for task in range(4):
+        wf.manual_seed(task)
+        expected.append(wf.rand(1000).mean().item())
+    assert found[0] == expected and len(set(expected)) == 4 and len(set(found[1])) == 1
 
 
 def test_a_wrong_state_of_the_generator_is_refused_and_changes_nothing() -> None:
