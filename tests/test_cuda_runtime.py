@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from processes import interruptible
 from recording_driver import RecordedModule, RecordingDriver
 from weft import errors
 from weft.codegen.cuda.built import Built, Usage
@@ -464,7 +465,7 @@ def test_an_interrupt_before_all_is_launched_is_raised_as_it_is() -> None:
 def test_no_signal_comes_between_two_launches() -> None:
     """The handler of a signal that C code gets runs when the last launch is done."""
     progress, launched, interrupt = Progress(), [], ctypes.CDLL(None)["raise"]
-    with pytest.raises(KeyboardInterrupt):
+    with interruptible(), pytest.raises(KeyboardInterrupt):
         progress.issue([partial(interrupt, signal.SIGINT), partial(launched.append, 1)])
     assert launched == [1] and progress.complete
 
