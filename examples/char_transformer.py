@@ -11,13 +11,13 @@ likely characters that would be as hard to guess.
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from math import cos, exp, pi
 
 import common
 import numpy as np
 import weft as wf
+from progress import Progress
 from weft import nn
 from weft.nn import functional as F
 from weft.nn.data import Array, DataError, DataLoader, Dataset, Vocabulary, read_lines, reviews
@@ -112,7 +112,7 @@ def rate(step: int, decay: int) -> float:
 
 
 def train_epoch(
-    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.LambdaLR, data: DataLoader, bar: common.Progress
+    model: CharTransformer, optimizer: nn.optim.AdamW, schedule: nn.optim.LambdaLR, data: DataLoader, bar: Progress
 ) -> float:
     """The mean loss over the batches."""
     total = 0.0
@@ -207,16 +207,17 @@ def main(argv: Sequence[str] | None = None) -> float:
     schedule = nn.optim.LambdaLR(optimizer, lambda step: rate(step, args.decay))
     training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
     for epoch in training:
-        start = time.perf_counter()
-        bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(data), "steps")
+        title = f"epoch {epoch + 1}/{args.epochs}"
+        bar = Progress(title, len(data), "steps", compiled=epoch == training.first)
         loss = train_epoch(model, optimizer, schedule, data, bar)
-        seconds = time.perf_counter() - start
         found = evaluate(model, DataLoader(held_out, args.batch_size))
         training.end_epoch(loss=loss, held_out_loss=found, perplexity=exp(found))
         losses = f"loss {loss:.4f}, on held-out text {found:.4f}, perplexity {exp(found):.3f}"
-        print(f"epoch {epoch + 1}/{args.epochs}: {losses}, {1e3 * seconds / len(data):.1f} ms a step", flush=True)
+        print(f"{title}: {losses}, {1e3 / bar.rate:.1f} ms a step", flush=True)
     if args.plot:
-        training.curves.plot(args.plot, "loss", "held_out_loss", "perplexity")
+        losses = {"training": "loss", "held-out text": "held_out_loss"}
+        panels = {"loss in nats per character": losses, "perplexity": {"held-out text": "perplexity"}}
+        training.curves.plot(args.plot, f"A transformer on {len(text):,} characters", panels)
     print(f"\n{generate(model, vocabulary, prompt, args.length, args.temperature)}\n")
     result = training.curves["held_out_loss"][-1]
     print(f"held-out text: {result:.4f} nats a character, perplexity {exp(result):.3f}")

@@ -1,4 +1,4 @@
-"""What the examples share. In: a command line, the numbers of each epoch. Out: options, a progress bar, checkpoints, curves.
+"""What the examples share. In: a command line, the numbers of each epoch. Out: options, checkpoints, curves.
 
 A script beside this file imports it as `common`, since Python looks first where the script is.
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from math import inf, nan
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import weft as wf
 from weft import nn
@@ -118,44 +118,6 @@ def fail(reason: object) -> NoReturn:
     sys.exit(f"{Path(sys.argv[0]).stem}: {reason}")
 
 
-class Progress:
-    """A tqdm bar on a terminal; elsewhere, or without tqdm, nothing. `with Progress("epoch 1/3", 60_000, "img") as bar: ...`"""
-
-    def __init__(self, title: str, total: int, unit: str) -> None:
-        self.bar: Any = None
-        if sys.stderr.isatty():
-            try:
-                from tqdm import tqdm
-            except ImportError:
-                return
-            self.bar = tqdm(total=total, desc=title, unit=unit, leave=False, delay=0.5)
-
-    def update(self, done: int, loss: float) -> None:
-        """So many more are done, and this is the loss now."""
-        if self.bar is not None:
-            self.bar.set_postfix(loss=f"{loss:.4f}", refresh=False)
-            self.bar.update(done)
-
-    def print(self, line: str) -> None:
-        """The line above the bar."""
-        if self.bar is None:
-            print(line, flush=True)
-        else:
-            self.bar.write(line)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self.bar is not None:
-            self.bar.close()
-
-
-def worth_a_line(epoch: int, epochs: int, lines: int = 10) -> bool:
-    """Whether this epoch, counted from 0, is the last or one of about so many that are told."""
-    return (epoch + 1) % max(1, round(epochs / lines)) == 0 or epoch + 1 == epochs
-
-
 # ---------------------------------------------------------------- a training
 
 
@@ -179,6 +141,7 @@ class Training:
         self.tokens = None if vocabulary is None else vocabulary.tokens
         self.parts = {"model": model, "optimizer": optimizer, **others}
         self.curves = Curves() if args.resume is None else self.loaded(args.resume)
+        self.first = self.done  # the number of the first epoch that this process makes
         self.saved_at = 0.0
 
     def loaded(self, file: Path) -> Curves:
@@ -224,19 +187,20 @@ class Curves(dict[str, list[float]]):
         for name, number in numbers.items():
             self.setdefault(name, []).append(number)
 
-    def plot(self, path: Path, *names: str) -> None:
-        """A picture with a panel for each of these kinds."""
-        figure, panels = new_figure(len(names))
-        for axes, name in zip(panels, names, strict=True):
-            draw_curve(axes, name, self[name])
+    def plot(self, path: Path, title: str, panels: Mapping[str, Mapping[str, str]]) -> None:
+        """A picture with panels side by side: {what is measured: {of which data: the name of the curve}}."""
+        figure, axes = new_figure(title, len(panels))
+        for panel, (measure, names) in zip(axes, panels.items(), strict=True):
+            draw_curves(panel, measure, {data: self[name] for data, name in names.items()})
         save_figure(figure, path)
 
 
-def new_figure(panels: int) -> tuple[Any, Sequence[Any]]:
+def new_figure(title: str, panels: int) -> tuple[Any, Sequence[Any]]:
     """An empty matplotlib figure and its panels, side by side; it is drawn in memory and needs no screen."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(5 * panels, 4), layout="constrained")
+    figure.suptitle(title)
     return figure, figure.subplots(1, panels, squeeze=False)[0]
 
 
@@ -247,9 +211,12 @@ def save_figure(figure: Any, path: Path) -> None:
         fail(f"{path}: {error.strerror}")
 
 
-def draw_curve(axes: Any, name: str, values: Sequence[float]) -> None:
-    """A number of each epoch, from the first."""
-    axes.plot(range(1, len(values) + 1), values, marker="." if len(values) < 50 else "")
+def draw_curves(axes: Any, measure: str, curves: Mapping[str, Sequence[float]]) -> None:
+    """What was measured after each epoch, from the first; each curve with the data that it is of."""
+    for data, values in curves.items():
+        axes.plot(range(1, len(values) + 1), values, marker="." if len(values) < 50 else "", label=data)
+    axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("epoch")
-    axes.set_ylabel(name.replace("_", " "))
+    axes.set_ylabel(measure)
     axes.grid(alpha=0.3)
+    axes.legend()

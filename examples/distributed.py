@@ -72,7 +72,8 @@ def main(argv: Sequence[str] | None = None) -> float:
     result = training.curves["accuracy"][-1]
     if parallel.rank() == 0:
         if args.plot:
-            training.curves.plot(args.plot, "loss", "accuracy")
+            panels = {"loss": {"training": "loss"}, "accuracy": {"test": "accuracy"}}
+            training.curves.plot(args.plot, f"Digits, by {parallel.world_size()} processes", panels)
         workers = f"{parallel.world_size()} x {wf.options.current().num_threads} threads"
         print(f"test accuracy: {100 * result:.2f} % after {time.perf_counter() - start:.1f} s on {workers}")
     return result

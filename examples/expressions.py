@@ -113,12 +113,13 @@ def minimum() -> wf.Tensor:
 
 def plot(path: Path) -> None:
     """The wave and its first two derivatives."""
-    figure, (axes,) = common.new_figure(1)
+    figure, (axes,) = common.new_figure("sin(3x) exp(-x²/2) and its derivatives", 1)
     x = wf.linspace(-3, 3, 400).requires_grad_()
     curve = wave(x)
     for label in ("wave", "wave'", "wave''"):
         axes.plot(x.cpu().numpy(), curve.cpu().numpy(), label=label)
         curve = wf.grad(curve.sum(), x)
+    axes.set_xlabel("x")
     axes.grid(alpha=0.3)
     axes.legend()
     common.save_figure(figure, path)

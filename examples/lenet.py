@@ -8,11 +8,11 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 
 import common
 import weft as wf
+from progress import Progress
 from weft.nn import functional as F
 from weft.nn.data import DataError, DataLoader, Images, fashion_mnist, mnist
 
@@ -72,15 +72,15 @@ def accuracy(model: LeNet, data: Images) -> float:
     return right / len(data)
 
 
-def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar: common.Progress) -> tuple[float, int]:
-    """The mean loss over the batches, and how many images they held."""
+def train_epoch(model: LeNet, optimizer: wf.nn.optim.Adam, data: DataLoader, bar: Progress) -> float:
+    """The mean loss over the batches."""
     total, seen = 0.0, 0
     with bar:
         for images, labels in data:
             loss = train_step(model, optimizer, images, labels).item()
             bar.update(len(images), loss)
             total, seen = total + loss * len(images), seen + len(images)
-    return total / seen, seen
+    return total / seen
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -110,20 +110,20 @@ def main(argv: Sequence[str] | None = None) -> float:
     schedule = wf.nn.optim.ExponentialLR(optimizer, gamma=0.5 ** (len(data) / HALF_LIFE))
     training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
     for epoch in training:
-        title, start = f"epoch {epoch + 1}/{args.epochs}", time.perf_counter()
-        loss, seen = train_epoch(model, optimizer, data, common.Progress(title, len(train), "img"))
+        title = f"epoch {epoch + 1}/{args.epochs}"
+        bar = Progress(title, len(train), "images", compiled=epoch == training.first)
+        loss = train_epoch(model, optimizer, data, bar)
         schedule.step()  # a new rate compiles nothing
-        seconds = time.perf_counter() - start
         right = accuracy(model, test)
-        speed = f"{seconds:.2f} s, {seen / seconds:,.0f} images/s"
-        print(f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {speed}", flush=True)
+        print(f"{title}: loss {loss:.4f}, test accuracy {100 * right:.2f} %, {bar.pace}", flush=True)
         training.end_epoch(loss=loss, test_accuracy=right)
     result = training.curves["test_accuracy"][-1]
     print(f"test accuracy: {100 * result:.2f} %")
     if args.explain:
         print(wf.explain(train_step, model, optimizer, *next(iter(data))))
     if args.plot:
-        training.curves.plot(args.plot, "loss", "test_accuracy")
+        panels = {"loss": {"training": "loss"}, "accuracy": {"test": "test_accuracy"}}
+        training.curves.plot(args.plot, f"LeNet-5 on {len(train):,} images", panels)
     return result
 
 

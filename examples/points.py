@@ -16,6 +16,7 @@ from statistics import median
 
 import common
 import weft as wf
+from progress import Progress, worth_a_line
 from weft import nn
 from weft.nn import functional as F
 from weft.nn.data import POINT_SETS, DataLoader, Points, points
@@ -67,17 +68,20 @@ def accuracy(model: Network, data: Points) -> float:
         return int(count_right(model(wf.tensor(data.x)), wf.tensor(data.y)).item()) / len(data)
 
 
-def plot(path: Path, model: Network, data: Points, curves: common.Curves) -> None:
+def plot(path: Path, title: str, model: Network, data: Points, curves: common.Curves) -> None:
     """The plane in the colours of the classes with the points, and the curves."""
-    figure, (plane, left, right) = common.new_figure(3)
+    figure, (plane, left, right) = common.new_figure(title, 3)
     side = wf.linspace(0, 1, 200)
     grid = wf.stack(wf.meshgrid(side, side, indexing="xy"), axis=2)
     scores = model(grid.reshape(-1, 2)).reshape(200, 200)
     plane.imshow(scores.sigmoid().cpu().numpy(), origin="lower", extent=(0, 1, 0, 1), cmap="coolwarm", alpha=0.5, vmin=0, vmax=1)
     plane.contour(side.cpu().numpy(), side.cpu().numpy(), scores.cpu().numpy(), levels=[0], colors="k")
-    plane.scatter(*data.x.T, c=data.y, cmap="coolwarm", s=10)
-    common.draw_curve(left, "loss", curves["loss"])
-    common.draw_curve(right, "accuracy", curves["accuracy"])
+    for label, colour in enumerate(("tab:blue", "tab:red")):
+        plane.scatter(*data.x[data.y == label].T, c=colour, s=10, label=f"class {label}")
+    plane.plot([], [], "k", label="boundary found")
+    plane.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3)
+    common.draw_curves(left, "loss", {"training": curves["loss"]})
+    common.draw_curves(right, "accuracy", {"training": curves["accuracy"]})
     common.save_figure(figure, path)
 
 
@@ -101,20 +105,20 @@ def main(argv: Sequence[str] | None = None) -> float:
     optimizer = nn.optim.Adam(model.parameters(), lr=args.lr)
     schedule = nn.optim.ExponentialLR(optimizer, gamma=DECAY)
     training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule)
-    with common.Progress("training", args.epochs - training.done, "epoch") as bar:
+    with Progress("training", args.epochs - training.done, "epochs", compiled=True) as bar:
         for epoch in training:
             start = time.perf_counter()
             loss, right = train_epoch(model, optimizer, data)
             schedule.step()
             training.end_epoch(loss=loss, accuracy=right, seconds=time.perf_counter() - start)
             bar.update(1, loss)
-            if common.worth_a_line(epoch, args.epochs):
+            if worth_a_line(epoch, args.epochs):
                 bar.print(f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, {100 * right:.1f} % right")
     result = accuracy(model, train)
     shares = f"{100 * result:.1f} % of {len(train)} points right, {100 * accuracy(model, fresh):.1f} % of {FRESH} fresh ones"
     print(f"{args.dataset}: {shares}; an epoch takes {1e3 * median(training.curves['seconds']):.2f} ms")
     if args.plot:
-        plot(args.plot, model, train, training.curves)
+        plot(args.plot, f"{args.dataset}: {shares}", model, train, training.curves)
     return result
 
 

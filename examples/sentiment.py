@@ -11,12 +11,12 @@ from random vectors, or with --glove from those of a file. What is reported is t
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 
 import common
 import numpy as np
 import weft as wf
+from progress import Progress
 from weft import nn
 from weft.nn import functional as F
 from weft.nn.data import (
@@ -108,9 +108,9 @@ def accuracy(model: SentimentCNN, data: Encoded) -> float:
 
 
 def train_epoch(
-    model: SentimentCNN, optimizer: nn.optim.Adam, schedule: nn.optim.ExponentialLR, data: DataLoader, bar: common.Progress
-) -> tuple[float, int]:
-    """The mean loss over the batches, and how many sentences they held."""
+    model: SentimentCNN, optimizer: nn.optim.Adam, schedule: nn.optim.ExponentialLR, data: DataLoader, bar: Progress
+) -> float:
+    """The mean loss over the batches."""
     total, seen = 0.0, 0
     with bar:
         for tokens, labels in data:
@@ -118,7 +118,7 @@ def train_epoch(
             schedule.step()  # a new rate compiles nothing
             bar.update(len(labels), loss)
             total, seen = total + loss * len(labels), seen + len(labels)
-    return total / seen, seen
+    return total / seen
 
 
 def verdict(model: SentimentCNN, vocabulary: Vocabulary, text: str) -> str:
@@ -175,15 +175,15 @@ def main(argv: Sequence[str] | None = None) -> float:
     schedule = nn.optim.ExponentialLR(optimizer, FALL ** (1 / 1000))
     training = common.Training(args, model=model, optimizer=optimizer, schedule=schedule, vocabulary=vocabulary)
     for epoch in training:
-        start = time.perf_counter()
-        bar = common.Progress(f"epoch {epoch + 1}/{args.epochs}", len(train), "sentences")
-        loss, seen = train_epoch(model, optimizer, schedule, data, bar)
-        seconds, result = time.perf_counter() - start, accuracy(model, dev)
+        title = f"epoch {epoch + 1}/{args.epochs}"
+        bar = Progress(title, len(train), "sentences", compiled=epoch == training.first)
+        loss = train_epoch(model, optimizer, schedule, data, bar)
+        result = accuracy(model, dev)
         training.end_epoch(loss=loss, dev_accuracy=result)
-        speed = f"{seconds:.2f} s, {seen / seconds:,.0f} sentences/s"
-        print(f"epoch {epoch + 1}/{args.epochs}: loss {loss:.4f}, dev accuracy {100 * result:.2f} %, {speed}", flush=True)
+        print(f"{title}: loss {loss:.4f}, dev accuracy {100 * result:.2f} %, {bar.pace}", flush=True)
     if args.plot:
-        training.curves.plot(args.plot, "loss", "dev_accuracy")
+        panels = {"loss": {"training": "loss"}, "accuracy": {"dev": "dev_accuracy"}}
+        training.curves.plot(args.plot, f"Praise and blame in {len(train):,} sentences", panels)
     for text in args.classify:
         print(verdict(model, vocabulary, text))
     result = training.curves["dev_accuracy"][-1]

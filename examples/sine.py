@@ -19,6 +19,7 @@ from statistics import median
 
 import common
 import weft as wf
+from progress import Progress, worth_a_line
 from weft import nn
 from weft.nn import functional as F
 
@@ -57,13 +58,17 @@ def train_epoch(model: nn.Sequential, optimizer: nn.optim.SGD, data: Sequence[Pa
 
 
 def plot(path: Path, model: nn.Sequential, curves: common.Curves) -> None:
-    """The losses, and the fit through the points."""
-    figure, (left, right) = common.new_figure(2)
-    common.draw_curve(left, "loss of the last point", curves["loss"])
-    x = wf.linspace(0, POINTS[-1], 500)
-    right.plot(x.cpu().numpy(), model(x.reshape(-1, 1)).cpu().numpy(), label="network")
-    right.plot(POINTS, [sin(x) ** 2 for x in POINTS], "k.", label="sin(x)²")
-    right.legend()
+    """The losses, and the network beside the points, with the error of both the network and the best constant."""
+    figure, (left, right) = common.new_figure("Regression of sin(x)² by 10 sigmoids, as in Norch's documentation", 2)
+    common.draw_curves(left, "loss", {"last point": curves["loss"]})
+    x, y = wf.linspace(0, POINTS[-1], 500), wf.tensor([sin(x) ** 2 for x in POINTS])
+    error = F.mse_loss(model(wf.tensor(POINTS).reshape(-1, 1)).squeeze(1), y).item()
+    right.plot(x.cpu().numpy(), model(x.reshape(-1, 1)).cpu().numpy(), label=f"network: mean squared error {error:.3f}")
+    right.axhline(y.mean().item(), color="grey", linestyle=":", label=f"best constant: {y.var(correction=0).item():.3f}")
+    right.plot(POINTS, y.cpu().numpy(), "k.", label="points to learn")
+    right.set_xlabel("x")
+    right.set_title(f"after {len(curves['loss'])} epochs")
+    right.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15))
     common.save_figure(figure, path)
 
 
@@ -79,13 +84,13 @@ def main(argv: Sequence[str] | None = None) -> list[float]:
     model, data = network(args.seed), points()
     optimizer = nn.optim.SGD(model.parameters(), lr=args.lr)
     training = common.Training(args, model=model, optimizer=optimizer)
-    with common.Progress("training", args.epochs - training.done, "epoch") as bar:
+    with Progress("training", args.epochs - training.done, "epochs", compiled=True) as bar:
         for epoch in training:
             start = time.perf_counter()
             loss = train_epoch(model, optimizer, data)
             training.end_epoch(loss=loss, seconds=time.perf_counter() - start)
             bar.update(1, loss)
-            if common.worth_a_line(epoch, args.epochs):
+            if worth_a_line(epoch, args.epochs):
                 bar.print(f"epoch {epoch + 1}/{args.epochs}: loss of the last point {loss:.4f}")
     curves = training.curves
     step = median(curves["seconds"]) / len(data)

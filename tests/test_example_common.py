@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import common
+import progress
 import pytest
 
 
@@ -62,17 +63,23 @@ def test_curves_keep_a_number_for_each_epoch() -> None:
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
 def test_curves_become_a_picture(ending: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    common.Curves(loss=[0.5, 0.25], accuracy=[0.8, 0.9]).plot(tmp_path / f"a.{ending}", "loss", "accuracy")
+    curves = common.Curves(loss=[0.5, 0.25], test_loss=[0.6, 0.4], accuracy=[0.8, 0.9])
+    panels = {"loss": {"training": "loss", "test": "test_loss"}, "accuracy": {"test": "accuracy"}}
+    curves.plot(tmp_path / f"a.{ending}", "A network", panels)
     start = {"png": b"\x89PNG", "pdf": b"%PDF", "svg": b"<?xml"}[ending]
     assert (tmp_path / f"a.{ending}").read_bytes().startswith(start)
 
 
-def test_a_panel_shows_its_curve() -> None:
+def test_a_panel_shows_its_curves_over_whole_epochs() -> None:
     pytest.importorskip("matplotlib")
-    _, panels = common.new_figure(2)
-    common.draw_curve(panels[1], "test_accuracy", [0.5, 0.75])
-    assert [list(x) for x in panels[1].lines[0].get_data()] == [[1, 2], [0.5, 0.75]]
-    assert (panels[1].get_xlabel(), panels[1].get_ylabel()) == ("epoch", "test accuracy")
+    figure, panels = common.new_figure("A network", 2)
+    common.draw_curves(panels[1], "loss", {"training": [0.5, 0.75, 0.25], "test": [1.0, 2.0, 3.0]})
+    epochs, drawn = [1, 2, 3], [[list(x) for x in line.get_data()] for line in panels[1].lines]
+    assert drawn == [[epochs, [0.5, 0.75, 0.25]], [epochs, [1.0, 2.0, 3.0]]]
+    assert [text.get_text() for text in panels[1].get_legend().get_texts()] == ["training", "test"]
+    assert (panels[1].get_xlabel(), panels[1].get_ylabel(), figure.get_suptitle()) == ("epoch", "loss", "A network")
+    figure.canvas.draw()
+    assert {tick % 1 for tick in panels[1].get_xticks()} == {0}
 
 
 def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
@@ -81,20 +88,45 @@ def test_the_bar_shows_loss_and_speed_on_a_terminal_only(
     pytest.importorskip("tqdm")
     for terminal in (False, True):
         monkeypatch.setattr(sys.stderr, "isatty", lambda terminal=terminal: terminal)
-        with common.Progress("epoch 1/1", 4, "img") as bar:
+        with progress.Progress("epoch 1/1", 4, "images") as bar:
             for loss in (0.5, 0.25):
                 bar.update(2, loss)
             if bar.bar is not None:
                 bar.bar.refresh()
             bar.print("half of it")
         shown = capsys.readouterr()
-        assert ("loss=0.2500" in shown.err and "img/s" in shown.err) if terminal else shown.err == ""
+        assert ("loss=0.2500" in shown.err and "images/s" in shown.err) if terminal else shown.err == ""
         assert shown.out == "half of it\n"
+
+
+@pytest.mark.parametrize("tqdm", [True, False])
+def test_a_terminal_says_what_it_waits_for_until_the_first_step_is_done(
+    tqdm: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    if not tqdm:
+        monkeypatch.setitem(sys.modules, "tqdm", None)
+    with progress.Progress("epoch 1/2", 4, "images", compiled=True) as bar:
+        assert capsys.readouterr().err.endswith("epoch 1/2: compiling ...")
+        bar.update(2, 0.5)
+        assert capsys.readouterr().err.startswith(f"\r{'':24}\r")
+    with progress.Progress("epoch 2/2", 4, "images") as bar:
+        bar.update(4, 0.5)
+    assert "compiling" not in capsys.readouterr().err + bar.pace
+
+
+def test_steps_that_compile_do_not_slow_the_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 9.0, 9.5, 10.0, 10.0])
+    monkeypatch.setattr(progress, "perf_counter", lambda: next(clock))
+    with progress.Progress("epoch 1/2", 300, "images", compiled=True) as bar:
+        for _ in range(3):
+            bar.update(100, 0.5)
+    assert (bar.rate, bar.pace) == (200, "10.00 s with compiling, 200 images/s")
 
 
 @pytest.mark.parametrize(("epochs", "told"), [(3, [0, 1, 2]), (20, [*range(1, 20, 2)]), (25, [*range(1, 24, 2), 24])])
 def test_about_ten_epochs_are_told_and_the_last(epochs: int, told: list[int]) -> None:
-    assert [epoch for epoch in range(epochs) if common.worth_a_line(epoch, epochs)] == told
+    assert [epoch for epoch in range(epochs) if progress.worth_a_line(epoch, epochs)] == told
 
 
 def test_ctrl_c_ends_a_script_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +150,7 @@ def test_a_picture_that_cannot_be_written_is_told_in_a_line(tmp_path: Path) -> N
     pytest.importorskip("matplotlib")
     file = tmp_path / "gone" / "a.png"
     with pytest.raises(SystemExit, match=f"{file}: No such file or directory"):
-        common.Curves(loss=[1.0]).plot(file, "loss")
+        common.Curves(loss=[1.0]).plot(file, "A network", {"loss": {"training": "loss"}})
 
 
 def test_a_failure_names_the_script(monkeypatch: pytest.MonkeyPatch) -> None:

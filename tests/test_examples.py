@@ -16,7 +16,7 @@ from cudakit import device, needs_compiler
 from weft import options
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem != "common")  # which the others import
+EXAMPLES = sorted(p for p in (ROOT / "examples").glob("*.py") if p.stem not in ("common", "progress"))  # which they import
 
 
 def run(script: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -108,7 +108,12 @@ def test_path_comes_before_option_before_download_before_digits(
         pytest.importorskip("sklearn")
         monkeypatch.setattr(sources, "download", lambda source: None)
         train, _ = load()
-        assert len(train) == 1437 and "scikit-learn digits, in place of " in train.source
+        assert len(train) == 1437
+        name, url = ("MNIST", sets.MNIST.url) if load is data.mnist else ("Fashion-MNIST", sets.FASHION_MNIST.url)
+        how = "set WEFT_DATA_DIR, or give a folder with its files"
+        for pooch, why in ((None, "pooch is not installed"), (object(), f"from {url}")):
+            monkeypatch.setattr(sources, "_pooch", lambda pooch=pooch: pooch)
+            assert load()[0].source == f"scikit-learn digits, in place of {name}: no download ({why}); {how}"
 
 
 def test_a_data_dir_that_is_no_folder_is_named(tmp_path: Path) -> None:

@@ -166,7 +166,8 @@ def test_path_comes_before_option_before_download_before_reviews(tmp_path: Path,
     monkeypatch.setattr(sst2, "download", lambda source: None)
     with options.override(data_dir=None):
         train, dev = data.sst2()
-    assert (len(train), len(dev)) == (4000, 500) and not set(train.texts) & set(dev.texts) and "grammar" in train.source
+    assert (len(train), len(dev)) == (4000, 500) and not set(train.texts) & set(dev.texts) and train.source == dev.source
+    assert train.source.startswith("embedded grammar of film reviews, in place of SST-2: no download (")
     assert 240 < dev.labels.sum() < 260
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from .embedded import digits
 from .idx import DataError, read_idx
 from .images import Images, Transform
-from .sources import Source, file_of, find, folder_of
+from .sources import Source, file_of, find, folder_of, instead_of
 
 __all__ = ["fashion_mnist", "mnist", "read_mnist"]
 
@@ -78,7 +78,7 @@ def _load(source: Source, path: str | Path | None, transform: Transform | None) 
 
 def _stand_in(source: Source) -> tuple[Images, Images]:
     train, test = digits()
-    said = f"{train.source}, in place of {source.name}"
+    said = instead_of(source, train.source)
     return replace(train, source=said), replace(test, source=said)
 
 

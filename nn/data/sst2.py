@@ -7,6 +7,7 @@ sentences to judge by.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -16,7 +17,7 @@ from ...frontend.arguments import as_path
 from .corpus import Sentences, reviews
 from .idx import DataError
 from .lines import read_lines
-from .sources import Source, download, find
+from .sources import Source, download, find, instead_of
 
 __all__ = ["read_tsv", "sst2"]
 
@@ -69,7 +70,8 @@ def _unpacked(folder: Path | None) -> Path | None:
 def _embedded() -> tuple[Sentences, Sentences]:
     """The first of the reviews, and others."""
     every, (train, dev) = reviews(sum(EMBEDDED)), EMBEDDED
-    return every.first(train), Sentences(every.texts[-dev:], every.labels[-dev:], every.source)
+    source = instead_of(ARCHIVE, every.source)
+    return replace(every.first(train), source=source), Sentences(every.texts[-dev:], every.labels[-dev:], source)
 
 
 def read_tsv(path: str | Path) -> Sentences:
