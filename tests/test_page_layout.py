@@ -10,6 +10,7 @@ import documents
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from weft.inspection.page import lines
 from weft.inspection.page.homes import homes
 from weft.inspection.page.layered import Layered, acyclic, layered
 from weft.inspection.page.layout import layout
@@ -80,9 +81,31 @@ def test_a_cycle_is_drawn() -> None:
 
 def test_bends_are_in_the_order_of_the_edge() -> None:
     found = layered([(10, 10)] * 4, [(0, 1), (1, 2), (2, 3), (0, 3), (3, 0)], GAP)
-    down, up = found.bends[3], found.bends[4]
-    assert len(down) == 2 and down[0][1] < down[1][1]
-    assert len(up) == 2 and up[0][1] > up[1][1]
+    (_, first), (_, last) = found.bends[3][0], found.bends[3][-1]
+    assert (first, last) == (30, 70) and found.bends[4][0][1] == 70  # from the top of the second layer to the end of the third
+
+
+def crossed(found: Layered, size: tuple[float, float], edge: tuple[int, int], bends: list[tuple[float, float]]) -> list[int]:
+    """The boxes that a line goes through, besides those at its ends."""
+    (w, h), (a, b) = size, sorted(edge, key=lambda v: found.corners[v][1])
+    (x, y), (p, q) = found.corners[a], found.corners[b]
+    line = [(x + w / 2, y + h), *sorted(bends, key=lambda point: point[1]), (p + w / 2, q)]
+    steps = [(s + (u - s) * i / 50, t + (v - t) * i / 50) for (s, t), (u, v) in itertools.pairwise(line) for i in range(51)]
+    inside = {v for v, (s, t) in enumerate(found.corners) for i, j in steps if s + 1 < i < s + w - 1 and t + 1 < j < t + h - 1}
+    return sorted(inside - {a, b})
+
+
+@pytest.mark.parametrize("bends", [lines.BENDS, 3])
+@given(graphs())
+@settings(max_examples=40, deadline=None)
+def test_lines_go_around_boxes(bends: int, graph) -> None:
+    boxes, edges = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "BENDS", bends)
+        found = layered([(40.0, 20.0)] * len(boxes), edges, GAP)
+    through = {e: crossed(found, (40, 20), e, b) for e, b in zip(edges, found.bends, strict=True)}
+    assert {e: boxes for e, boxes in through.items() if boxes} == {}
+    assert all(-0.01 <= x <= found.width + 0.01 for bends in found.bends for x, _ in bends)
 
 
 def test_a_chain_is_straight() -> None:

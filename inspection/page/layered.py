@@ -1,24 +1,20 @@
 """Where boxes of a graph lie, layer below layer. In: their sizes and the edges between them. Out: places, and bends of edges.
 
 The method is Sugiyama, Tagawa and Toda's (1981, doi:10.1109/TSMC.1981.4308636): turn edges of cycles round, put each box into
-a layer, order the layers by barycentres, then choose coordinates. Edges over several layers bend at points of their own, as in
-Gansner, Koutsofios, North and Vo (1993, doi:10.1109/32.221135). Within a layer, the coordinates nearest to those of the
-neighbours that keep the order are an isotonic regression (Ayer et al. 1955, doi:10.1214/aoms/1177728423). Each step is linear in
-boxes and edges, but for sorting.
+a layer, order the layers by barycentres, then choose coordinates (across.py), and ways for lines that cross no box (lines.py).
+Each step is linear in boxes and edges, but for sorting.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+
+from .across import across
+from .lines import Edge, Point, bent, beside, straightened
 
 Size = tuple[float, float]
-Point = tuple[float, float]
-Edge = tuple[int, int]
 
-BENDING = 6  # layers that an edge may span to bend around boxes; a longer one is drawn behind them
-LINES = 0.25  # of the gap between boxes is kept between lines
 WIDE = 8  # boxes of a layer from which on those that lead nowhere go to the next
 SWEEPS = 6  # over all layers, down and up in turn
 
@@ -42,23 +38,37 @@ def layered(sizes: Sequence[Size], edges: Sequence[Edge], gap: Size) -> Layered:
         return Layered(0, 0, [], [])
     count, forward = len(sizes), acyclic(len(sizes), edges)
     layer = layers(count, forward)
-    chains, pieces = bent(layer, count, forward)
+    chains, pieces = bent(layer, forward)
     widths = [w for w, _ in sizes] + [0.0] * (len(layer) - count)
     above, below = neighbours(len(layer), pieces)
     rows = ordered(layer, above, below)
     x = across(rows, widths, above, below, gap[0])
+    spans = spans_of(rows, sizes, gap[1])
+    lines = [straightened([(x[v], y) for v in chain for y in spans[layer[v]]]) for chain in chains]
+    edge = (min(x[v] - widths[v] / 2 for v in range(len(x))), max(x[v] + widths[v] / 2 for v in range(len(x))))
+    for i, lane in beside(layer, forward, chains, x, edge, gap[0]).items():
+        a, b = forward[i]
+        lines[i] = [(lane, spans[layer[a] + 1][0]), (lane, spans[layer[b] - 1][1])]
 
-    tops, top = [], 0.0
-    heights = [max((sizes[v][1] for v in row if v < count), default=0.0) for row in rows]
-    for height in heights:
-        tops.append(top)
-        top += height + gap[1]
-    left = min(x[v] - widths[v] / 2 for v in range(count))
-    corners = [(x[v] - widths[v] / 2 - left, tops[layer[v]] + (heights[layer[v]] - sizes[v][1]) / 2) for v in range(count)]
-    middles = [[(x[v] - left, tops[layer[v]] + heights[layer[v]] / 2) for v in chain] for chain in chains]
-    bends = [m if e == f else m[::-1] for e, f, m in zip(edges, forward, middles, strict=True)]
-    right = max(corner[0] + widths[v] for v, corner in enumerate(corners))
-    return Layered(right, top - gap[1], corners, bends)
+    left = min([edge[0], *(px for line in lines for px, _ in line)])
+    right = max([edge[1], *(px for line in lines for px, _ in line)])
+    corners = []
+    for v, (width, height) in enumerate(sizes):
+        top, bottom = spans[layer[v]]
+        corners.append((x[v] - width / 2 - left, top + (bottom - top - height) * (0.5 if above[v] else 1.0)))
+    moved = [[(px - left, py) for px, py in line] for line in lines]
+    bends = [line if e == f else line[::-1] for e, f, line in zip(edges, forward, moved, strict=True)]
+    return Layered(right - left, spans[-1][1], corners, bends)
+
+
+def spans_of(rows: list[list[int]], sizes: Sequence[Size], gap: float) -> list[tuple[float, float]]:
+    """(top, bottom) of each layer."""
+    out, top = [], 0.0
+    for row in rows:
+        bottom = top + max((sizes[v][1] for v in row if v < len(sizes)), default=0.0)
+        out.append((top, bottom))
+        top = bottom + gap
+    return out
 
 
 def neighbours(count: int, edges: Iterable[Edge]) -> tuple[list[list[int]], list[list[int]]]:
@@ -128,20 +138,6 @@ def _spread(layer: list[int], below: list[list[int]]) -> None:
         at += 1
 
 
-def bent(layer: list[int], count: int, edges: Sequence[Edge]) -> tuple[list[list[int]], list[Edge]]:
-    """(for each edge the vertices at which it bends, edges between neighbouring layers); `layer` grows by those vertices."""
-    chains, pieces = [], []
-    for a, b in edges:
-        span = layer[b] - layer[a]
-        chain = list(range(len(layer), len(layer) + span - 1)) if span <= BENDING else []
-        layer += [layer[a] + i + 1 for i in range(len(chain))]
-        stops = [a, *chain, b]
-        if span <= BENDING:
-            pieces += list(pairwise(stops))
-        chains.append(chain)
-    return chains, pieces
-
-
 def ordered(layer: Sequence[int], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
     """The layers, each in an order that puts vertices near the middle of their neighbours (barycentres)."""
     rows: list[list[int]] = [[] for _ in range(max(layer) + 1)]
@@ -171,37 +167,3 @@ def _in_depth(layer: Sequence[int], above: list[list[int]], below: list[list[int
                 out.append(v)
                 stack += [w for w in (*above[v][::-1], *below[v][::-1]) if not seen[w]]
     return out
-
-
-def across(
-    rows: list[list[int]], widths: Sequence[float], above: list[list[int]], below: list[list[int]], gap: float
-) -> list[float]:
-    """The middle of each vertex: near those of its neighbours, in the order of its layer, a gap apart."""
-    x = [0.0] * len(widths)
-    for row in rows:
-        _settle(row, [0.0] * len(row), widths, gap, x)
-    for sweep in range(SWEEPS):
-        near = (above, below, [a + b for a, b in zip(above, below, strict=True)])[2 if sweep >= SWEEPS - 2 else sweep % 2]
-        for row in reversed(rows) if sweep % 2 else rows:
-            wishes = [sum(x[w] for w in near[v]) / len(near[v]) if near[v] else x[v] for v in row]
-            _settle(row, wishes, widths, gap, x)
-    return x
-
-
-def _settle(row: list[int], wishes: Sequence[float], widths: Sequence[float], gap: float, x: list[float]) -> None:
-    """Puts a row as near to its wishes as order and gaps allow, in the sum of squares: pools of vertices that touch."""
-    offsets, offset = [], 0.0
-    for i, v in enumerate(row):
-        between = widths[row[i - 1]] + widths[v] if i else 0.0
-        offset += between / 2 + (gap if between else gap * LINES) if i else 0.0
-        offsets.append(offset)
-    pools: list[tuple[float, int]] = []  # (sum of wishes, how many)
-    for wish, offset in zip(wishes, offsets, strict=True):
-        total, size = wish - offset, 1
-        while pools and pools[-1][0] * size > total * pools[-1][1]:
-            before = pools.pop()
-            total, size = total + before[0], size + before[1]
-        pools.append((total, size))
-    means = (total / size for total, size in pools for _ in range(size))
-    for v, mean, offset in zip(row, means, offsets, strict=True):
-        x[v] = mean + offset

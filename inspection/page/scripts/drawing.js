@@ -1,7 +1,6 @@
 // The graph as SVG. In: a program and one of its pictures. Out: groups, nodes and edges, made when in view.
 
 const ROOM = 23; // characters of a card's second line, beside the time
-const LONG = 4; // numbers of a line that bends more than once
 const LEGIBLE = 0.3; // below this scale nodes are not drawn, and kernels carry large names
 
 /**
@@ -27,20 +26,7 @@ function drawingOf(p, level) {
   const below = level === 'kernels' ? [layers.lines, layers.marked, layers.frames] : [layers.frames, layers.lines, layers.marked];
   const world = svg('g', { class: 'world' }, below, layers.nodes);
   append(layers.frames, boxes);
-  for (const [kind, isLong] of [
-    ['long', true],
-    ['short', false],
-  ]) {
-    layers.lines.append(
-      svg('path', {
-        class: `edge ${kind}`,
-        d: picture.outer
-          .filter((line) => line.length > LONG === isLong)
-          .map(curve)
-          .join(''),
-      }),
-    );
-  }
+  append(layers.lines, [svg('path', { class: 'edge', d: picture.outer.map(curve).join('') })]);
 
   function groupElement(g) {
     const k = groups[g] === null ? null : p.kernels[groups[g]];
@@ -55,12 +41,17 @@ function drawingOf(p, level) {
     return level === 'operations' ? picture.nodes[i] : picture.groups[home[i]];
   }
 
-  /** A path from below one box to above another, through the bends. */
+  /** A path from below one box to above another, through the bends; it leaves and enters groups straight. */
   function curve([from, to, ...bends]) {
     const boxOf = level === 'operations' ? (i) => picture.nodes[i] : (g) => picture.groups[g];
     const [x, y, w, h] = boxOf(from);
     const [r, q, v] = boxOf(to);
     const points = [x + w / 2, y + h, ...bends, r + v / 2, q];
+    if (level === 'operations' && home[from] !== home[to]) {
+      const [, top, , height] = picture.groups[home[from]];
+      points.splice(2, 0, x + w / 2, top + height);
+      points.splice(-2, 0, r + v / 2, picture.groups[home[to]][1]);
+    }
     let path = `M${points[0]} ${points[1]}`;
     for (let i = 2; i < points.length; i += 2) {
       const middle = (points[i - 1] + points[i + 1]) / 2;
