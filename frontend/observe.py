@@ -1,4 +1,4 @@
-"""Who looks on. In: programs that are new, or about to run. Out: what WEFT_DUMP and WEFT_DEBUG ask for, calls of who watches.
+"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of those who watch, dumps, debug text.
 
 This is the one file of the frontend that knows of inspection, which it loads when there is something to show.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import options
 from . import state
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 Watcher = Callable[["Program"], None]
 Demand = Callable[["Program", "Structure"], None]
+CallWatcher = Callable[[Any, Any], object]
 
 _watchers: list[Watcher] = []
+call_watchers: list[CallWatcher] = []  # of what Modules return; empty nearly always
 demands: dict[int, Demand] = {}  # by thread: what its programs must meet; empty nearly always
 
 
@@ -32,6 +34,16 @@ def watching(watcher: Watcher) -> Iterator[None]:
         yield
     finally:
         _watchers.remove(watcher)
+
+
+@contextmanager
+def watching_calls(watcher: CallWatcher) -> Iterator[None]:
+    """Calls watcher(module, result) after each call of a Module."""
+    call_watchers.append(watcher)
+    try:
+        yield
+    finally:
+        call_watchers.remove(watcher)
 
 
 @contextmanager

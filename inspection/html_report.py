@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..frontend.arguments import shown
+from ..frontend.observe import watching_calls
 from .explain import Subject, structure_behind
+from .modules import Calls
 
 if TYPE_CHECKING:
     from ..frontend.structure import Structure
@@ -34,13 +36,15 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
         path = Path(path)
     except TypeError:
         raise errors.DTypeError(f"report: path is that of the file to write, not {shown(path)}") from None
-    structure = structure_behind("report", x, args, kwargs)
+    calls = Calls()
+    with watching_calls(calls):
+        structure = structure_behind("report", x, args, kwargs)
     names = Names()
     owners = owners_of(structure)
     modules = names.learn(owners)
     entries = [_entry(structure, names.of_inputs(owners), x, args, kwargs, profile)] if structure.key[1] else []
     title = entries[0].name if entries else "everything is in memory already"
-    made = document(entries, title, None, trees_of(x, args, modules), layouts_of([x, *args, *kwargs.values()]))
+    made = document(entries, title, None, trees_of(x, modules, calls), layouts_of([x, *args, *kwargs.values()]))
     path.write_text(page(made), encoding="utf-8")
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from .. import errors
 from ..frontend import random
 from ..frontend.arguments import shown
 from ..frontend.grad import no_grad
+from ..frontend.observe import watching_calls
 from ..frontend.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -132,29 +134,33 @@ def summary(model: Module, *inputs: Any) -> Summary:
 
     if not isinstance(model, Module):
         raise errors.DTypeError(f"summary: of a Module, not {shown(model)}")
-    outputs = _outputs(model, inputs) if inputs else {}
-    return Summary(_Walk(outputs).layer(type(model).__name__, "", model))
+    return summary_of(model, _outputs(model, inputs) if inputs else Calls())
+
+
+def summary_of(model: Module, calls: Calls) -> Summary:
+    """The layers of a Module, and what each returned in these calls."""
+    return Summary(_Walk(calls).layer(type(model).__name__, "", model))
 
 
 # ---------------------------------------------------------------- the tree
 
 
 class _Walk:
-    """Makes Layers, and knows what was met before. In: by id of a Module, texts of what it returned."""
+    """Makes Layers, and knows what was met before. In: what Modules returned."""
 
-    def __init__(self, outputs: dict[int, list[str]]) -> None:
-        self.outputs = outputs
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
         self.met: dict[int, str] = {}  # by id of a Module, Parameter or Buffer, its first dotted name
 
     def layer(self, name: str, path: str, module: Module) -> Layer:
-        told = self.outputs.get(id(module), [])
+        called = self.calls.of(module)
         facts = (name, type(module).__name__, module.extra_repr(), module.num_parameters())
         first = self.met.setdefault(id(module), path or name)
         if first != (path or name):
-            return Layer(*facts, (), (), *_called(told), first)
+            return Layer(*facts, (), (), *called, first)
         held = tuple(self.held(n, t, path) for n, t in _own(module))
         children = tuple(self.layer(n, f"{path}.{n}".strip("."), child) for n, child in module.named_children())
-        return Layer(*facts, held, children, *_called(told))
+        return Layer(*facts, held, children, *called)
 
     def held(self, name: str, t: Tensor, path: str) -> Held:
         from ..nn.parameter import Parameter
@@ -172,10 +178,6 @@ def _own(module: Module) -> Iterator[tuple[str, Tensor]]:
     yield from module.named_buffers(recurse=False, remove_duplicate=False)
 
 
-def _called(told: list[str]) -> tuple[str, int]:
-    return (told[0] if told else "", len(told))
-
-
 def _held_dict(held: Held) -> dict[str, Any]:
     found = vars(held) | {"shape": list(held.shape)}
     return {name: found[name] for name in ("name", "kind", "shape", "dtype", "count", "bytes", "trainable", "shared")}
@@ -184,26 +186,35 @@ def _held_dict(held: Held) -> dict[str, Any]:
 # ---------------------------------------------------------------- what a call returns
 
 
-def _outputs(model: Module, inputs: tuple[Any, ...]) -> dict[int, list[str]]:
-    """By id of a Module, texts of the shapes that it returned in one call, which leaves no trace."""
+class Calls:
+    """What Modules returned, for `observe.watching_calls`; it keeps none alive."""
+
+    def __init__(self) -> None:
+        self._first: dict[int, tuple[weakref.ref[Module], str, int]] = {}  # by id: shapes that it returned first, calls
+
+    def __call__(self, module: Module, result: Any) -> None:
+        text, calls = self.of(module)
+        self._first[id(module)] = (weakref.ref(module), text if calls else shapes(result), calls + 1)
+
+    def of(self, module: Module) -> tuple[str, int]:
+        """(text of the shapes that a Module returned in its first call, how often it was called)."""
+        ref, text, calls = self._first.get(id(module), (None, "", 0))
+        return (text, calls) if ref is not None and ref() is module else ("", 0)
+
+
+def _outputs(model: Module, inputs: tuple[Any, ...]) -> Calls:
+    """What the Modules of a tree return in one call, which leaves no trace."""
     from ..nn.stateless import functional_call
 
-    found: dict[int, list[str]] = {}
-
-    def note(module: Module, _: Any, result: Any) -> None:
-        found.setdefault(id(module), []).append(shapes(result))
-
+    calls = Calls()
     buffers = {name: b.detach() for name, b in model.named_buffers()}
-    handles = [module.register_forward_hook(note) for module in model.modules()]
     before = random.get_rng_state()
     try:
-        with no_grad():
+        with no_grad(), watching_calls(calls):
             functional_call(model, buffers, inputs)
     finally:
         random.set_rng_state(before)
-        for handle in handles:
-            handle.remove()
-    return found
+    return calls
 
 
 def shapes(result: Any) -> str:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from .. import errors
 from ..frontend import state
 from ..frontend.arguments import as_bool, as_function
+from ..frontend.observe import call_watchers
 from ..frontend.tensor import Tensor, destination
 from ..frontend.tracking import Handle
 from ..ir import dtype as dt
@@ -51,8 +52,9 @@ class Module(Tree):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         __tracebackhide__ = True
         hooks = vars(self).get("_forward_hooks")
-        if hooks is None:
+        if hooks is None and not call_watchers:
             return self.forward(*args, **kwargs)
+        hooks = hooks or Hooks()
         for hook in hooks.before.copy():
             changed = hook(self, args)
             if changed is not None:
@@ -61,6 +63,8 @@ class Module(Tree):
         for hook in hooks.after.copy():
             changed = hook(self, args, result)
             result = result if changed is None else changed
+        for watcher in call_watchers.copy():
+            watcher(self, result)
         return result
 
     def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Handle:

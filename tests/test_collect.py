@@ -96,6 +96,7 @@ STATES = ("Adam exp_avg of ", "Adam exp_avg_sq of ")
 def test_modules_are_described_though_they_are_gone_at_the_end(run: Callable[[str], Collection]) -> None:
     (tree,) = run(TRAINING).modules
     assert tree["kind"] == "Net" and [c["name"] for c in tree["children"]] == ["first"] and tree["count"] == 15
+    assert tree["output"] == tree["children"][0]["output"] == "(5, 3)"
 
 
 def test_variables_that_share_memory_are_shown_together(run: Callable[[str], Collection]) -> None:

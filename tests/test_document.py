@@ -15,6 +15,7 @@ from weft.frontend.compile import Compiled, program_of
 from weft.inspection.documents import document as documents
 from weft.inspection.documents.changes import changes
 from weft.inspection.documents.document import Entry, document, seen_by_fusion
+from weft.inspection.documents.layers import add_layers
 from weft.inspection.names.labels import label
 from weft.ir.graph import toposort
 
@@ -74,6 +75,20 @@ def test_a_view_belongs_to_the_kernel_that_reads_it() -> None:
     x = stored(6, 8)
     shown = document([Entry("", "cpu", compiled(x.transpose(0, 1).exp()))], "")["programs"][0]
     assert {n["op"]: n["kernel"] for n in shown["nodes"]} == {"input": None, "permute": 0, "exp": 0}
+
+
+def test_kernels_belong_to_the_layer_whose_parameters_they_read_or_stand_between() -> None:
+    def tree(name: str, *children: Json, held: tuple[str, ...] = ()) -> Json:
+        return {"name": name, "kind": "Net", "parameters": [{"name": h} for h in held], "buffers": [], "children": [*children]}
+
+    net = tree("Net", tree("block", tree("a", held=("weight",)), tree("b", held=("weight",))), tree("c", held=("bias",)))
+    reads = [["x", "block.a.weight"], [], ["Adam exp_avg of block.b.weight"], ["Net.c.bias"], ["block.a.weight", "c.bias"], ["x"]]
+    kernels = [{"reads": r} for r in reads]
+    view = {"id": 1, "src": [0], "kernel": None}  # k0 -> a view -> k1 -> k2
+    nodes = [{"id": 0, "src": [], "kernel": 0}, view, {"id": 2, "src": [1], "kernel": 1}, {"id": 3, "src": [2], "kernel": 2}]
+    add_layers([{"kernels": kernels, "nodes": nodes}], [net])
+    found = [k["layer"] for k in kernels]
+    assert found == [[0, "block.a"], [0, "block"], [0, "block.b"], [0, "c"], [0, ""], None]
 
 
 def test_kernels_list_their_nodes(shown: Json) -> None:

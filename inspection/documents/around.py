@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ...frontend import realize
 from ...frontend.tensor import Tensor
 from ...nn.module import Module
 from ..layouts import layout
-from ..modules import summary
+from ..modules import Calls, summary_of
 
 MOST_LAYOUTS = 8  # of a report
 
 Json = dict[str, Any]
 
 
-def trees_of(x: Any, args: Sequence[Any], modules: Iterable[Module]) -> list[Json]:
-    """Of x, if it is a Module, called with these arguments; else of other Modules."""
-    return [summary(x, *args).to_dict()] if isinstance(x, Module) else [summary(m).to_dict() for m in modules]
+def trees_of(x: Any, modules: Iterable[Module], calls: Calls) -> list[Json]:
+    """Of x, if it is a Module, else of other Modules, with what they returned."""
+    return [summary_of(m, calls).to_dict() for m in ([x] if isinstance(x, Module) else modules)]
 
 
 def layouts_of(values: Iterable[Any]) -> list[Json]:

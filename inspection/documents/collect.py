@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from typing import Any
 
 from ...frontend import compile, observe, realize
 from ...runtime.timed import timing
-from ..modules import summary
+from ..modules import Calls, summary_of
 from ..names import naming
 from .around import layouts_by_name
 from .document import Entry
@@ -66,13 +67,16 @@ def typical(calls: Iterable[float], runs: Iterable[list[float]]) -> tuple[float,
 
 
 class Collection:
-    """The programs of a script. Attributes: `seen`; `forgotten`, how many there were besides; `modules`, trees as dicts."""
+    """The programs of a script. Attributes: `seen`; `forgotten`, how many there were besides."""
 
     def __init__(self) -> None:
         self.seen: list[Seen] = []
         self.forgotten = 0
-        self.modules: list[Json] = []
         self._names = naming.Names()
+        self._calls = Calls()
+        self._roots: list[weakref.ref[Any]] = []
+        self._trees: dict[int, Json] = {}  # by the place of a Module in the roots
+        self._is_new = False  # something of the Modules, since the trees were made
         self._process = os.getpid()
         self._lock = threading.Lock()
 
@@ -84,8 +88,16 @@ class Collection:
     @contextmanager
     def collecting(self) -> Iterator[None]:
         """Notes and times the programs that are new inside."""
-        with timing(), observe.watching(self._note):
+        with timing(), observe.watching(self._note), observe.watching_calls(self._called):
             yield
+
+    @property
+    def modules(self) -> list[Json]:
+        """The outermost Modules that held inputs of programs, as trees that tell what each returned first."""
+        trees: list[Json] = []
+        for tree in self._trees.values():
+            trees += [] if tree in trees else [tree]
+        return trees
 
     def by_time(self) -> list[Seen]:
         """All, those that took longest first; as they came where nothing was timed."""
@@ -115,5 +127,13 @@ class Collection:
         owners = naming.owners_of(seen.program.structure)
         modules = self._names.learn(owners)
         seen.names = self._names.of_inputs(owners)
-        trees = [summary(m).to_dict() for m in modules]
-        self.modules += [tree for tree in trees if tree not in self.modules]
+        self._roots += map(weakref.ref, modules)
+        if modules or self._is_new:
+            alive = [(i, module) for i, root in enumerate(self._roots) if (module := root()) is not None]
+            self._trees |= {i: summary_of(module, self._calls).to_dict() for i, module in alive}
+            self._is_new = False
+
+    def _called(self, module: Any, result: Any) -> None:
+        with suppress(Exception):  # of what the script's own classes do
+            self._is_new |= not self._calls.of(module)[1]
+            self._calls(module, result)

@@ -10,7 +10,8 @@ A program that is only listed has "detailed": false, and its lists are empty. "s
 "kernel_seconds" the sum of its kernels, both null where nothing was measured. `nodes` are the Graph that fusion saw, sources
 first; "kernel" is the place of a kernel in `kernels`, null for what stands in memory or is part of several. Views and constants,
 which vanish, belong to the kernel that alone reads them. A kernel whose machine code is that of an earlier one has no texts:
-"same_code_as" is its place. What is long is bounded: see MOST_TEXT, ALL_TEXTS and changes.py.
+"same_code_as" is its place. "layer" is [place in `modules`, dotted name] of the layer that a kernel computes for, or null (see
+layers.py). What is long is bounded: see MOST_TEXT, ALL_TEXTS and changes.py.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from ..names.naming import InputNames, name_of
 from ..reports.kernel_report import Report
 from ..reports.report import report
 from .changes import changes, place_of
+from .layers import add_layers
 
 MOST_TEXT = 200_000  # characters of one text of a kernel; what is longer is cut
 ALL_TEXTS = 8_000_000  # characters, about, of all texts of kernels in a document: to make them is to compile once more
@@ -81,6 +83,7 @@ def document(
     device = entries[0].device if entries else "cpu"
     programs = _programs(entries, device)
     _add_texts(programs, entries)
+    add_layers(programs, modules)
     return {
         "weft": __version__,
         "title": title,
