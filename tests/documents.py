@@ -109,7 +109,7 @@ class Builder:
             "outputs": ["float32[16, 64]"], "flops": flops, "intensity": flops / nbytes, "predicted": nbytes / 20e9,
             "bound": "memory", "schedule": f"{kind}: lanes over the last of the inner axes, 1 chunk of 16",
             "parallel": index % 2 == 0, "threads": 2 if index % 2 == 0 else 1, "lines": [[FILE, line]], "gradient": False,
-            "same_code_as": None,
+            "same_code_as": None, "layer": [0, str(index)] if index < 2 else None,
             "boundaries": [], "launches": [], "measured": measured,
             "texts": {ending: text.format(name=name) for ending, text in TEXTS.items()}, **more,
         })  # fmt: skip
@@ -223,11 +223,13 @@ def modules() -> list[dict[str, Any]]:
         weight = {"name": "weight", "shape": [out, wide], "dtype": "float32", "count": out * wide, "trainable": True}
         bias = {"name": "bias", "shape": [out], "dtype": "float32", "count": out, "trainable": False}
         detail, count = f"in={wide}, out={out}", out * wide + out
-        return {"name": name, "kind": "Linear", "detail": detail, "parameters": [weight, bias], "children": [], "count": count}
+        held = {"parameters": [weight, bias], "children": [], "count": count, "output": f"(16, {out})"}
+        return {"name": name, "kind": "Linear", "detail": detail, **held}
 
     layers = [linear("0", 64, 64), linear("1", 64, 10)]
     count = sum(each["count"] for each in layers)
-    return [{"name": "model", "kind": "Sequential", "detail": "", "parameters": [], "children": layers, "count": count}]
+    whole = {"detail": "", "parameters": [], "children": layers, "count": count, "output": "(16, 10)"}
+    return [{"name": "model", "kind": "Sequential", **whole}]
 
 
 def tensors() -> list[dict[str, Any]]:

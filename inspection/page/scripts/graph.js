@@ -17,7 +17,7 @@ function graphView() {
     },
     canvas,
   );
-  const legend = el('div', { class: 'legend' });
+  const legend = el('div', { class: 'keyrow legend' });
   const nothing = el('p', { class: 'nothinghere muted' }, 'Nothing is known of its graph: the program was only listed.');
   const map = el('div', { class: 'mapbox' });
   const level = levelSwitch((name) => show(name));
@@ -63,6 +63,7 @@ function graphView() {
     minimap = minimapOf(
       drawing,
       viewport,
+      host.clientHeight,
       (g) => `kind-${drawing.groups[g] === null ? 'none' : p.kernels[drawing.groups[g]].kind}`,
     );
     fill(map, minimap.box);
@@ -118,7 +119,8 @@ function graphView() {
     tool('Zoom in', ICONS.plus, () => viewport.zoom(1.25)),
     tool('Fit the whole graph', ICONS.fit, fit),
   );
-  const element = el('div', { class: 'view graphview' }, bar, el('div', { class: 'stagebox' }, host, nothing, legend, map));
+  const stage = el('div', { class: 'stagebox' }, el('div', { class: 'stagearea' }, host, nothing), map);
+  const element = el('div', { class: 'view graphview' }, bar, stage, legend);
   window.addEventListener('themechange', () => drawing && viewport.apply());
   new ResizeObserver(() => {
     const box = drawing?.picture.groups[selectedGroup(drawing) ?? -1];
@@ -150,7 +152,7 @@ function legendOf(p) {
   const kinds = [...new Set(p.kernels.map((k) => k.kind))];
   const phases = PHASES.filter((phase) => phase !== 'forward' && derive(p).kernelPhases.some((of) => of.includes(phase)));
   return [
-    ...kinds.map((kind) => el('span', { class: `key kind-${kind}` }, el('i', { class: 'patch' }), kind)),
+    ...kinds.map(kindKey),
     ...(phases.length ? ['forward', ...phases] : []).map((phase) =>
       el('span', { class: `key phase-${phase}` }, el('i', { class: 'stripe' }), phase),
     ),

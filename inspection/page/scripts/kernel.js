@@ -98,8 +98,7 @@ function kernelOverview(k) {
     el('h3', {}, 'Schedule'),
     el('p', { class: 'schedule' }, k.schedule),
     k.launches?.length ? launchTable(k.launches) : null,
-    el('h3', {}, 'Roofline'),
-    roofline(program(), { width: 440, height: 250 }),
+    el('div', { class: 'roofbox' }, el('h3', {}, 'Roofline'), roofline(program(), { width: 440, height: 250 })),
     el('h3', {}, 'Why it stands alone'),
     boundaryList(k),
     el('h3', {}, count(k.nodes.length, 'operation')),
@@ -145,6 +144,7 @@ function figures(k) {
       ],
       ['Intensity', `${digits(k.intensity)} flop/byte`],
       ['Outer axes', el('code', {}, `[${k.outer.join(', ')}]`)],
+      ['Layer', k.layer?.[1] && el('code', {}, k.layer[1])],
       ['Runs on', k.launches?.length ? 'the GPU' : k.parallel ? count(k.threads, 'thread') : 'one thread'],
       ['Reads', k.reads?.length ? el('code', {}, listed(k.reads)) : null, true],
       [

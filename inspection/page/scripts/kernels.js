@@ -3,8 +3,7 @@
 const COLUMNS = [
   { title: '#', of: (k) => k.index, show: (k) => k.index + 1 },
   { title: 'Kernel', of: (k) => k.name, text: true },
-  { title: 'Kind', of: (k) => k.kind, text: true, show: (k) => [el('i', { class: `patch kind-${k.kind}` }), k.kind] },
-  { title: 'Ops', of: (k) => k.nodes.length },
+  { title: 'Line', of: (k) => k.lines.map(place).join(), text: true, show: (k) => (k.lines.length ? firstPlace(k) : '') },
   { title: 'Bytes', of: (k) => k.bytes, show: (k) => amount(k.bytes, 'B'), bar: true },
   { title: 'Flops', of: (k) => k.flops, show: (k) => amount(k.flops, ''), bar: true },
   { title: 'Flop/byte', of: (k) => k.intensity, show: (k) => digits(k.intensity) },
@@ -82,6 +81,7 @@ function row(k, most) {
       return el(
         'th',
         { scope: 'row' },
+        el('i', { class: `patch kind-${k.kind}`, role: 'img', 'aria-label': k.kind, title: k.kind }),
         button({ class: 'link', 'data-kernel': k.index, onclick: () => selectKernel(k.index) }, value),
       );
     return el(

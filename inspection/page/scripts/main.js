@@ -44,7 +44,6 @@ function header(help) {
     { id: 'program', 'aria-label': 'Program', onchange: (event) => selectProgram(Number(event.target.value)) },
     DOC.programs.map((p, i) => el('option', { value: i, selected: i === state.program }, p.name)),
   );
-  const totals = el('div', { class: 'totals' });
   const { machine } = DOC;
   const on = machine ? `${machine.name}, ${count(machine.threads, 'thread')}` : '';
   const speed =
@@ -52,45 +51,18 @@ function header(help) {
     `${amount(machine.bandwidth, 'B/s')} from memory, ${Object.entries(machine.flops ?? {})
       .map(([dtype, flops]) => `${amount(flops, 'flop/s')} in ${dtype}`)
       .join(', ')}`;
-  const draw = () => {
-    const p = program();
-    fill(
-      totals,
-      [
-        [p.kernels.length === 1 ? 'kernel' : 'kernels', p.kernels.length],
-        [typeof p.seconds === 'number' ? 'a run' : 'predicted', seconds(p.seconds ?? total(p.kernels, (k) => k.predicted))],
-        [
-          'moved',
-          amount(
-            total(p.kernels, (k) => k.bytes),
-            'B',
-          ),
-        ],
-        [
-          'computed',
-          amount(
-            total(p.kernels, (k) => k.flops),
-            'flop',
-          ),
-        ],
-        ['peak', amount(p.memory?.peak_bytes, 'B')],
-      ].map(([name, value]) => el('span', { class: 'total' }, el('b', {}, value), ' ', name)),
-    );
-  };
-  if (program()) draw();
   const element = el(
     'header',
     { class: 'top' },
     mark(),
     el('h1', { title: DOC.command ?? '' }, DOC.title),
     DOC.programs.length > 1 ? chooser : null,
-    totals,
     el('span', { class: 'grow' }),
     el('span', { class: 'machine muted', title: speed ?? '' }, [DOC.device, on].filter(Boolean).join(' · ')),
     themeButton(),
     button({ class: 'tool', id: 'help', 'aria-label': 'Keys', title: 'Keys (?)', onclick: help }, '?'),
   );
-  return { element, changed: (names) => names.has('program') && draw() };
+  return element;
 }
 
 /** The sign of the project: threads that cross. */
@@ -133,6 +105,7 @@ function workArea(views, body) {
     list.show(state.view);
     views.show(state.view);
     element.classList.toggle('whole', WHOLE.has(state.view));
+    element.dataset.view = state.view;
   };
   return { element, panel, show };
 }
@@ -150,10 +123,10 @@ function start() {
   const keys = keyboard(act);
   const top = header(keys.open);
   const announcer = el('div', { id: 'announcer', class: 'hidden', 'aria-live': 'polite' });
-  append(document.body, [top.element, work.element, announcer, keys.dialog]);
+  append(document.body, [top, work.element, announcer, keys.dialog]);
   follow((names) => {
     if (names.has('view')) work.show();
-    for (const each of [top, work.panel, ...views.made.values()]) each?.changed(names);
+    for (const each of [work.panel, ...views.made.values()]) each?.changed(names);
   });
   work.panel?.started();
   return work.show();

@@ -40,23 +40,29 @@ function sameLine(a, b) {
   return Boolean(a && b && a[0] === b[0] && a[1] === b[1]);
 }
 
-/** Shows the whole graph if it can be read so, else its top, or where the selection is. */
+/** Shows the whole graph if it can be read so, else its beginning, or where the selection is. */
 function showFirst(drawing, viewport, host) {
   const { width, height, groups } = drawing.picture;
   viewport.show([0, 0, width, height]);
   if (viewport.at.scale < READABLE) {
-    const wide = Math.min(width, host.clientWidth / READABLE);
-    const left = Math.min(topOf(drawing) - wide / 2, width - wide);
-    viewport.show([Math.max(0, left), 0, wide, host.clientHeight / READABLE]);
+    const [wide, high] = [host.clientWidth / READABLE, host.clientHeight / READABLE];
+    const kernels = groups.filter((box, g) => box && drawing.groups[g] !== null);
+    viewport.show([beginning(kernels.length ? kernels : groups.filter(Boolean), wide, high), 0, wide, high]);
   }
   const box = groups[selectedGroup(drawing) ?? -1];
   if (box) viewport.reveal(box);
 }
 
-/** The middle of the first layer. */
-function topOf(drawing) {
-  const [x, , width] = drawing.picture.groups
-    .filter(Boolean)
-    .reduce((top, box) => (box[1] < top[1] ? box : top), [0, Infinity, 0, 0]);
-  return x + width / 2;
+/** Where a view of the uppermost boxes begins that has a first box in it and as much of others as there can be. */
+function beginning(boxes, wide, high) {
+  const top = Math.min(...boxes.map(([, y, , h]) => y + h));
+  const upper = boxes.filter(([, y]) => y < high);
+  const shown = ([x, y, w, h], left) => Math.max(0, Math.min(x + w, left + wide) - Math.max(x, left)) * Math.min(h, high - y);
+  const isFirst = ([x, y, w, h], left) => y + h <= top + 1 && x >= left && (x + w <= left + wide || x === left);
+  const starts = upper.flatMap(([x, , w]) => [x, x + w - wide]).filter((left) => boxes.some((box) => isFirst(box, left)));
+  const filled = (left) => upper.reduce((sum, box) => sum + shown(box, left), 0);
+  const best = starts.reduce((best, left) => (filled(left) > filled(best) + 1 ? left : best));
+  const inside = upper.filter((box) => shown(box, best) > 0);
+  const [left, right] = [Math.min(...inside.map(([x]) => x)), Math.max(...inside.map(([x, , w]) => x + w))];
+  return right - left < wide ? (left + right - wide) / 2 : best;
 }

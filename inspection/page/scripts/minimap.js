@@ -1,12 +1,16 @@
 // A small picture of the whole graph. In: a drawing and its viewport. Out: a canvas that shows and moves the view.
 
-const MINIMAP = { width: 132, height: 172 };
+const MINIMAP = { width: 104, least: 172, most: 480 };
 
-/** @param {(group: number) => string} kindOf the class of a group's colour */
-function minimapOf(drawing, viewport, kindOf) {
+/**
+ * @param {number} room pixels below one another that it may take, if they are not very few or many
+ * @param {(group: number) => string} kindOf the class of a group's colour
+ */
+function minimapOf(drawing, viewport, room, kindOf) {
   const canvas = el('canvas', { class: 'minimap', 'aria-hidden': 'true' });
   const { width, height } = drawing.picture;
-  const scale = Math.min(MINIMAP.width / Math.max(width, 1), MINIMAP.height / Math.max(height, 1));
+  const most = Math.min(MINIMAP.most, Math.max(MINIMAP.least, room - 20));
+  const scale = Math.min(MINIMAP.width / Math.max(width, 1), most / Math.max(height, 1));
   const probe = el('i', { 'aria-hidden': 'true', class: 'probe' });
   const box = el('div', {}, canvas, probe);
   const ratio = window.devicePixelRatio || 1;

@@ -56,13 +56,29 @@ function place([file, line]) {
   return `${name}:${line}`;
 }
 
-const MOST_PLACE = 14; // characters of a file's name where there is little room
+/** The line that a kernel comes from, as [whether it is the gradient of it, file, line, how many lines more]. */
+function firstLine(k) {
+  const [file, line] = place(k.lines[0]).split(/(?=:\d+$)/);
+  return [k.sources?.[0]?.gradient ? '∂ ' : '', file, line, k.lines.length > 1 ? ` +${k.lines.length - 1}` : ''];
+}
 
-/** The line that a kernel comes from, the first of several. */
+const MOST_PLACE = 12; // characters of a file's name in a picture
+
+/** The same as a short text. */
 function firstPlace(k) {
-  const gradient = k.sources?.[0]?.gradient ? '∂ ' : '';
-  const [file, line] = place(k.lines[0]).split(/:(?=\d+$)/);
-  return `${gradient}${shortened(file, MOST_PLACE)}:${line}${k.lines.length > 1 ? ' …' : ''}`;
+  const [gradient, file, line, more] = firstLine(k);
+  return `${gradient}${shortened(file, MOST_PLACE)}${line}${more}`;
+}
+
+/** The same as an element, in which the name of the file is cut off where there is no room for it. */
+function placeOf(k) {
+  if (!k.lines.length) return null;
+  const [gradient, file, line, more] = firstLine(k);
+  return el('span', { class: 'place muted', title: k.lines.map(place).join('\n') }, [
+    gradient,
+    el('span', { class: 'filename' }, file),
+    line + more,
+  ]);
 }
 
 /** The time of a kernel: measured where it is, else predicted. */

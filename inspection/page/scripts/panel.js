@@ -2,6 +2,7 @@
 
 function panelView() {
   const element = el('div', { class: 'panel' });
+  const follow = atNextFrame(() => lookAt(element));
   const draw = () =>
     fill(
       element,
@@ -14,10 +15,31 @@ function panelView() {
       if (['program', 'kernel', 'node'].some((name) => names.has(name))) {
         draw();
         element.scrollTop = 0;
+        follow();
       }
     },
     started: draw,
   };
+}
+
+const LEAST_SEEN = 160; // pixels of details that are in sight where they stand below a view
+let cameFrom = null; // how far down the page was before the details were brought into sight, and what for
+
+/** Brings details of what was chosen into sight where they stand below a view, and goes back when they are closed. */
+function lookAt(panel) {
+  const { kernel: chosen, node } = state;
+  const { top } = panel.getBoundingClientRect();
+  if ((chosen ?? node) !== null && panel.offsetParent && (top < 0 || top > window.innerHeight - LEAST_SEEN)) {
+    cameFrom ??= { down: window.scrollY, chosen };
+    panel.scrollIntoView();
+    const head = panel.querySelector('h2');
+    head.tabIndex = -1;
+    head.focus({ preventScroll: true });
+  } else if ((chosen ?? node) === null && cameFrom) {
+    window.scrollTo(0, cameFrom.down);
+    document.querySelector(`.main tbody [data-kernel='${cameFrom.chosen}']`)?.focus({ preventScroll: true });
+    cameFrom = null;
+  }
 }
 
 /** Of a program: its figures, and where its time goes. */
@@ -67,7 +89,7 @@ function overview(p) {
           {},
           button(
             { class: 'barrow', 'data-kernel': k.index, onclick: () => selectKernel(k.index) },
-            el('span', { class: 'title' }, k.name, k.lines.length > 0 && el('span', { class: 'muted' }, `  ${firstPlace(k)}`)),
+            el('span', { class: 'title' }, el('span', { class: 'name' }, k.name), placeOf(k)),
             el('span', { class: 'value' }, seconds(timeOf(k))),
             el('span', { class: `bar kind-${k.kind}`, style: { '--share': timeOf(k) / timeOf(slowest[0]) } }),
             el('span', { class: 'value muted' }, percent(timeOf(k), whole)),

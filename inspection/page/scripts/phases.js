@@ -38,6 +38,11 @@ function phaseText(phases) {
   return phases.length === 1 && phases[0] === 'forward' ? '' : phases.map((phase) => PHASE_NAMES[phase]).join(' + ');
 }
 
+/** What the colour of a kind is called. */
+function kindKey(kind) {
+  return el('span', { class: `key kind-${kind}` }, el('i', { class: 'patch' }), kind);
+}
+
 /** A stripe at the left of a box, a piece for each phase. */
 function phaseStripe(phases, height) {
   const piece = (height - 12) / Math.max(phases.length, 1);

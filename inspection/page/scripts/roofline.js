@@ -39,7 +39,6 @@ function roofline(p, { width, height }) {
   const kernels = plotted(p);
   const tops = roofs(DOC.machine);
   if (!kernels.length) return el('p', { class: 'muted' }, 'No kernel computes, moves memory and has a time.');
-  const most = Math.max(...tops.map(({ flops }) => flops));
   const rate = (k) => k.flops / timeOf(k);
   const xs = decades([...kernels.map((k) => k.flops / k.bytes), ...tops.map(({ bytes, flops }) => flops / bytes)], 3);
   const ys = decades([...kernels.map(rate), ...tops.map(({ flops }) => flops)], 3);
@@ -57,22 +56,22 @@ function roofline(p, { width, height }) {
     role: 'group',
     'aria-label': 'Roofline: flop per byte across, flop per second upwards, a point for each kernel',
   });
-  const names = tops.filter(({ slope }) => !slope).map((roof) => flatName(roof, roof.flops === most, place));
   append(chart, [
     grid(place),
     points(p, kernels, rate, place),
     tops.map((roof) => roofElement(roof, place)),
-    names.map(({ text, x, y }) => svg('text', { class: 'tick end', x, y }, text)),
     kernels
       .filter((k) => k.index === state.kernel)
-      .map((k) => pointName(k, place.x(k.flops / k.bytes), place.y(rate(k)), width, names)),
+      .map((k) => pointName(k, place.x(k.flops / k.bytes), place.y(rate(k)), width)),
   ]);
   const left = p.kernels.length - kernels.length;
+  const kinds = [...new Set(kernels.map((k) => k.kind))];
   const note = [
     derive(p).measured ? 'Measured times.' : 'Predicted times: points lie on the roof.',
     left ? ` ${count(left, 'kernel')} without arithmetic ${left === 1 ? 'has' : 'have'} no point.` : '',
   ];
-  return el('figure', { class: 'figure' }, chart, el('figcaption', { class: 'muted' }, note));
+  const keys = el('div', { class: 'keyrow' }, tops.map(roofKey), kinds.map(kindKey));
+  return el('figure', { class: 'figure' }, chart, keys, el('figcaption', { class: 'muted' }, note));
 }
 
 function scale([low, high], from, to) {
@@ -106,24 +105,25 @@ function plain(value) {
   return value < 1 ? value.toFixed(Math.round(-Math.log10(value))) : amount(value, '');
 }
 
-/** The line of a roof; its bytes per second stand along the slope. */
-function roofElement({ name, bytes, flops, flat, slope }, { xs, ys, x, y }) {
+/** A slope of bytes per second up to a flat of flop per second. */
+function roofElement({ bytes, flops, flat, slope }, { xs, ys, x, y }) {
   const ridge = flops / bytes;
   const first = Math.max(10 ** xs[0], 10 ** ys[0] / bytes);
-  const [left, bottom, right, top] = [x(first), y(first * bytes), x(ridge), y(flops)];
-  const up = flat ? '' : `M${left} ${bottom}L${right} ${top}`;
-  const on = slope ? '' : `M${right} ${top}L${x(10 ** xs[1])} ${top}`;
-  const turn = (Math.atan2(top - bottom, right - left) * 180) / Math.PI;
-  const text = `${slope ? name : 'memory'} ${amount(bytes, 'B/s')}`;
-  return [
-    svg('path', { class: flat || slope ? 'roof other' : 'roof', d: up + on }),
-    up && svg('text', { class: 'tick', x: 8, y: -5, transform: `translate(${left} ${bottom}) rotate(${turn})` }, text),
-  ];
+  const up = flat ? '' : `M${x(first)} ${y(first * bytes)}L${x(ridge)} ${y(flops)}`;
+  const on = slope ? '' : `M${x(ridge)} ${y(flops)}L${x(10 ** xs[1])} ${y(flops)}`;
+  return svg('path', { class: roofClass({ flat, slope }), d: up + on });
 }
 
-/** The name of a flat roof at its right end: above the highest, below others. */
-function flatName({ name, flops }, highest, { xs, x, y }) {
-  return { text: `${name} ${amount(flops, 'flop/s')}`, x: x(10 ** xs[1]) - 3, y: y(flops) + (highest ? -5 : 13) };
+function roofClass({ flat, slope }) {
+  return `roof ${flat ? 'flat' : slope ? 'slope' : ''}`;
+}
+
+/** What the line of a roof means: below the chart, where no point can lie on it. */
+function roofKey({ name, bytes, flops, flat, slope }) {
+  const sample = svg('svg', { class: 'chart', viewBox: '0 0 26 8', 'aria-hidden': 'true' });
+  sample.append(svg('path', { class: roofClass({ flat, slope }), d: 'M0 4H26' }));
+  const [from, most] = [`${slope ? name : 'memory'} ${amount(bytes, 'B/s')}`, `${name} ${amount(flops, 'flop/s')}`];
+  return el('span', { class: 'key roofkey' }, sample, flat ? most : slope ? from : `${from}, ${most}`);
 }
 
 /** A point each; the larger, the longer the kernel takes. */
@@ -157,15 +157,9 @@ function points(p, kernels, rate, { x, y }) {
   return layer;
 }
 
-const LETTER = 6.6; // pixels of a letter of the largest text, about
-const ROW = 13;
-
-/** The name of a kernel above or below its point, on the side where there is room, beside the names of roofs. */
-function pointName(k, x, y, width, names) {
-  const text = shortened(k.name, 30);
+/** The name of a kernel above or below its point, on the side where there is room. */
+function pointName(k, x, y, width) {
   const right = x > width / 2;
-  const end = right ? x + 6 : x - 6 + text.length * LETTER;
-  const meets = (at) => names.some((n) => end > n.x - n.text.length * LETTER && Math.abs(at - n.y) < ROW);
-  const at = [y - 16, y + 26, y - 32, y + 40].find((each) => each > ROW && !meets(each)) ?? y + 40;
-  return svg('text', { class: `pointname ${right ? 'end' : ''}`, x: right ? x + 6 : x - 6, y: at }, text);
+  const at = y > 30 ? y - 16 : y + 26;
+  return svg('text', { class: `pointname ${right ? 'end' : ''}`, x: right ? x + 6 : x - 6, y: at }, shortened(k.name, 30));
 }

@@ -1,10 +1,11 @@
 // What can be read as plain text. In: a program's texts. Out: one of them at a time.
 
+// [name, title, language]; reports and programs are prose and tables, in which colours of code would say nothing
 const PLAIN = [
-  ['report', 'Report'],
-  ['graph', 'Graph'],
-  ['gradient', 'Gradient graph'],
-  ['program', 'Program'],
+  ['report', 'Report', null],
+  ['graph', 'Graph', 'loops'],
+  ['gradient', 'Gradient graph', 'loops'],
+  ['program', 'Program', null],
 ];
 
 function textsView() {
@@ -19,7 +20,8 @@ function textsView() {
     const show = (name) => {
       chosen = name;
       list.show(name);
-      fill(body, codeBox(program()[name], 'loops', PLAIN.find(([each]) => each === name)[1]));
+      const [, title, language] = PLAIN.find(([each]) => each === name);
+      fill(body, codeBox(program()[name], language, title));
     };
     const list = tabList({
       label: 'Texts',

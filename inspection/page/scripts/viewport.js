@@ -2,7 +2,7 @@
 
 const CLOSEST = 3;
 const FARTHEST = 0.004;
-const START = 30; // pixels that stay free left of and above what is revealed
+const START = 24; // pixels that stay free around what is revealed
 const DRAG = 4; // pixels that a pointer may move and still click
 
 /**
@@ -46,16 +46,15 @@ function viewportOf(host, world, { changed, clicked }) {
     apply();
   }
 
-  /** Moves no more than needed to have a rectangle in view, beside legend and map. */
+  /** Moves no more than needed to have a rectangle in view. */
   function reveal([x, y, width, height]) {
-    const [right, bottom] = host.clientWidth > 600 ? [170, 70] : [24, 24];
-    const shift = (low, size, offset, room, end) => {
+    const shift = (low, size, offset, room) => {
       const from = low * at.scale + offset;
       const to = from + size * at.scale;
-      if (to - from > room - START - end) return START - from;
-      return from < START ? START - from : Math.min(0, room - end - to);
+      if (to - from > room - 2 * START) return START - from;
+      return from < START ? START - from : Math.min(0, room - START - to);
     };
-    pan(shift(x, width, at.x, host.clientWidth, right), shift(y, height, at.y, host.clientHeight, bottom));
+    pan(shift(x, width, at.x, host.clientWidth), shift(y, height, at.y, host.clientHeight));
   }
 
   host.addEventListener(
