@@ -13,6 +13,7 @@ from typing import Any
 from .. import errors
 from ..ir.graph import Node, node, sources
 from ..ir.op import Op
+from ..ir.site import located
 from . import storage
 from .devices import CPU, default, device_of, only_cpu
 from .layout import strides_of
@@ -154,7 +155,7 @@ def one_device(name: str, roots: Sequence[Node]) -> str:
     while stack:
         n = stack.pop()
         if n.op is Op.COPY and n.src[0].device not in (None, CPU, n.arg):
-            line = f"{n.site[0]}:{n.site[1]}: " if n.site else ""
+            line = f"{located(n.site)}: " if n.site else ""
             what = f"a value on {n.src[0].device} is moved to {n.arg} in the jitted function {name}"
             raise errors.JitError(f"{line}{what}: {ONE_DEVICE}")
         below = [s for s in sources(n) if s not in seen]

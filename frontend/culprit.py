@@ -21,7 +21,7 @@ from ..ir.graph import Node, cast, leaf, node, reshape, toposort
 from ..ir.index import row_major_strides
 from ..ir.op import ELEMENTWISE, SCANS, Op
 from ..ir.program import Value
-from ..ir.site import NOWHERE, Site, is_gradient, provenance
+from ..ir.site import NOWHERE, Site, is_gradient, located, provenance
 from ..ir.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
 from . import compile, storage
 from .settings import AnySettings
@@ -194,7 +194,7 @@ def _shown(site: Site | None) -> str:
     if site is None:
         return "in a line that is not known"
     code = linecache.getline(*site[:2]).strip()
-    return f"in {'the gradient of ' if is_gradient(site) else ''}{site[0]}:{site[1]}" + (f":  {code}" if code else "")
+    return f"in {'the gradient of ' if is_gradient(site) else ''}{located(site)}" + (f":  {code}" if code else "")
 
 
 def named(n: Node) -> str:

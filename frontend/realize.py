@@ -20,7 +20,7 @@ from .. import errors, options
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
-from ..ir.site import Site, what_of
+from ..ir.site import Site, located, what_of
 from ..ir.wrapped import as_written
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
@@ -73,6 +73,16 @@ def realize(*tensors: Any) -> Any:
             if targets or not tensors:
                 _realize(targets)
     return tensors[0] if len(tensors) == 1 else tensors or None
+
+
+def alone(tensor: Tensor) -> None:
+    """Computes one Tensor: no assign that waits, and no scalar that somebody holds."""
+    with lock:
+        before = state.exchange(({}, {}, []))
+        try:
+            _compute([tensor])
+        finally:
+            state.exchange(before)
 
 
 def together(tensors: Sequence[Tensor | None]) -> None:
@@ -483,5 +493,5 @@ def explained(failure: BaseException, program: Program, lines: Lines) -> BaseExc
     index = as_written(failure.value, site.shift)
     line = lines.get(site.site, site.site)
     what = what_of(line) or site.what
-    where = f", in {line[0]}:{line[1]}" if line else ""
+    where = f", in {located(line)}" if line else ""
     return errors.IndexError(f"{what}: index {index} is out of range for axis {site.axis} of extent {site.extent}{where}")

@@ -18,7 +18,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.shapes import Shape
-from ..ir.site import user_site
+from ..ir.site import located, user_site
 from . import realize, state, storage
 from .attributes import Reads, watching
 from .devices import CPU
@@ -227,7 +227,7 @@ class Trace:
 
     def _where(self) -> str:
         site = user_site()
-        return f"{site[0]}:{site[1]}: " if site else ""
+        return f"{located(site)}: " if site else ""
 
     def _placeholders_below(self, root: Node) -> set[Node]:
         """What a value depends on."""

@@ -295,6 +295,12 @@ class Value:
         device = f", device={stored.device}" if stored.device != devices.CPU else ""
         return f"tensor({values}{shape}, dtype={self.dtype.name}{device})"
 
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython and notebooks show; Tensors inside of lists and the like are not computed for that."""
+        from . import display
+
+        printer.text(display.text(self) if len(printer.stack) == 1 else repr(self))  # type: ignore[arg-type]
+
     def __str__(self) -> str:
         realize.value(self)
         return repr(self)

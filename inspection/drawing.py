@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
+from ..ir import site
 
 if TYPE_CHECKING:
     from .drawings.values import Step
@@ -75,5 +75,8 @@ def draw(x: Tensor) -> Drawing:
 
 
 def where(step: Step) -> str:
-    """The file and the line of a step, "" for what was not written in a file."""
-    return "" if step.line is None or step.line[0].startswith("<") else f"{Path(step.line[0]).name}:{step.line[1]}"
+    """The file and the line of a step, "" for what was written neither in a file nor in a cell."""
+    line = step.line
+    if line is None or (line[0].startswith("<") and site.cell_of(line[0]) is None):
+        return ""
+    return site.shown(line)

@@ -17,15 +17,35 @@ if TYPE_CHECKING:
     from .names.naming import InputNames
 
 
+class ReportPath(type(Path())):  # type: ignore[misc]  # the class for paths of this system
+    """Where a report is. A Path; in a notebook the page itself."""
+
+    def _repr_html_(self) -> str | None:
+        """A link and a frame; None where the notebook's server does not reach the file."""
+        from html import escape
+        from urllib.parse import quote
+
+        try:
+            address = quote(self.resolve().relative_to(Path.cwd()).as_posix())
+        except ValueError:
+            return None
+        if not self.is_file():
+            return None
+        frame = f'<iframe src="{address}" title="{escape(self.name)}" style="width: 100%; height: 42em; border: 0"></iframe>'
+        return f'<p><a href="{address}" target="_blank">{escape(str(self))}</a></p>{frame}'
+
+
 def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile: bool = True, **kwargs: Any) -> Path:
     """Writes a page that shows computing x: graph and kernels, lines, loops, machine code, times, memory. Returns its path.
+
+    A notebook shows the page in a frame, if it was written to the notebook's folder or below, and a link to it.
 
     x and the arguments of a call are those of `explain`; they stand behind the path. The page is one file and needs no network.
     With profile=True x is measured as by `wf.profile`, unless the arguments of a call are missing; profile=False computes
     nothing. Raises what `explain` raises, and OSError where the file cannot be written.
 
     >>> wf.report((x @ x).softmax(axis=1), "report.html")
-    PosixPath('report.html')
+    ReportPath('report.html')
     """
     from .documents.around import layouts_of, trees_of
     from .documents.document import document
@@ -46,7 +66,7 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
     title = entries[0].name if entries else "everything is in memory already"
     made = document(entries, title, None, trees_of(x, modules, calls), layouts_of([x, *args, *kwargs.values()]))
     path.write_text(page(made), encoding="utf-8")
-    return path
+    return ReportPath(path)
 
 
 def _entry(structure: Structure, names: InputNames, x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:

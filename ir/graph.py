@@ -22,7 +22,7 @@ from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
-from .site import Site, is_gradient, provenance, stated, user_site
+from .site import Site, is_gradient, provenance, shown, stated, user_site
 
 
 class Node:
@@ -398,7 +398,7 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
         operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
         line = f"  %{i} = {n.op.value}({operands})  {type_of(n)}"
         if n.site is not None:
-            line = f"{line}  # {n.site[0].rsplit('/', 1)[-1]}:{n.site[1]}"
+            line = f"{line}  # {shown(n.site[:2])}"
         lines.append(line)
     lines.append("  return " + ", ".join(names[r] for r in roots))
     return "\n".join(lines) + "\n"

@@ -65,15 +65,33 @@ def what_of(site: Site | None) -> str:
     return "" if site is None or len(site) == 2 else site[2]
 
 
+def cell_of(file: str) -> str | None:
+    """`cell [6]` for what IPython calls so, in a notebook or a terminal; None for any other file."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)
+    found = name_of(file)  # ("Cell", "In[6]")
+    return f"cell {found[1].removeprefix('In')}" if found else None
+
+
 def file_name(file: str) -> str:
-    """A file without its folders."""
-    return file.replace("\\", "/").rsplit("/", 1)[-1]
+    """A file without its folders, or the name of a cell."""
+    return cell_of(file) or file.replace("\\", "/").rsplit("/", 1)[-1]
+
+
+def before_line(file: str) -> str:
+    """What stands between the name of a file, or of a cell, and the number of a line."""
+    return ", line " if cell_of(file) else ":"
 
 
 def shown(site: Site) -> str:
-    """The file without its folder, and the line."""
-    where = f"{file_name(site[0])}:{site[1]}"
+    """The file without its folder, and the line: `train.py:5`, `cell [6], line 5`."""
+    where = f"{file_name(site[0])}{before_line(site[0])}{site[1]}"
     return f"gradient of {where}" if is_gradient(site) else where
+
+
+def located(site: Site) -> str:
+    """The file with its folders, or the cell, and the line."""
+    return f"{cell_of(site[0]) or site[0]}{before_line(site[0])}{site[1]}"
 
 
 def source_of(site: Site | None) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
+Json = dict[str, Any]
 FILE = "/home/someone/train.py"
 SOURCE = """import weft as wf
 
@@ -79,6 +83,13 @@ extern "C" __global__ void __launch_bounds__(256) {name}_p0(const float* in0, fl
     }}
 }}
 """
+
+
+def document_in(path: Path) -> Json:
+    """What a page shows."""
+    (data,) = re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.S)
+    found: Json = json.loads(data)
+    return found
 
 
 class Builder:

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 import weft as wf
 from commandkit import python, script, status
 from cudakit import device, needs_compiler
+from documents import document_in
 from weft import errors
 from weft.__main__ import main
 from weft.commands import report as command
 from weft.commands.status import patience
 
 ROOT = Path(__file__).resolve().parent.parent
-Json = dict[str, Any]
-
-
-def document_in(path: Path) -> Json:
-    """What a page shows."""
-    (data,) = re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', path.read_text(), re.S)
-    found: Json = json.loads(data)
-    return found
 
 
 def stored(*shape: int, device: str | None = None) -> wf.Tensor:

@@ -14,7 +14,7 @@ from ...frontend.passes import Pass
 from ...ir.graph import Node, show_arg, toposort, type_of
 from ...ir.op import Op
 from ...ir.rewrite import constant_of
-from ...ir.site import NOWHERE, Site, file_name, is_gradient
+from ...ir.site import NOWHERE, Site, is_gradient, shown
 from ..names.labels import number
 
 MOST_LINES = 200  # of a pass, gone or new
@@ -69,7 +69,7 @@ def place_of(site: Site | None) -> list[Any] | None:
 def line_of(n: Node) -> str:
     """A Node, the kinds of its operands and its line: `add(mul, 1)  float32[4,5]  # script.py:3, gradient`."""
     place = place_of(n.site)
-    where = f"  # {file_name(place[0])}:{place[1]}" if place else ""
+    where = f"  # {shown((place[0], place[1]))}" if place else ""
     return f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
 
 

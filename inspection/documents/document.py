@@ -1,7 +1,7 @@
 """Everything about some programs as one JSON object. In: Compiled programs, their times. Out: the document that a page shows.
 
     {"weft": version, "title", "command": text | null, "device", "machine": {name, threads, bandwidth, flops, ...} | null,
-     "sources": {file: {"name", "lines": [text]}},              the user's files that lines point into
+     "sources": {file: {"name", "before_line", "lines": [text]}},  the user's files and cells that lines point into
      "programs": [{"name", "device", "runs", "seconds", "cold", "kernel_seconds", "detailed", "passes", "nodes", "outputs",
                    "inputs", "kernels", "boundaries", "memory", "report", "graph", "gradient", "program"}],
      "modules": [tree], "tensors": [views of storage]}
@@ -28,7 +28,7 @@ from ...frontend.compile import Compiled
 from ...ir.graph import Node, show_arg, toposort
 from ...ir.op import Op
 from ...ir.rewrite import constant_of
-from ...ir.site import file_name, is_gradient
+from ...ir.site import before_line, file_name, is_gradient
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
 from ..measured.judged import judged, timed
@@ -245,11 +245,13 @@ def sources(programs: Sequence[Json]) -> Json:
     files = [line[0] for p in programs for item in (*p["nodes"], *_rewritten(p)) if (line := item["line"])]
     files += [file for p in programs for k in p["kernels"] for file, _ in k["lines"]]
     found = {file: linecache.getlines(file) for file in dict.fromkeys(files)}
-    return {
-        file: {"name": file_name(file), "lines": [line.rstrip("\r\n") for line in lines[:MOST_LINES]]}
-        for file, lines in found.items()
-        if lines
-    }
+    return {file: source(file, lines) for file, lines in found.items() if lines}
+
+
+def source(file: str, lines: Sequence[str]) -> Json:
+    """A file, or a cell of a notebook."""
+    shown = [line.rstrip("\r\n") for line in lines[:MOST_LINES]]
+    return {"name": file_name(file), "before_line": before_line(file), "lines": shown}
 
 
 def _rewritten(p: Json) -> Iterable[Json]:

@@ -35,7 +35,7 @@ def _row(p: Profile, k: KernelReport) -> tuple[str, ...]:
         WORDS[k.bound].format(of_peak),
         duration(k.predicted),
         f"{rates.of_roofline:.0%}",
-        " ".join(dict.fromkeys(s.place for s in k.sources[:3])),
+        "; ".join(dict.fromkeys(s.place for s in k.sources[:3])),
     )
 
 

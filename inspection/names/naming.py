@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...frontend.structure import Structure
 from ...ir.graph import Node
 from ...ir.op import Op
-from ...ir.site import file_name, is_inside
+from ...ir.site import is_inside, shown
 
 if TYPE_CHECKING:
     from ...nn.module import Module
@@ -41,7 +41,7 @@ def program_name(structure: Structure) -> str:
     named = Counter((function_at(*line), line) for line in lines)
     name = Counter(name for name, _ in named.elements()).most_common(1)[0][0]
     file, line = next(line for (n, line), _ in named.most_common() if n == name)
-    return f"{name} ({file_name(file)}:{line})" if name else f"{file_name(file)}:{line}"
+    return f"{name} ({shown((file, line))})" if name else shown((file, line))
 
 
 def function_at(file: str, line: int) -> str:

@@ -50,15 +50,19 @@ function typed(value) {
   return `${value.dtype}[${value.shape.join(', ')}]`;
 }
 
-/** train.py:5 */
-function place([file, line]) {
-  const name = DOC.sources[file]?.name ?? file.split('/').pop();
-  return `${name}:${line}`;
+/** train.py:5, or of a notebook: cell [6], line 5 */
+function place(at) {
+  return placeParts(at).join('');
+}
+
+function placeParts([file, line]) {
+  const { name, before_line: before } = DOC.sources[file] ?? {};
+  return [name ?? file.split('/').pop(), `${before ?? ':'}${line}`];
 }
 
 /** The line that a kernel comes from, as [whether it is the gradient of it, file, line, how many lines more]. */
 function firstLine(k) {
-  const [file, line] = place(k.lines[0]).split(/(?=:\d+$)/);
+  const [file, line] = placeParts(k.lines[0]);
   return [k.sources?.[0]?.gradient ? '∂ ' : '', file, line, k.lines.length > 1 ? ` +${k.lines.length - 1}` : ''];
 }
 
