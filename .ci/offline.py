@@ -1,4 +1,7 @@
-"""In: the folder of a built site. Out: what its pages would load from other hosts; fails if there is anything."""
+"""In: the folder of a built site. Out: what its pages would load from other hosts, or lack to search when opened from the folder.
+
+Fails if there is anything.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +35,17 @@ def fetched(site: Path) -> list[str]:
     return pages + [f"{p}: {address}" for p in sorted(site.rglob("*.css")) for address in IN_CSS.findall(p.read_text())]
 
 
+def lacking(site: Path) -> list[str]:
+    """What search needs where there is no server: the index as a script, and what stands in for a worker."""
+    needed = (site / "search" / "search_index.js", site / "iframe-worker.js")
+    return [f"{file} is not there" for file in needed if not file.is_file()]
+
+
 def main(folder: str) -> int:
     pages = len(list(Path(folder).rglob("*.html")))
     found = fetched(Path(folder))
-    print("\n".join([f"site: {pages} pages, {len(found)} things from other hosts", *found]))
-    return 1 if found or not pages else 0
+    print("\n".join([f"site: {pages} pages, {len(found)} things from other hosts", *found, *lacking(Path(folder))]))
+    return 1 if found or lacking(Path(folder)) or not pages else 0
 
 
 if __name__ == "__main__":
