@@ -11,7 +11,6 @@ from threading import get_ident
 
 from .. import options
 from ..ir.op import Op
-from ..ir.site import NOWHERE, provenance
 from . import observe, realize, state
 from .devices import CPU
 from .storage import lookup
@@ -23,25 +22,28 @@ MOST_ELEMENTS = 100_000  # of all Nodes together: up to there compiling takes lo
 
 def text(t: Tensor) -> str:
     """Its values if they are in memory or little work; else what to write for them."""
-    with provenance(t.node.site or NOWHERE):  # not a line of who asks
-        if t._stored() is None and _may_compute() and is_little_work(t):
-            shown = bare(realize.root_of(t.node))
-            with suppress(Exception):  # whoever reads the value is told
-                realize.alone(shown)
-                return repr(shown)
-        return repr(t) if t._stored() is not None else f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
+    if t._stored() is not None or state.trace() is not None:
+        return repr(t)
+    if not _is_watched() and is_little_work(t):
+        shown = bare(realize.root_of(t.node))
+        with suppress(Exception):  # whoever reads the value is told
+            realize.alone(shown)
+            return repr(shown)
+    return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
 
 
-def _may_compute() -> bool:
-    """Not in a jitted function, nor where one_kernel() looks on, nor where every program is printed or checked."""
+def _is_watched() -> bool:
+    """Does one_kernel() or the like look on, or is every program printed or checked."""
     o = options.current()
-    return state.trace() is None and get_ident() not in observe.demands and not (o.debug or o.dump or o.debug_nans)
+    return get_ident() in observe.demands or bool(o.debug or o.dump or o.debug_nans)
 
 
 def is_little_work(t: Tensor) -> bool:
     """Is it computed by few operations on few elements, on the CPU."""
+    if t.device != CPU:
+        return False
     seen, stack, elements = {t.node}, [t.node], 0
-    while stack and t.device == CPU:
+    while stack and elements <= MOST_ELEMENTS and len(seen) <= MOST_NODES:
         n = stack.pop()
         if lookup(n) is not None:
             continue
@@ -49,6 +51,4 @@ def is_little_work(t: Tensor) -> bool:
         below = [s for s in (n.arg.sources if n.op is Op.INPUT else n.src) if s not in seen]
         seen.update(below)
         stack += below
-        if elements > MOST_ELEMENTS or len(seen) > MOST_NODES:
-            return False
-    return t.device == CPU
+    return not stack and elements <= MOST_ELEMENTS

@@ -291,9 +291,9 @@ class Value:
             return f"<Tensor {self.dtype.name}{list(self.shape)} {self.device} lazy>"
         with realize.lock:
             values = np.array2string(stored.peek(), separator=", ", prefix="tensor(")
-        shape = f", shape={self.shape}" if not self.size and self.ndim > 1 else ""
+        shape = f", shape={stored.shape}" if 0 in stored.shape and len(stored.shape) > 1 else ""
         device = f", device={stored.device}" if stored.device != devices.CPU else ""
-        return f"tensor({values}{shape}, dtype={self.dtype.name}{device})"
+        return f"tensor({values}{shape}, dtype={stored.dtype.name}{device})"  # of the memory: no Node is made for it
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython and notebooks show; Tensors inside of lists and the like are not computed for that."""

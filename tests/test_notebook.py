@@ -106,19 +106,19 @@ def test_nothing_is_computed_in_a_trace_in_a_list_or_where_it_fails() -> None:
     wf.jit(lambda x: (said.append(shown(x * 2)), x)[1])(wf.ones(2))
     t = wf.arange(3)[wf.tensor([7])]
     said += [shown(wf.ones(2) + 1, [t]), shown(t)]
-    assert [text.split(" cpu ")[1][:5] for text in said] == ["lazy:", "lazy>", "lazy:"]
+    assert [text.split(" cpu ")[1][:5] for text in said] == ["lazy>", "lazy>", "lazy:"]
 
 
 # ---------------------------------------------------------------- lines of cells
 
 
 def run(monkeypatch: pytest.MonkeyPatch, source: str) -> dict[str, Any]:
-    """Runs the source as IPython runs the cell [6]."""
+    """Runs the source as IPython runs the cell [6]; it may call shown()."""
     compiler = SimpleNamespace(format_code_name=lambda file: ("Cell", "In[6]") if file == CELL else None)
     module = SimpleNamespace(get_ipython=lambda: SimpleNamespace(compile=compiler))
     monkeypatch.setitem(sys.modules, "IPython", module)
     monkeypatch.setitem(linecache.cache, CELL, (len(source), None, source.splitlines(keepends=True), CELL))
-    names: dict[str, Any] = {"wf": wf}
+    names: dict[str, Any] = {"wf": wf, "shown": shown}
     exec(compile(source, CELL, "exec"), names)
     return names
 
@@ -137,6 +137,11 @@ def test_lines_of_a_cell_are_named_after_it(monkeypatch: pytest.MonkeyPatch, tmp
     document = document_in(wf.report(y, tmp_path / "page.html", profile=False))
     source = {"name": "cell [6]", "before_line": ", line ", "lines": ["x = wf.full((3, 3), 2.0).realize()", "y = (x * 3).sin()"]}
     assert document["sources"][CELL] == source and document["programs"][0]["name"] == "cell [6], line 2"
+
+
+def test_what_is_shown_comes_from_the_line_where_it_was_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "x, y = wf.ones(2).realize(), wf.ones(2) * 3\nshown(x), shown(y)\nz = x * y\n"
+    assert {step.line[0] for step in wf.draw(run(monkeypatch, source)["z"]).steps if step.line} == {CELL}
 
 
 FAILS = {
