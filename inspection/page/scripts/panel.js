@@ -48,7 +48,6 @@ function overview(p) {
     .filter((k) => timeOf(k) > 0)
     .sort((a, b) => timeOf(b) - timeOf(a))
     .slice(0, 8);
-  const whole = total(p.kernels, timeOf);
   return el(
     'div',
     { class: 'overview' },
@@ -92,7 +91,7 @@ function overview(p) {
             el('span', { class: 'title' }, el('span', { class: 'name' }, k.name), placeOf(k)),
             el('span', { class: 'value' }, seconds(timeOf(k))),
             el('span', { class: `bar kind-${k.kind}`, style: { '--share': timeOf(k) / timeOf(slowest[0]) } }),
-            el('span', { class: 'value muted' }, percent(timeOf(k), whole)),
+            el('span', { class: 'value muted' }, percent(timeOf(k), derive(p).time)),
           ),
         ),
       ),

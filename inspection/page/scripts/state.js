@@ -88,6 +88,7 @@ function derivedOf(p) {
     names: new Map(p.kernels.map((k) => [k.name, k.index])),
     outputs: new Set(p.outputs),
     measured: p.kernels.some((k) => typeof k.measured === 'number'),
+    time: total(p.kernels, timeOf),
   };
 }
 
