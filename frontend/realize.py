@@ -78,7 +78,7 @@ def realize(*tensors: Any) -> Any:
 def alone(tensor: Tensor) -> None:
     """Computes one Tensor: no assign that waits, and no scalar that somebody holds."""
     with lock:
-        before = state.exchange(({}, {}, []))
+        before = state.exchange(state.no_tables())
         try:
             _compute([tensor])
         finally:

@@ -48,13 +48,18 @@ def lazy_tensors() -> list[Any]:
     return list(found.values())
 
 
-Tables = tuple[dict[int, Any], dict[int, Any], list[Any]]
+Tables = tuple[dict[int, Any], dict[int, Any], list[Any], deque[Any]]
+
+
+def no_tables() -> Tables:
+    """Those of a thread that has made nothing yet."""
+    return {}, {}, [], deque(maxlen=MOST_LAZY)
 
 
 def exchange(new: Tables) -> Tables:
     """Puts other tables in the place of this thread's, and returns those."""
-    old = thread.held_scalars, thread.indexed, thread.pending
-    thread.held_scalars, thread.indexed, thread.pending = new
+    old = thread.held_scalars, thread.indexed, thread.pending, thread.lazy
+    thread.held_scalars, thread.indexed, thread.pending, thread.lazy = new
     return old
 
 

@@ -67,7 +67,7 @@ class Trace:
         self.leaves: list[Node] = []  # every placeholder
         self.assumes_no_grad: list[Tensor] = []
         self._natives: dict[int, weakref.ref[Any]] = {}  # by id: Tensors that were made in here
-        self._tables: state.Tables = ({}, {}, [])
+        self._tables = state.no_tables()
 
     # ------------------------------------------------------------ when it is in force
 

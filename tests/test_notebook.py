@@ -171,3 +171,13 @@ def test_a_notebook_shows_a_report_in_a_frame_if_it_can_reach_it(monkeypatch: py
     assert path.parent._repr_html_() is None
     monkeypatch.chdir(tmp_path / "my notes")
     assert ReportPath(tmp_path / "elsewhere.html")._repr_html_() is None
+
+
+def test_showing_a_value_again_and_again_leaves_it_as_it_was() -> None:
+    x = wf.tensor([1.0, 2.0, 3.0])
+    y = x.cumsum()
+    z = (y * 2).exp()
+    before = y.node, z.node
+    for _ in range(3):
+        assert "lazy" not in shown(z)
+    assert (y.node, z.node) == before and y._stored() is None
