@@ -76,11 +76,12 @@ def realize(*tensors: Any) -> Any:
 
 
 def alone(tensor: Tensor) -> None:
-    """Computes one Tensor: no assign that waits, and no scalar that somebody holds."""
+    """Computes one Tensor of the CPU: no assign that waits, no scalar that somebody holds, nothing that a loop will need."""
     with lock:
         before = state.exchange(state.no_tables())
         try:
-            _compute([tensor])
+            if not _attach_view(tensor):
+                _compute_job(_job(CPU, [tensor]))
         finally:
             state.exchange(before)
 
@@ -209,8 +210,7 @@ def _in_pieces(device: str, tensors: list[Tensor], found: list[list[Node]]) -> l
     held = [[bare(n) for n in piece] for piece in found]
     try:
         for piece in held:
-            job = _finish(_job(device, piece))
-            _run(job, find(job.key, job.capture))
+            _compute_job(_job(device, piece))
     except Exception:
         give_up(tensors)
         raise
@@ -218,6 +218,11 @@ def _in_pieces(device: str, tensors: list[Tensor], found: list[list[Node]]) -> l
         state.wait_again(tensors)
         raise
     return list(chain.from_iterable(held))
+
+
+def _compute_job(job: Job) -> None:
+    """Computes what it asks for, and keeps nothing else."""
+    _run(job, find(_finish(job).key, job.capture))
 
 
 @dataclass(slots=True)
