@@ -69,15 +69,17 @@ class Computed:
         return sorted(kept, key=self._index.__getitem__)
 
     def _smaller(self, n: Node) -> Sequence[Node] | None:
-        """The sources of a view, or of a map that makes more bytes than they have; nothing for what is cheap to compute again."""
-        if not self.is_costly(n) and n.op not in _TRANSPARENT:
+        """The sources, of a view, of a map that makes more bytes than they have, and of what is cheap to compute again; None for
+        others, and for numbers: a loop may count on and on."""
+        if n.op in LEAVES:
             return ()
         if n.op in _TRANSPARENT:
             return n.src if n.src[0].nbytes <= n.nbytes else None
-        if n.op not in _MAPS:
+        if n.size == 1 or n.op not in _MAPS:
             return None
         bases = {_behind_views(s) for s in n.src}
-        return n.src if sum(b.nbytes for b in bases if b.op is not Op.CONST) < n.nbytes else None
+        grows = sum(b.nbytes for b in bases if b.op is not Op.CONST) < n.nbytes
+        return n.src if grows or not self.is_costly(n) else None
 
 
 def _behind_views(n: Node) -> Node:

@@ -185,7 +185,8 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
 def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
     job = _job(device, tensors, with_scalars)
     held: list[Tensor] = []
-    while found := pieces(job.capture, job.roots):
+    trains = any(_is_updated(t) for t in tensors)  # in steps, each of which is one program
+    while not trains and (found := pieces(job.capture, job.roots)):
         held += _in_pieces(device, tensors, found)
         job = _job(device, tensors, with_scalars)
     for t, n, stored in job.views:
@@ -201,6 +202,11 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
             raise
         job.capture.mark()
         _run(job, program)
+
+
+def _is_updated(t: Tensor) -> bool:
+    """Does a parameter wait for its next version."""
+    return t._requires_grad and (n := t.node).op is Op.INPUT and n.arg.definition is not None and not n.arg.is_initial
 
 
 def _in_pieces(device: str, tensors: list[Tensor], found: list[list[Node]]) -> list[Tensor]:

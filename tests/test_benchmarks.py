@@ -68,3 +68,9 @@ def test_startup_prints_each_measurement_beside_its_target():
 def test_training_prints_a_row_a_network():
     head, row = printed("training.py", "--only", "sine", "--rounds", "1", "--seconds", "0.01")
     assert head.startswith("us a step") and re.match(r"sine +\d+\.\d +\d+\.\d ", row)
+
+
+def test_lazy_loops_agree_with_numpy_in_each_form():
+    head, names, *rows = printed("lazy_loops.py", "--turns", "6", "--only", "newton,kalman,logistic")
+    assert names.split()[2:6] == ["lazy", "realised", "jitted", "NumPy"] and head.split()[0] == "cold,"
+    assert [row.split()[0] for row in rows] == ["newton", "kalman", "logistic"] and all(len(row.split()) == 12 for row in rows)
