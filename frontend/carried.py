@@ -67,14 +67,20 @@ class Carry:
                 self._moved.append((t, weakref.ref(n), rebuilt[n]))
         self.nodes, self.waiting, self.touched = {}, [], set()
 
-    def take_back(self) -> list[Kept]:
+    def take_back(self) -> None:
         """A Tensor keeps the Node that something else is still made of, as what requires a gradient is of its history."""
         for t, old, new in self._moved:
             n = old()
             if n is not None:
                 _exchange(t, new, n)
-        self._moved = []
-        return self.kept
+
+    def undo(self, roots: Sequence[Node]) -> None:
+        """The run has failed: the Leaves are defined by these roots again, and no Tensor is left with one."""
+        for kept, root in zip(self.kept, roots, strict=True):
+            kept.leaf.arg.definition = root
+        for t, _, new in self._moved:
+            if new.op is Op.INPUT and new.arg.definition is not None:
+                _exchange(t, new, new.arg.definition)
 
 
 def _leaf_for(n: Node) -> Node:

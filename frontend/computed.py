@@ -14,7 +14,8 @@ _TRANSPARENT = HINTS | {Op.RESHAPE, Op.PERMUTE, Op.EXPAND, Op.SLICE, Op.COPY}
 _MAPS = ELEMENTWISE | VIEWS - _TRANSPARENT
 _LOCAL = _MAPS | _TRANSPARENT | LEAVES
 CHEAP = 16  # additions for each element, or one transcendental function, that may be repeated where nothing is loaded
-LARGE = 1 << 26  # bytes of a value that is rather computed anew, unless a Tensor waits that is made of it
+LARGE = 1 << 26  # bytes of a value that is rather computed anew from less
+DEPTH = 16  # maps and products that this takes at most
 
 
 class Computed:
@@ -75,11 +76,28 @@ class Computed:
             return ()
         if n.op in _TRANSPARENT:
             return n.src if n.src[0].nbytes <= n.nbytes else None
-        if n.size == 1 or n.op not in _MAPS:
+        if n.size == 1:
+            return None
+        if n.nbytes > LARGE and (less := self._much_less(n)) != {n}:
+            return list(less)
+        if n.op not in _MAPS:
             return None
         bases = {_behind_views(s) for s in n.src}
         grows = sum(b.nbytes for b in bases if b.op is not Op.CONST) < n.nbytes
         return n.src if grows or not self.is_costly(n) else None
+
+
+    def _much_less(self, n: Node, depth: int = DEPTH) -> set[Node]:
+        """What a large value is made of by maps and products, if that takes half of its bytes at most, as the factors of a matrix
+        product with few steps do; else the value."""
+        if n.nbytes <= LARGE or not depth or n not in self.nodes:
+            return {n}
+        if n.op in _TRANSPARENT:
+            return self._much_less(n.src[0], depth)
+        if n.op not in _MAPS and not (n.op is Op.REDUCE and n.src[0].op is Op.MUL):
+            return {n}
+        less = {found for s in n.src for found in self._much_less(s, depth - 1)}
+        return less if 2 * sum(s.nbytes for s in less) <= n.nbytes else {n}
 
 
 def _behind_views(n: Node) -> Node:

@@ -11,6 +11,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
@@ -30,7 +31,7 @@ from .devices import CPU, device_of, only_cpu
 from .pieces import pieces
 from .storage import Storage
 from .structure import Structure
-from .transition import Lines, commit, give_up, keep, release, restore
+from .transition import Lines, commit, keep, release, restore
 
 MAX_PROGRAMS = 1024  # the oldest is forgotten beyond; its kernels stay in the disk cache
 
@@ -183,25 +184,33 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
 
 
 def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
+    try:
+        job, _held = _cut(device, tensors, with_scalars)  # until the end
+        for t, n, stored in job.views:
+            keep(t, n, stored)
+        if not job.tensors:
+            return
+        _carry(job)
+        program = find(_finish(job).key, job.capture)
+        if observe.demands:
+            observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
+    except BaseException:
+        state.wait_again(tensors)
+        raise
+    job.capture.mark()
+    _run(job, program)
+
+
+def _cut(device: str, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list[Tensor]]:
+    """What is left to compute when the pieces of a long graph are, and the Tensors that hold these."""
     job = _job(device, tensors, with_scalars)
     held: list[Tensor] = []
-    trains = any(_is_updated(t) for t in tensors)  # in steps, each of which is one program
-    while not trains and (found := pieces(job.capture, job.roots)):
-        held += _in_pieces(device, tensors, found)
-        job = _job(device, tensors, with_scalars)
-    for t, n, stored in job.views:
-        keep(t, n, stored)
-    if job.tensors:
-        try:
-            _carry(job)
-            program = find(_finish(job).key, job.capture)
-            if observe.demands:
-                observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
-        except BaseException:
-            state.wait_again(tensors)
-            raise
-        job.capture.mark()
-        _run(job, program)
+    if not any(_is_updated(t) for t in tensors):  # a training step is one program
+        with suppress(errors.IndexError):  # the whole program tells which index is the first
+            while found := pieces(job.capture, job.roots):
+                held += _in_pieces(device, found)
+                job = _job(device, tensors, with_scalars)
+    return job, held
 
 
 def _is_updated(t: Tensor) -> bool:
@@ -209,20 +218,13 @@ def _is_updated(t: Tensor) -> bool:
     return t._requires_grad and (n := t.node).op is Op.INPUT and n.arg.definition is not None and not n.arg.is_initial
 
 
-def _in_pieces(device: str, tensors: list[Tensor], found: list[list[Node]]) -> list[Tensor]:
-    """Computes what the Tensors need first; the result holds its memory."""
+def _in_pieces(device: str, found: list[list[Node]]) -> list[Tensor]:
+    """Tensors of these values, each list computed by a program of its own."""
     from .tensor import bare
 
     held = [[bare(n) for n in piece] for piece in found]
-    try:
-        for piece in held:
-            _compute_job(_job(device, piece))
-    except Exception:
-        give_up(tensors)
-        raise
-    except BaseException:
-        state.wait_again(tensors)
-        raise
+    for piece in held:
+        _compute_job(_job(device, piece))
     return list(chain.from_iterable(held))
 
 
@@ -414,13 +416,15 @@ def _run(job: Job, program: Program) -> None:
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
     job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
-    kept = [] if carry is None else carry.take_back()
+    if carry is not None:
+        carry.take_back()
+    kept = [] if carry is None else carry.kept
     outputs, late = [], None
     try:
         outputs = _outputs(program, inputs, slots, () if watched else donations)
         (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines, kept)
+        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines, carry)
         late = late_interrupt(failure, program, lines, undo)
     for t, r, place in zip(tensors, released, places, strict=True):
         commit(t, r, outputs[place])

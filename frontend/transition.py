@@ -7,7 +7,6 @@ it stands for in between gets the memory too, and a Tensor that has moved on is 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +18,7 @@ from ..ir.shapes import Shape
 from ..ir.site import Site, provenance
 from . import state, storage
 from .capture import is_constant
-from .carried import Kept
+from .carried import Carry
 from .history import reached, stale_owner
 from .storage import Storage
 
@@ -139,7 +138,7 @@ def restore(
     slots: list[Any],
     structure: Any,
     lines: Lines,
-    kept: Sequence[Kept],
+    carry: Carry | None,
 ) -> None:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
@@ -152,17 +151,8 @@ def restore(
     for t, released, place in zip(tensors, releases, places, strict=True):
         with state.lock:
             _take_back(t, released, known[outputs[place]])
-    for k, root in zip(kept, outputs[len(outputs) - len(kept) :], strict=True):
-        k.leaf.arg.definition = known[root]
-
-
-def give_up(tensors: list[Tensor]) -> None:
-    """After a failure on the way to their values: assigned Tensors go back to their versions, the assign is forgotten."""
-    for t in tensors:
-        n = t.node
-        if n.op is Op.INPUT and n.arg.definition is not None and n.arg.previous is not None:
-            _revert(t, *n.arg.previous)
-    state.wait_again(tensors)
+    if carry is not None:
+        carry.undo([known[n] for n in outputs[len(outputs) - len(carry.kept) :]])
 
 
 def _leaf(stored: Storage, device: str) -> Node:

@@ -186,6 +186,17 @@ def test_the_smaller_value_behind_a_broadcast_is_stored(monkeypatch: pytest.Monk
     assert stored == [[()], [(), (8,)], [()]]
 
 
+def test_of_large_scores_the_factors_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(computed, "LARGE", 1000)
+    stored = outputs_of_runs(monkeypatch)
+    rows, columns = random_matrix(40, 4).cumsum(axis=0), random_matrix(50, 4).cumsum(axis=0)
+    scores = rows @ columns.T
+    weights = (scores - scores.max(axis=1, keepdims=True)).exp()
+    for _ in range(3):
+        weights.sum().item()
+    assert [sorted(shapes) for shapes in stored] == [[()], [(), (40,), (40, 4), (50, 4)], [()]]
+
+
 def test_masks_of_counters_are_computed_where_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     stored = outputs_of_runs(monkeypatch)
     mask, x = wf.arange(8)[:, None] >= wf.arange(8), random_matrix(8, 8)

@@ -144,11 +144,18 @@ def test_values_that_are_not_finite_spread_as_in_numpy(value, which):
 def test_attention_as_a_user_writes_it():
     q, k, v = normal(2, 3, 40, 16), normal(2, 3, 50, 16), normal(2, 3, 50, 24)
     a, b, c = tensors(q, k, v)
-    scores = (a @ b.transpose(-1, -2)) * 0.25
-    p = (scores - scores.max(axis=-1, keepdims=True)).exp()
-    close(one_kernel((p / p.sum(axis=-1, keepdims=True)) @ c), reference(q, k, v))
-    close(one_kernel((p @ c) / p.sum(axis=-1, keepdims=True)), reference(q, k, v))
-    close(one_kernel((p @ c) / p.sum(axis=-1, keepdims=True) + a[..., :1]), reference(q, k, v) + q[..., :1])
+
+    def weights():  # anew each time: what is named, and read twice, is stored
+        scores = (a @ b.transpose(-1, -2)) * 0.25
+        p = (scores - scores.max(axis=-1, keepdims=True)).exp()
+        return p, p.sum(axis=-1, keepdims=True)
+
+    p, total = weights()
+    close(one_kernel((p / total) @ c), reference(q, k, v))
+    p, total = weights()
+    close(one_kernel((p @ c) / total), reference(q, k, v))
+    p, total = weights()
+    close(one_kernel((p @ c) / total + a[..., :1]), reference(q, k, v) + q[..., :1])
 
 
 def test_heads_that_share_keys_and_values():
@@ -434,10 +441,10 @@ def test_skipping_changes_no_value(which, row, value, loss, batch):
 def test_masks_in_the_other_direction_and_windows():
     q, k, v = normal(8, 200, 16), normal(8, 300, 16), normal(8, 300, 16)
     rows, columns = wf.arange(200).unsqueeze(1), wf.arange(300)
-    scores = (wf.tensor(q) @ wf.tensor(k).transpose(-1, -2)) * 0.25
     i, j = np.arange(200)[:, None], np.arange(300)
     window = (columns > rows) | (columns < rows - 9), (j <= i) & (j >= i - 9)
     for masked, live in ((columns > rows, j <= i), (columns < rows, j >= i), window):
+        scores = (wf.tensor(q) @ wf.tensor(k).transpose(-1, -2)) * 0.25
         got = one_kernel(wf.where(masked, float("-inf"), scores).softmax(axis=-1) @ wf.tensor(v))
         close(got, masked_reference(q, k, v, normal(8, 200, 16), live)[0])
 
