@@ -55,6 +55,7 @@ def conv(
 
 conv1d = of_rank(conv, 1, ">>> F.conv1d(wf.ones(1, 1, 4), wf.ones(1, 1, 3)).tolist()\n    [[[3.0, 3.0]]]")
 conv2d = of_rank(conv, 2, ">>> F.conv2d(wf.ones(2, 3, 8, 8), wf.ones(4, 3, 3, 3), stride=2, padding=1).shape\n    (2, 4, 4, 4)")
+conv3d = of_rank(conv, 3, ">>> F.conv3d(wf.ones(2, 3, 4, 8, 8), wf.ones(5, 3, 2, 3, 3)).shape\n    (2, 5, 3, 6, 6)")
 
 
 class _Axes(NamedTuple):
@@ -190,6 +191,11 @@ conv_transpose2d = of_rank(
     conv_transpose,
     2,
     ">>> F.conv_transpose2d(wf.ones(2, 4, 8, 8), wf.ones(4, 3, 4, 4), stride=2, padding=1).shape\n    (2, 3, 16, 16)",
+)
+conv_transpose3d = of_rank(
+    conv_transpose,
+    3,
+    ">>> F.conv_transpose3d(wf.ones(2, 4, 3, 8, 8), wf.ones(4, 3, 2, 2, 2), stride=2).shape\n    (2, 3, 6, 16, 16)",
 )
 
 

@@ -84,8 +84,10 @@ def avg_pool(
 
 max_pool1d = of_rank(max_pool, 1, ">>> F.max_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[3.0, 5.0]]]")
 max_pool2d = of_rank(max_pool, 2, ">>> F.max_pool2d(wf.rand(2, 3, 8, 8), 2).shape\n    (2, 3, 4, 4)")
+max_pool3d = of_rank(max_pool, 3, ">>> F.max_pool3d(wf.rand(2, 3, 8, 8, 6), 2).shape\n    (2, 3, 4, 4, 3)")
 avg_pool1d = of_rank(avg_pool, 1, ">>> F.avg_pool1d(wf.tensor([[[1.0, 3.0, 2.0, 5.0]]]), 2).tolist()\n    [[[2.0, 3.5]]]")
 avg_pool2d = of_rank(avg_pool, 2, ">>> F.avg_pool2d(wf.rand(2, 3, 8, 8), 3, stride=2, padding=1).shape\n    (2, 3, 4, 4)")
+avg_pool3d = of_rank(avg_pool, 3, ">>> F.avg_pool3d(wf.rand(2, 3, 8, 8, 6), (1, 2, 3)).shape\n    (2, 3, 8, 4, 2)")
 
 
 class _Pool(NamedTuple):
@@ -179,8 +181,14 @@ adaptive_avg_pool1d = of_rank(adaptive_avg_pool, 1, f">>> F.adaptive_avg_pool1d{
 adaptive_avg_pool2d = of_rank(
     adaptive_avg_pool, 2, ">>> F.adaptive_avg_pool2d(wf.rand(2, 3, 8, 9), (4, None)).shape\n    (2, 3, 4, 9)"
 )
+adaptive_avg_pool3d = of_rank(
+    adaptive_avg_pool, 3, ">>> F.adaptive_avg_pool3d(wf.rand(2, 3, 8, 9, 5), (4, None, 1)).shape\n    (2, 3, 4, 9, 1)"
+)
 adaptive_max_pool1d = of_rank(adaptive_max_pool, 1, f">>> F.adaptive_max_pool1d{_ROW}[[[3.0, 5.0]]]")
 adaptive_max_pool2d = of_rank(adaptive_max_pool, 2, ">>> F.adaptive_max_pool2d(wf.rand(2, 3, 8, 9), 3).shape\n    (2, 3, 3, 3)")
+adaptive_max_pool3d = of_rank(
+    adaptive_max_pool, 3, ">>> F.adaptive_max_pool3d(wf.rand(2, 3, 8, 9, 5), 2).shape\n    (2, 3, 2, 2, 2)"
+)
 
 
 def _output_size(rank: Rank, given: Any, extents: Sizes) -> Sizes:

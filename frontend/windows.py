@@ -30,7 +30,7 @@ class Rank(NamedTuple):
 
     @property
     def axes(self) -> str:
-        return ("L", "H, W")[self.spatial - 1]
+        return ("L", "H, W", "D, H, W")[self.spatial - 1]
 
     def sizes(self, what: str, value: Pair, least: int = 0) -> Sizes:
         """One int for each spatial axis. Raises DTypeError, ArgumentError."""

@@ -17,17 +17,29 @@ SAME: dict[str, tuple[nn.Module, Callable[[wf.Tensor], wf.Tensor], tuple[int, ..
     "AdaptiveAvgPool2d": (nn.AdaptiveAvgPool2d((3, None)), lambda x: F.adaptive_avg_pool2d(x, (3, None)), (2, 3, 7, 5)),
     "AdaptiveMaxPool1d": (nn.AdaptiveMaxPool1d(3), lambda x: F.adaptive_max_pool1d(x, 3), (2, 3, 7)),
     "AdaptiveMaxPool2d": (nn.AdaptiveMaxPool2d((3, None)), lambda x: F.adaptive_max_pool2d(x, (3, None)), (2, 3, 7, 5)),
+    "AdaptiveAvgPool3d": (nn.AdaptiveAvgPool3d((3, None, 2)), lambda x: F.adaptive_avg_pool3d(x, (3, None, 2)), (2, 3, 7, 5, 4)),
+    "AdaptiveMaxPool3d": (nn.AdaptiveMaxPool3d(2), lambda x: F.adaptive_max_pool3d(x, 2), (2, 3, 7, 5, 4)),
     "AvgPool1d": (nn.AvgPool1d(3, 2, 1, True, False), lambda x: F.avg_pool1d(x, 3, 2, 1, True, False), (2, 3, 8)),
     "AvgPool2d": (
         nn.AvgPool2d((3, 2), 2, 1, True, False, 5),
         lambda x: F.avg_pool2d(x, (3, 2), 2, 1, True, False, 5),
         (2, 3, 8, 7),
     ),
+    "AvgPool3d": (
+        nn.AvgPool3d(2, 2, 1, True, False, 5),
+        lambda x: F.avg_pool3d(x, 2, 2, 1, True, False, 5),
+        (2, 3, 4, 5, 7),
+    ),
+    "CircularPad1d": (nn.CircularPad1d((2, 1)), lambda x: F.pad(x, (2, 1), "circular"), (2, 3, 4)),
+    "ConstantPad2d": (nn.ConstantPad2d((2, 1, 0, -1), 3), lambda x: F.pad(x, (2, 1, 0, -1), value=3), (2, 3, 4, 4)),
     "Fold": (nn.Fold((5, 6), 2, 2, 1, 2), lambda x: F.fold(x, (5, 6), 2, 2, 1, 2), (2, 8, 9)),
     "MaxPool1d": (nn.MaxPool1d(3, 2, 1, 2, ceil_mode=True), lambda x: F.max_pool1d(x, 3, 2, 1, 2, True), (2, 3, 9)),
     "MaxPool2d": (nn.MaxPool2d((3, 2), 2, 1, 2), lambda x: F.max_pool2d(x, (3, 2), 2, 1, 2), (2, 3, 9, 8)),
+    "MaxPool3d": (nn.MaxPool3d(2, 2, 1), lambda x: F.max_pool3d(x, 2, 2, 1), (2, 3, 4, 5, 3)),
     "PixelShuffle": (nn.PixelShuffle(2), lambda x: F.pixel_shuffle(x, 2), (2, 8, 3, 4)),
     "PixelUnshuffle": (nn.PixelUnshuffle(2), lambda x: F.pixel_unshuffle(x, 2), (2, 3, 4, 6)),
+    "ReflectionPad3d": (nn.ReflectionPad3d(1), lambda x: F.pad(x, (1,) * 6, "reflect"), (2, 3, 2, 4)),
+    "ReplicationPad2d": (nn.ReplicationPad2d(2), lambda x: F.pad(x, (2,) * 4, "replicate"), (2, 3, 2, 4)),
     "Unfold": (nn.Unfold((2, 3), 2, 1, 2), lambda x: F.unfold(x, (2, 3), 2, 1, 2), (2, 3, 6, 7)),
     "Upsample": (
         nn.Upsample(scale_factor=(2, 1.5), mode="bilinear", align_corners=True),
@@ -35,6 +47,7 @@ SAME: dict[str, tuple[nn.Module, Callable[[wf.Tensor], wf.Tensor], tuple[int, ..
         (1, 2, 3, 4),
     ),
     "Upsample to a size": (nn.Upsample(7), lambda x: F.interpolate(x, 7), (1, 2, 3)),
+    "ZeroPad3d": (nn.ZeroPad3d((1, 0, 0, 2, 1, 1)), lambda x: F.pad(x, (1, 0, 0, 2, 1, 1)), (2, 3, 2, 4)),
 }
 
 
@@ -121,13 +134,15 @@ LINES: dict[str, Callable[[str, wf.Tensor, wf.Tensor], wf.Tensor]] = {
 
 
 def _of(function: str, row: int, line: int) -> tuple[int, ...]:
-    """A size along the line, behind that of the one row of an image."""
-    return (line,) if function.endswith("1d") else (row, line)
+    """A size along the line, after that of the one row of an image, and of its one slice of a volume."""
+    return (*[row] * (int(function[-2]) - 1), line)
 
 
 @pytest.mark.parametrize("name", LINES)
-def test_a_line_is_an_image_of_one_row(name: str) -> None:
-    call = LINES[name]
-    line = call(name.format("1d"), wf.tensor(LINE), wf.tensor(KERNEL))
-    image = call(name.format("2d"), wf.tensor(LINE).unsqueeze(2), wf.tensor(KERNEL).unsqueeze(2))
-    np.testing.assert_allclose(line.numpy(), image.squeeze(2).numpy(), rtol=1e-12)
+def test_a_line_is_an_image_of_one_row_and_that_a_volume_of_one_slice(name: str) -> None:
+    x, kernel = wf.tensor(LINE), wf.tensor(KERNEL)
+    line, image, volume = (
+        LINES[name](name.format(f"{n}d"), *(t.reshape(*t.shape[:2], *[1] * (n - 1), -1) for t in (x, kernel))) for n in (1, 2, 3)
+    )
+    for other in (image, volume):
+        np.testing.assert_allclose(other.reshape(line.shape).numpy(), line.numpy(), rtol=1e-12)

@@ -63,9 +63,9 @@ def test_kernels() -> None:
         ({"size": 0}, "there is no image of"),
         ({"scale_factor": -1.0}, "scale_factor is a positive number or 2 of them, not -1.0"),
         ({"scale_factor": (2, 2, 2)}, "scale_factor is a positive number or 2 of them"),
-        ({"size": 4, "mode": "cubic"}, "mode is 'nearest', 'nearest-exact', 'linear' or 'bilinear', not 'cubic'"),
+        ({"size": 4, "mode": "cubic"}, "mode is 'nearest', 'nearest-exact', 'linear', 'bilinear' or 'trilinear', not 'cubic'"),
         ({"size": 4, "mode": "linear"}, r"mode 'linear' takes x of shape \(N, C, L\), got \(1, 2, 3, 4\)"),
-        ({"size": 4, "align_corners": True}, "align_corners is for modes 'linear' and 'bilinear'"),
+        ({"size": 4, "align_corners": True}, "align_corners is for modes 'linear', 'bilinear' and 'trilinear'"),
     ],
 )
 def test_interpolate_says_what_it_expects(kwargs: dict[str, Any], says: str) -> None:

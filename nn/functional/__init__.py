@@ -24,7 +24,7 @@ from .activation import (
 )
 from .attention import scaled_dot_product_attention
 from .classification import cross_entropy, nll_loss
-from .dropout import alpha_dropout, dropout, dropout1d, dropout2d
+from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from .embedding import embedding, embedding_bag, one_hot
 from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
 from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
@@ -35,41 +35,53 @@ from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embeddin
 from .windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
+    adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
+    adaptive_max_pool3d,
     avg_pool1d,
     avg_pool2d,
+    avg_pool3d,
     conv1d,
     conv2d,
+    conv3d,
     conv_transpose1d,
     conv_transpose2d,
+    conv_transpose3d,
     linear,
     max_pool1d,
     max_pool2d,
+    max_pool3d,
 )
 
 __all__ = [
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
+    "avg_pool3d",
     "batch_norm",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
     "conv1d",
     "conv2d",
+    "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
+    "conv_transpose3d",
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
     "dropout",
     "dropout1d",
     "dropout2d",
+    "dropout3d",
     "elu",
     "embedding",
     "embedding_bag",
@@ -93,6 +105,7 @@ __all__ = [
     "logsigmoid",
     "max_pool1d",
     "max_pool2d",
+    "max_pool3d",
     "mish",
     "mse_loss",
     "nll_loss",

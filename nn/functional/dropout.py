@@ -8,9 +8,10 @@ from ...frontend.arguments import as_bool, as_fraction
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
+from ...frontend.windows import Rank
 from ...ir.shapes import Shape
 
-__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d"]
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
 
 SELU_FLOOR = -1.7580993408473766  # -scale * alpha of selu: what it tends to
 
@@ -46,6 +47,16 @@ def dropout2d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 
 @of_tensors
+def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
+    """dropout of whole channels: of (N, C, D, H, W), or (C, D, H, W), all elements along D, H and W together.
+
+    >>> F.dropout3d(wf.ones(8, 4, 2, 3, 3)).sum(axis=(2, 3, 4)).max().item()
+    36.0
+    """
+    return _dropped("dropout3d", x, p, training, _channels("dropout3d", x, 3))
+
+
+@of_tensors
 @in_float32
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     """dropout behind selu: sets elements to what selu tends to, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
@@ -75,6 +86,6 @@ def _dropped(name: str, x: Tensor, p: float, training: bool, draws: Shape) -> Te
 def _channels(name: str, x: Tensor, spatial: int) -> Shape:
     """The shape of x with its last axes, which make up a channel, as 1."""
     if x.ndim not in (spatial + 1, spatial + 2):
-        axes = ("L", "H, W")[spatial - 1]
+        axes = Rank(name, spatial).axes
         raise errors.ShapeError(f"{name}: expected x of shape (N, C, {axes}) or (C, {axes}), got {x.shape}")
     return (*x.shape[:-spatial], *[1] * spatial)

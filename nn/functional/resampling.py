@@ -14,7 +14,8 @@ from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 
 __all__ = ["fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold"]
-LINEAR = {"linear": 3, "bilinear": 4}  # and the axes that x has then
+LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # and the axes that x has then
+IMAGES = {3: "(N, C, L)", 4: "(N, C, H, W)", 5: "(N, C, D, H, W)"}
 
 unfold, fold = function(blocks.unfold2d, "unfold"), function(blocks.fold2d, "fold")
 
@@ -28,11 +29,11 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
 ) -> Tensor:
-    """(N, C, L) or (N, C, H, W) in another size, which is given, or floor(extent * scale_factor).
+    """(N, C, L), (N, C, H, W) or (N, C, D, H, W) in another size, which is given, or floor(extent * scale_factor).
 
     mode: "nearest" for the element at floor(i * old / new), "nearest-exact" for that at floor((i + 0.5) * old / new), "linear"
-    (lines) or "bilinear" (images) for means of neighbours by distance; then align_corners keeps the outermost where they are, and
-    what is not finite makes its lines NaN. Raises ArgumentError, DTypeError, ShapeError.
+    (lines), "bilinear" (images) or "trilinear" (volumes) for means of neighbours by distance; then align_corners keeps the
+    outermost where they are, and what is not finite makes its lines NaN. Raises ArgumentError, DTypeError, ShapeError.
 
     >>> F.interpolate(wf.tensor([[[1.0, 2.0]]]), scale_factor=2).tolist()
     [[[1.0, 1.0, 2.0, 2.0]]]
@@ -40,13 +41,13 @@ def interpolate(
     [[[1.0, 1.25, 1.75, 2.0]]]
     """
     as_choice("interpolate", "mode", mode, ["nearest", "nearest-exact", *LINEAR])
-    if x.ndim not in (3, 4) or LINEAR.get(mode, x.ndim) != x.ndim:
-        wanted = {"linear": "(N, C, L)", "bilinear": "(N, C, H, W)"}.get(mode, "(N, C, L) or (N, C, H, W)")
+    if x.ndim not in IMAGES or LINEAR.get(mode, x.ndim) != x.ndim:
+        wanted = IMAGES[LINEAR[mode]] if mode in LINEAR else "(N, C, L), (N, C, H, W) or (N, C, D, H, W)"
         raise errors.ShapeError(f"interpolate: mode {mode!r} takes x of shape {wanted}, got {x.shape}")
     if mode in LINEAR and not x.dtype.is_float:
         raise errors.DTypeError(f"interpolate: mode {mode!r} takes means of floats, got {x.dtype.name}")
     if align_corners is not None and mode not in LINEAR:
-        raise errors.ArgumentError(f"interpolate: align_corners is for modes 'linear' and 'bilinear', not {mode!r}")
+        raise errors.ArgumentError(f"interpolate: align_corners is for modes 'linear', 'bilinear' and 'trilinear', not {mode!r}")
     aligned = as_bool("interpolate", "align_corners", align_corners)
     for axis, (new, step) in enumerate(_sizes(x.shape[2:], size, scale_factor), 2):
         if mode in LINEAR:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import errors
 from ...frontend.arguments import as_bool, as_choice, as_count, as_ints, shown
+from ...frontend.binding import of_tensors
 from ...frontend.convolution import margins
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair, Rank
@@ -15,7 +16,7 @@ from .. import init
 from ..functional.padding import MODES
 from ..module import Module, Parameter
 
-__all__ = ["Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d"]
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
 
 class _Conv(Module):
@@ -82,7 +83,7 @@ class _Direct(_Conv):
         padding = self.padding
         if self.padding_mode != "zeros":
             x, padding = F.pad(x, [w for pair in reversed(self._margins()) for w in pair], self.padding_mode), 0
-        convolved = (F.conv1d, F.conv2d)[self.spatial - 1]
+        convolved = (F.conv1d, F.conv2d, F.conv3d)[self.spatial - 1]
         return convolved(x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups)  # type: ignore[no-any-return]
 
 
@@ -112,6 +113,19 @@ class Conv2d(_Direct):
     spatial = 2
 
 
+class Conv3d(_Direct):
+    """A convolution (N, in_channels, D, H, W) -> (N, out_channels, D', H', W'), with or without N.
+
+    weight (out, in // groups, KD, KH, KW); padding and padding_mode as in Conv2d, with three numbers for a pair. weight and
+    bias begin uniform within 1 / sqrt(in_channels // groups * KD * KH * KW).
+
+    >>> nn.Conv3d(16, 33, (3, 5, 2), stride=(2, 1, 1), padding=(1, 2, 0))(wf.rand(4, 16, 10, 12, 8)).shape
+    (4, 33, 5, 12, 7)
+    """
+
+    spatial = 3
+
+
 class _Transposed(_Conv):
     is_transposed = True
     stride: Pair
@@ -139,13 +153,15 @@ class _Transposed(_Conv):
             self._rank.sizes(key, value, int(key in ("stride", "dilation")))
         self._build(in_channels, out_channels, kernel_size, groups, bias, **how)
 
+    @of_tensors
     def forward(self, x: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        extra = self.output_padding if output_size is None else self._extra(x.shape[-self.spatial :], output_size)
-        convolved = (F.conv_transpose1d, F.conv_transpose2d)[self.spatial - 1]
+        is_given = output_size is not None and x.ndim > self.spatial  # else the function says what it expects
+        extra = self._extra(x.shape[-self.spatial :], output_size) if is_given else self.output_padding
+        convolved = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[self.spatial - 1]
         how = (self.stride, self.padding, extra, self.groups, self.dilation)
         return convolved(x, self.weight, self.bias, *how)  # type: ignore[no-any-return]
 
-    def _extra(self, extents: tuple[int, ...], output_size: Sequence[int]) -> tuple[int, ...]:
+    def _extra(self, extents: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
         """The output_padding that leads to this size of the result."""
         rank, wanted = self._rank, as_ints(self._rank.name, "output_size", output_size)
         wanted = wanted[2:] if len(wanted) == 2 + self.spatial else wanted
@@ -182,3 +198,16 @@ class ConvTranspose2d(_Transposed):
     """
 
     spatial = 2
+
+
+class ConvTranspose3d(_Transposed):
+    """The gradient of a Conv3d by its input as a layer: (N, in_channels, D, H, W) -> (N, out_channels, D', H', W').
+
+    With or without N; weight (in_channels, out_channels // groups, KD, KH, KW). output_padding and layer(x, output_size) as in
+    ConvTranspose2d. weight and bias begin uniform within 1 / sqrt(out_channels // groups * KD * KH * KW).
+
+    >>> nn.ConvTranspose3d(16, 8, 2, stride=2)(wf.rand(2, 16, 3, 5, 5)).shape
+    (2, 8, 6, 10, 10)
+    """
+
+    spatial = 3

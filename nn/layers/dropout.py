@@ -7,7 +7,7 @@ from ...frontend.tensor import Tensor
 from .. import functional as F
 from .stateless import Stateless
 
-__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d"]
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d"]
 
 
 class _Dropout(Stateless):
@@ -46,6 +46,17 @@ class Dropout2d(_Dropout):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout2d(x, self.p, self.training)
+
+
+class Dropout3d(_Dropout):
+    """F.dropout3d: zeroes whole channels of (N, C, D, H, W) or (C, D, H, W) with probability p while training.
+
+    >>> nn.Dropout3d()(wf.ones(8, 4, 2, 3, 3)).sum(axis=(2, 3, 4)).max().item()
+    36.0
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout3d(x, self.p, self.training)
 
 
 class AlphaDropout(_Dropout):

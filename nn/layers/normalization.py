@@ -14,7 +14,17 @@ from ...ir.shapes import addressable
 from .. import functional as F
 from ..module import Buffer, Module, Parameter
 
-__all__ = ["BatchNorm1d", "BatchNorm2d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d", "LayerNorm", "RMSNorm"]
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "GroupNorm",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "LayerNorm",
+    "RMSNorm",
+]
 
 
 class LayerNorm(Module):
@@ -178,6 +188,18 @@ class BatchNorm2d(_BatchNorm):
     ranks: ClassVar = {4: "(N, C, H, W)"}
 
 
+class BatchNorm3d(_BatchNorm):
+    """(N, num_features, D, H, W): each channel to mean 0 and variance 1 over all others, then scaled and shifted.
+
+    Statistics, modes and errors are those of BatchNorm2d.
+
+    >>> nn.BatchNorm3d(3)(wf.rand(4, 3, 2, 5, 5)).shape
+    (4, 3, 2, 5, 5)
+    """
+
+    ranks: ClassVar = {5: "(N, C, D, H, W)"}
+
+
 class _InstanceNorm(_Norm):
     def __init__(
         self,
@@ -220,3 +242,15 @@ class InstanceNorm2d(_InstanceNorm):
     """
 
     ranks: ClassVar = {3: "(C, H, W)", 4: "(N, C, H, W)"}
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """(N, num_features, D, H, W) or (num_features, D, H, W): each volume to mean 0 and variance 1, if affine scaled and shifted.
+
+    With track_running_stats=True statistics follow and are used as in BatchNorm3d. Raises ShapeError for volumes of one element.
+
+    >>> nn.InstanceNorm3d(2)(wf.rand(4, 2, 3, 5, 5)).shape
+    (4, 2, 3, 5, 5)
+    """
+
+    ranks: ClassVar = {4: "(C, D, H, W)", 5: "(N, C, D, H, W)"}

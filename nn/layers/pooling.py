@@ -12,12 +12,16 @@ from ..module import Module
 __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
+    "AdaptiveAvgPool3d",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
+    "AdaptiveMaxPool3d",
     "AvgPool1d",
     "AvgPool2d",
+    "AvgPool3d",
     "MaxPool1d",
     "MaxPool2d",
+    "MaxPool3d",
 ]
 Size = int | None | Sequence[int | None]
 
@@ -38,7 +42,7 @@ class _MaxPool(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, x: Tensor) -> Tensor | tuple[Tensor, Tensor]:
-        pooled = (F.max_pool1d, F.max_pool2d)[self.spatial - 1]
+        pooled = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[self.spatial - 1]
         sizes = self.kernel_size, self.stride, self.padding, self.dilation
         return pooled(x, *sizes, self.ceil_mode, self.return_indices)  # type: ignore[no-any-return]
 
@@ -68,9 +72,19 @@ class MaxPool2d(_MaxPool):
     spatial = 2
 
 
-class _AvgPool(Module):
-    spatial = 0
+class MaxPool3d(_MaxPool):
+    """(N, C, D, H, W) -> (N, C, D', H', W'): the greatest element of each window; arguments as in F.max_pool3d.
 
+    With or without N.
+
+    >>> nn.MaxPool3d(2, padding=(0, 1, 0))(wf.rand(2, 3, 4, 8, 8)).shape
+    (2, 3, 2, 5, 4)
+    """
+
+    spatial = 3
+
+
+class _AvgPool(Module):
     def __init__(
         self,
         kernel_size: Pair,
@@ -100,12 +114,8 @@ class AvgPool1d(_AvgPool):
         return F.avg_pool1d(x, *sizes, self.ceil_mode, self.count_include_pad)  # type: ignore[no-any-return]
 
 
-class AvgPool2d(_AvgPool):
-    """(N, C, H, W) -> (N, C, H', W'): the mean of each window; arguments as in F.avg_pool2d. With or without N.
-
-    >>> nn.AvgPool2d((2, 4))(wf.ones(2, 3, 8, 8)).shape
-    (2, 3, 4, 2)
-    """
+class _AvgPoolOfImages(_AvgPool):
+    spatial = 0
 
     def __init__(
         self,
@@ -122,7 +132,27 @@ class AvgPool2d(_AvgPool):
     def forward(self, x: Tensor) -> Tensor:
         sizes = self.kernel_size, self.stride, self.padding
         how = self.ceil_mode, self.count_include_pad, self.divisor_override
-        return F.avg_pool2d(x, *sizes, *how)  # type: ignore[no-any-return]
+        return (F.avg_pool2d, F.avg_pool3d)[self.spatial - 2](x, *sizes, *how)  # type: ignore[no-any-return]
+
+
+class AvgPool2d(_AvgPoolOfImages):
+    """(N, C, H, W) -> (N, C, H', W'): the mean of each window; arguments as in F.avg_pool2d. With or without N.
+
+    >>> nn.AvgPool2d((2, 4))(wf.ones(2, 3, 8, 8)).shape
+    (2, 3, 4, 2)
+    """
+
+    spatial = 2
+
+
+class AvgPool3d(_AvgPoolOfImages):
+    """(N, C, D, H, W) -> (N, C, D', H', W'): the mean of each window; arguments as in F.avg_pool3d. With or without N.
+
+    >>> nn.AvgPool3d(2)(wf.ones(2, 3, 4, 8, 6)).shape
+    (2, 3, 2, 4, 3)
+    """
+
+    spatial = 3
 
 
 # ---------------------------------------------------------------- pools of a given size
@@ -158,6 +188,19 @@ class AdaptiveAvgPool2d(_AdaptivePool):
         return F.adaptive_avg_pool2d(x, self.output_size)  # type: ignore[no-any-return]
 
 
+class AdaptiveAvgPool3d(_AdaptivePool):
+    """(N, C, D, H, W) -> (N, C, *output_size): means of cells that cover the volume evenly; None keeps an extent.
+
+    With or without N.
+
+    >>> nn.AdaptiveAvgPool3d((5, None, 1))(wf.rand(1, 64, 8, 9, 10)).shape
+    (1, 64, 5, 9, 1)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_avg_pool3d(x, self.output_size)  # type: ignore[no-any-return]
+
+
 class AdaptiveMaxPool1d(_AdaptivePool):
     """(N, C, L) -> (N, C, output_size): the greatest element of cells that cover the line evenly. With or without N.
 
@@ -178,3 +221,14 @@ class AdaptiveMaxPool2d(_AdaptivePool):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.adaptive_max_pool2d(x, self.output_size)  # type: ignore[no-any-return]
+
+
+class AdaptiveMaxPool3d(_AdaptivePool):
+    """(N, C, D, H, W) -> (N, C, *output_size): the greatest element of cells that cover the volume evenly. With or without N.
+
+    >>> nn.AdaptiveMaxPool3d(3)(wf.rand(1, 64, 8, 9, 10)).shape
+    (1, 64, 3, 3, 3)
+    """
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.adaptive_max_pool3d(x, self.output_size)  # type: ignore[no-any-return]

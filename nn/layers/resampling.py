@@ -13,7 +13,7 @@ __all__ = ["Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample"]
 
 
 class Upsample(Module):
-    """(N, C, L) or (N, C, H, W) in another size; arguments as in F.interpolate.
+    """(N, C, L), (N, C, H, W) or (N, C, D, H, W) in another size; arguments as in F.interpolate.
 
     >>> nn.Upsample(scale_factor=2, mode="bilinear")(wf.rand(1, 3, 4, 5)).shape
     (1, 3, 8, 10)
