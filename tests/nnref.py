@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import weft as wf
+from weft import nn
 
 Array = np.ndarray
 
@@ -45,3 +46,25 @@ def derivative_holds(f: Callable[..., wf.Tensor], *arrays: Array) -> None:
 def log_softmax(x: Array, axis: int = -1) -> Array:
     shifted = x - x.max(axis=axis, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+
+
+def minus_infinity(mask: Array) -> Array:
+    return np.where(mask, -np.inf, 0.0)
+
+
+def heads_reference(m: nn.MultiheadAttention, q: Array, k: Array, v: Array, added: Array) -> tuple[Array, Array]:
+    """Output and weights (N, H, L, S) of attention by a loop over batch and heads; `added` broadcasts to (N, H, L, S)."""
+    packed, (size, heads) = m.in_proj_weight, (m.embed_dim, m.num_heads)
+    weights = [m.q_proj_weight, m.k_proj_weight, m.v_proj_weight] if packed is None else packed.split(size)
+    bias = np.zeros(3 * size) if m.in_proj_bias is None else m.in_proj_bias.numpy()
+    inputs = zip((q, k, v), weights, np.split(bias, 3), strict=True)
+    q, k, v = (x @ w.numpy().T + b for x, w, b in inputs)
+    shares, mixed, width = np.zeros((len(q), heads, q.shape[1], k.shape[1])), np.zeros(q.shape), size // heads
+    added = np.broadcast_to(added, shares.shape)
+    for n in range(len(q)):
+        for h in range(heads):
+            part = slice(h * width, h * width + width)
+            shares[n, h] = np.exp(log_softmax(q[n, :, part] @ k[n, :, part].T / np.sqrt(width) + added[n, h]))
+            mixed[n, :, part] = shares[n, h] @ v[n, :, part]
+    bias = 0 if m.out_proj.bias is None else m.out_proj.bias.numpy()
+    return mixed @ m.out_proj.weight.numpy().T + bias, shares

@@ -1,4 +1,4 @@
-"""Attention and transformers against NumPy formulas: values, derivatives, masks, layouts, kernels, errors."""
+"""Attention against NumPy formulas: values, derivatives, masks, layouts, kernels, errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from nnref import Array, close, derivative_holds, log_softmax, normal
+from nnref import Array, close, derivative_holds, heads_reference, log_softmax, minus_infinity, normal
 from weft import nn
 from weft.nn import functional as F
 
@@ -64,33 +64,12 @@ def test_attention_says_what_it_takes(shapes: Any, settings: Any, kind: type[Exc
 E, H, N, L, S = 6, 2, 3, 4, 5
 
 
-def heads_reference(m: nn.MultiheadAttention, q: Array, k: Array, v: Array, added: Array) -> tuple[Array, Array]:
-    """Output and weights (N, H, L, S) by a loop over batch and heads; `added` broadcasts to (N, H, L, S)."""
-    packed = m.in_proj_weight
-    weights = [m.q_proj_weight, m.k_proj_weight, m.v_proj_weight] if packed is None else packed.split(E)
-    bias = np.zeros(3 * E) if m.in_proj_bias is None else m.in_proj_bias.numpy()
-    q, k, v = (x @ w.numpy().T + bias[i * E : i * E + E] for i, (x, w) in enumerate(zip((q, k, v), weights, strict=True)))
-    shares, mixed, width = np.zeros((len(q), H, q.shape[1], k.shape[1])), np.zeros(q.shape), E // H
-    added = np.broadcast_to(added, shares.shape)
-    for n in range(len(q)):
-        for h in range(H):
-            part = slice(h * width, h * width + width)
-            shares[n, h] = np.exp(log_softmax(q[n, :, part] @ k[n, :, part].T / np.sqrt(width) + added[n, h]))
-            mixed[n, :, part] = shares[n, h] @ v[n, :, part]
-    bias = 0 if m.out_proj.bias is None else m.out_proj.bias.numpy()
-    return mixed @ m.out_proj.weight.numpy().T + bias, shares
-
-
 def layer(**settings: Any) -> nn.MultiheadAttention:
     wf.manual_seed(3)
     made = nn.MultiheadAttention(E, H, **{"batch_first": True} | settings).double()
     if made.in_proj_bias is not None:
         made.in_proj_bias.assign(normal(3 * E))
     return made
-
-
-def minus_infinity(mask: Array) -> Array:
-    return np.where(mask, -np.inf, 0.0)
 
 
 PADDING = np.arange(N * S).reshape(N, S) % 4 == 1
@@ -218,64 +197,3 @@ def test_several_heads_say_what_they_take(given: dict[str, Any], kind: type[Exce
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], says: str) -> None:
     with pytest.raises(wf.errors.ArgumentError, match=says):
         nn.MultiheadAttention(**{"embed_dim": 6, "num_heads": 2} | settings)
-
-
-# ---------------------------------------------------------------- transformers
-
-
-def norm_reference(m: nn.LayerNorm, x: Array) -> Array:
-    centred = x - x.mean(-1, keepdims=True)
-    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + m.eps) * m.weight.numpy() + m.bias.numpy()
-
-
-def encoder_reference(m: nn.TransformerEncoderLayer, x: Array, added: Array) -> Array:
-    def attended(x: Array) -> Array:
-        return heads_reference(m.self_attn, x, x, x, added)[0]
-
-    def fed(x: Array) -> Array:
-        hidden = np.maximum(x @ m.linear1.weight.numpy().T + m.linear1.bias.numpy(), 0)
-        return hidden @ m.linear2.weight.numpy().T + m.linear2.bias.numpy()
-
-    if m.norm_first:
-        x = x + attended(norm_reference(m.norm1, x))
-        return x + fed(norm_reference(m.norm2, x))
-    x = norm_reference(m.norm1, x + attended(x))
-    return norm_reference(m.norm2, x + fed(x))
-
-
-def encoder_layer(**settings: Any) -> nn.TransformerEncoderLayer:
-    wf.manual_seed(5)
-    return nn.TransformerEncoderLayer(E, H, 8, **{"batch_first": True, "dropout": 0.0} | settings).double()
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_an_encoder_layer(norm_first: bool) -> None:
-    m, x = encoder_layer(norm_first=norm_first), normal(N, L, E)
-    padding = np.arange(N * L).reshape(N, L) % 4 == 3
-    masked = minus_infinity(padding[:, None, None] | ~np.tri(L, dtype=bool))
-    close(m(wf.tensor(x)), encoder_reference(m, x, np.zeros(1)), 1e-9)
-    close(m(wf.tensor(x), src_key_padding_mask=padding, is_causal=True), encoder_reference(m, x, masked), 1e-9)
-    derivative_holds(m, normal(2, 3, E))
-
-
-def test_an_encoder_stacks_copies_with_parameters_of_their_own() -> None:
-    first = encoder_layer()
-    m = nn.TransformerEncoder(first, 2, norm=nn.LayerNorm(E).double())
-    x = normal(N, L, E)
-    expected = encoder_reference(first, encoder_reference(first, x, np.zeros(1)), np.zeros(1))
-    close(m(wf.tensor(x)), norm_reference(m.norm, expected), 1e-9)
-    assert len({id(p) for p in m.parameters()}) == 2 * 12 + 2
-    assert {"layers.1.self_attn.in_proj_weight", "layers.0.linear2.bias", "norm.weight"} <= set(m.state_dict())
-
-
-def test_an_encoder_layer_drops_while_training_only() -> None:
-    m, x = encoder_layer(dropout=0.5, activation="gelu"), wf.tensor(normal(N, L, E))
-    assert not np.array_equal(m(x).numpy(), m(x).numpy())
-    np.testing.assert_array_equal(m.eval()(x).numpy(), m(x).numpy())
-
-
-def test_what_an_encoder_refuses() -> None:
-    with pytest.raises(ValueError, match="activation is 'relu' or 'gelu', not 'tanh'"):
-        nn.TransformerEncoderLayer(E, H, activation="tanh")
-    with pytest.raises(TypeError, match="encoder_layer is a Module"):
-        nn.TransformerEncoder(nn.TransformerEncoderLayer, 2)  # type: ignore[arg-type]

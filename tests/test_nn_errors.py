@@ -20,7 +20,13 @@ ANYTHING: tuple[Any, ...] = (
 )
 FITTING: dict[str, Any] = {
     **dict.fromkeys(["kernel_size", "output_size", "threshold", "value", "upscale_factor", "downscale_factor", "axis"], 1),
-    **{"num_layers": 1, "unflattened_size": (1, 2), "encoder_layer": nn.TransformerEncoderLayer(2, 2, 2), "pad": (1, 1)},
+    **{
+        "num_layers": 1,
+        "unflattened_size": (1, 2),
+        "encoder_layer": nn.TransformerEncoderLayer(2, 2, 2),
+        "decoder_layer": nn.TransformerDecoderLayer(2, 2, 2),
+        "pad": (1, 1),
+    },
 }
 HEADS = {*nn.layers.__all__, *F.__all__, "Parameter", "flatten"}  # a layer speaks for itself, or lets its function speak
 LAYERS = [name for name in nn.layers.__all__ if name not in nn.layers.container.__all__]

@@ -28,6 +28,7 @@ def same(mine: nn.Module, theirs: Any, call: Callable[..., Any], *arrays: Array)
     (expected * torch.tensor(weights)).sum().backward()
     pairs = {str(i): (x, y) for i, (x, y) in enumerate(zip(a, b, strict=True))}
     pairs |= {n: (p, q) for (n, p), q in zip(mine.named_parameters(), theirs.parameters(), strict=True)}
+    wf.realize(*(x.grad for x, _ in pairs.values() if x.grad is not None))  # one program, not one for each
     for name, (x, y) in pairs.items():
         assert (x.grad is None) == (y.grad is None), name
         if y.grad is not None:
@@ -103,6 +104,26 @@ def test_encoder_layers(name: str) -> None:
     mine, theirs = pair("TransformerEncoderLayer", E, H, 16, **{"dropout": 0.0, "batch_first": True} | LAYERS[name])
     x = draw(L, N, E) if "batch_first" in LAYERS[name] else draw(N, L, E)
     same(mine, theirs, lambda m, x: m(x, of(m, CAUSAL), of(m, PADDING)), x)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_decoder_layers(name: str) -> None:
+    mine, theirs = pair("TransformerDecoderLayer", E, H, 16, **{"dropout": 0.0, "batch_first": True} | LAYERS[name])
+    x, memory = (draw(L, N, E), draw(S, N, E)) if "batch_first" in LAYERS[name] else (draw(N, L, E), draw(N, S, E))
+    between = np.arange(L * S).reshape(L, S) % 5 == 2
+
+    def call(m: Any, x: Any, memory: Any) -> Any:
+        return m(x, memory, of(m, CAUSAL), of(m, between), tgt_key_padding_mask=of(m, PADDING))
+
+    same(mine, theirs, call, x, memory)
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor")
+@pytest.mark.parametrize("settings", [{}, {"batch_first": True, "norm_first": True, "activation": "gelu", "bias": False}])
+def test_transformers(settings: dict[str, Any]) -> None:
+    mine, theirs = pair("Transformer", E, H, 1, 2, 16, dropout=0.0, **settings)
+    src, tgt = (draw(N, n, E) if settings else draw(n, N, E) for n in (S, L))
+    same(mine, theirs, lambda m, x, y: m(x, y, tgt_mask=of(m, CAUSAL), tgt_key_padding_mask=of(m, PADDING)), src, tgt)
 
 
 def test_an_encoder_in_eval_mode() -> None:

@@ -84,7 +84,7 @@ from .pooling import (
 )
 from .resampling import Fold, PixelShuffle, PixelUnshuffle, Unfold, Upsample
 from .shape import Flatten, Identity, Unflatten
-from .transformer import TransformerEncoder, TransformerEncoderLayer
+from .transformer import Transformer, TransformerDecoder, TransformerDecoderLayer, TransformerEncoder, TransformerEncoderLayer
 
 __all__ = [
     "CELU",
@@ -179,6 +179,9 @@ __all__ = [
     "Softsign",
     "Tanh",
     "Threshold",
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "Unflatten",

@@ -86,10 +86,11 @@ class MultiheadAttention(Module):
         wants_weights, is_causal = as_bool(name, "need_weights", need_weights), as_bool(name, "is_causal", is_causal)
         is_averaged = as_bool(name, "average_attn_weights", average_attn_weights)
         self._check(query, key, value)
-        is_self, batch = query is key and key is value, None if query.ndim == 2 else 0 if self.batch_first else 1
+        is_self, is_pair, batch = query is key, key is value, None if query.ndim == 2 else 0 if self.batch_first else 1
         query, key, value = (_batch_first(x, batch) for x in (query, key, value))
         mask = self._mask(query, key, key_padding_mask, attn_mask)
-        q, k, v = (self._heads(x) for x in self._projected(query, key, value, is_self))
+        inputs = [query] if is_self and is_pair else [query, key] if is_pair else [query, key, value]
+        q, k, v = (self._heads(x) for x in self._projected(inputs))
         p = self.dropout if self.training else 0.0
         weights: Tensor | None = None
         if wants_weights:
@@ -103,14 +104,19 @@ class MultiheadAttention(Module):
             return out.squeeze(0), None if weights is None else weights.squeeze(0)
         return _batch_first(out, batch), weights
 
-    def _projected(self, query: Tensor, key: Tensor, value: Tensor, is_self: bool) -> list[Tensor]:
-        """Queries, keys and values; those of one input in one product."""
-        width, packed = self.embed_dim, self.in_proj_weight
-        if packed is not None and is_self:
-            return F.linear(query, packed, self.in_proj_bias).split(width, -1)  # type: ignore[no-any-return]
-        apart = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight] if packed is None else packed.split(width)
-        biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.split(width)
-        return [F.linear(x, w, b) for x, w, b in zip((query, key, value), apart, biases, strict=True)]
+    def _projected(self, inputs: list[Tensor]) -> list[Tensor]:
+        """Queries, keys and values of so many different inputs; those of the last one in one product."""
+        width, packed, last = self.embed_dim, self.in_proj_weight, len(inputs) - 1
+        if packed is None:
+            apart = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
+            biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.split(width)
+            return [F.linear(x, w, b) for x, w, b in zip((inputs + inputs[-1:] * 2)[:3], apart, biases, strict=True)]
+        found: list[Tensor] = []
+        for i, x in enumerate(inputs):
+            rows = slice(i * width, None if i == last else (i + 1) * width)
+            bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
+            found += F.linear(x, packed[rows], bias).split(width, -1)
+        return found
 
     def _heads(self, x: Tensor) -> Tensor:
         """(N, L, E) as (N, num_heads, L, E / num_heads)."""
