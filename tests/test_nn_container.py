@@ -99,6 +99,19 @@ def test_a_parameter_list_learns() -> None:
     assert isinstance(values[1], nn.Parameter)
 
 
+def test_a_parameter_dict_learns() -> None:
+    shared = nn.Parameter(wf.ones(2))
+    values = nn.ParameterDict({"a": shared, "b": np.zeros(3, np.float32)})
+    values["c"] = [0.5]
+    assert [*values.state_dict()] == ["a", "b", "c"] == [*values.keys()] and values["a"] is shared
+    assert all(isinstance(p, nn.Parameter) for p in values.values())
+    assert repr(values) == "ParameterDict(a: float32[2], b: float32[3], c: float32[1])  # 6 parameters"
+    sum((p * p).sum() for _, p in values.items()).backward()
+    assert values["c"].grad.tolist() == [1.0] and values.get("x") is None and values.get("a") is shared
+    copied = nn.ParameterDict(values)
+    assert values.pop("a") is shared and "a" not in values and copied["a"] is shared
+
+
 def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
     net, layers = nn.Sequential(nn.ReLU()), nn.ModuleDict()
     refused = [
@@ -108,6 +121,7 @@ def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
         (lambda: net.append(wf.ones(1)), "layer 1 must be a Module, not Tensor"),
         (lambda: layers.update({"a": nn.ReLU(), "b": 1}), "ModuleDict: layer b must be a Module, not int"),
         (lambda: nn.ModuleDict([1]), r"ModuleDict: the layers are a dict or pairs \(name, Module\), not \[1\]"),
+        (lambda: nn.ParameterDict(3), r"ParameterDict: the parameters are a dict or pairs \(name, Parameter\), not 3"),
         (lambda: nn.ModuleList(3), "ModuleList: what is added is a sequence, not 3"),
         (lambda: nn.ParameterList([wf.arange(3)]), "Parameter: the data is learned, so it is floats, not int64"),
         (lambda: net["0"], "Sequential: an index is an int, not '0'"),
@@ -123,4 +137,6 @@ def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
             layers[name] = nn.ReLU()
     with pytest.raises(KeyError, match="ModuleDict: there is no layer 'x'; there are none"):
         layers["x"]
+    with pytest.raises(KeyError, match="ParameterDict: there is no parameter 'x'; there are a"):
+        del nn.ParameterDict({"a": wf.ones(1)})["x"]
     assert len(net) == 1 and len(layers) == 0

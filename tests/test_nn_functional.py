@@ -136,6 +136,17 @@ def test_pool_says_what_it_expects() -> None:
 # ---------------------------------------------------------------- the rest
 
 
+def test_bilinear() -> None:
+    x, y, w, b = normal(3, 2, 4), normal(3, 2, 5, seed=1), normal(6, 4, 5, seed=2), normal(6, seed=3)
+    close(F.bilinear(x, y, w, b), np.einsum("nmi,oij,nmj->nmo", x, w, y) + b)
+    wf.check_grad(F.bilinear, *map(wf.tensor, (x[0], y[0], w, b)))
+    layer = wf.nn.Bilinear(4, 5, 6).double()
+    close(layer(wf.tensor(x), wf.tensor(y)), F.bilinear(x, y, layer.weight, layer.bias).numpy())
+    assert 0.9 * 0.5 < abs(layer.weight.numpy()).max() <= 0.5
+    with pytest.raises(wf.errors.ShapeError, match=r"bilinear: expected .* got x1 \(3, 2, 4\), x2 \(2, 5\), weight \(6, 4, 5\)"):
+        F.bilinear(x, y[0], w)
+
+
 def test_linear() -> None:
     x, w, b = normal(2, 3, 5), normal(4, 5, seed=1), normal(4, seed=2)
     close(F.linear(wf.tensor(x), wf.tensor(w), wf.tensor(b)), x @ w.T + b)

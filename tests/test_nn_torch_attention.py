@@ -135,7 +135,8 @@ def test_an_encoder_in_eval_mode() -> None:
     same(mine.eval(), theirs.eval(), lambda m, x: m(x, of(m, CAUSAL)), draw(N, L, E))
 
 
-def test_prelu_and_embedding() -> None:
+def test_bilinear_prelu_and_embedding() -> None:
+    same(*pair("Bilinear", 3, 4, 5), lambda m, x, y: m(x, y), draw(2, 6, 3), draw(2, 6, 4, seed=1))
     same(*pair("PReLU", 3), lambda m, x: m(x), draw(2, 3, 4))
     same(*pair("Embedding", 6, 4, padding_idx=2), lambda m: m(of(m, np.array([[0, 2], [5, 5]]))))
     same(*pair("Embedding", 6, 4), lambda m: m(of(m, np.array([[0, 2], [5, 5]]))))

@@ -23,6 +23,7 @@ from .activation import (
     tanh,
 )
 from .attention import scaled_dot_product_attention
+from .bilinear import bilinear
 from .classification import cross_entropy, nll_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from .embedding import embedding, embedding_bag, one_hot
@@ -66,6 +67,7 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",

@@ -13,7 +13,7 @@ from ... import errors
 from ...frontend.arguments import as_int, as_sequence, shown
 from ..module import Module, Parameter
 
-__all__ = ["ModuleDict", "ModuleList", "ParameterList", "Sequential"]
+__all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 
 class _Container(Module):
@@ -187,32 +187,29 @@ class ParameterList(_Sequence):
         self.extend(values)
 
     def _member(self, name: str, value: Any) -> Parameter:
-        return value if isinstance(value, Parameter) else Parameter(value)
+        return _parameter(value)
 
     def _of(self, members: Mapping[str, Any]) -> ParameterList:  # type: ignore[override]
         return ParameterList(members.values())
 
     def extra_repr(self) -> str:
-        return ", ".join(f"{p.dtype.name}{list(p.shape)}" for p in self)
+        return ", ".join(map(_described, self))
 
 
-class ModuleDict(_Container):
-    """Layers by name, in the order in which they were added. A plain dict as an attribute counts, too.
+class _Mapping(_Container):
+    """Members by name, in the order in which they were added."""
 
-    >>> heads = nn.ModuleDict({"mean": nn.Linear(3, 1), "spread": nn.Linear(3, 1)})
-    >>> heads["mean"](wf.ones(5, 3)).shape, "spread" in heads, [name for name, p in heads.named_parameters()][:2]
-    ((5, 1), True, ['mean.weight', 'mean.bias'])
-    """
+    what = "layer"  # what errors call a member
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:
-        self.update(modules)
+    def __init__(self, members: Any = ()) -> None:
+        self.update(members)
 
     def __getitem__(self, key: str) -> Any:
         self._require(key)
         return self._members()[key]
 
-    def __setitem__(self, key: str, module: Module) -> None:
-        self._add(key, module)
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._add(key, value)
 
     def __delitem__(self, key: str) -> None:
         self._require(key)
@@ -229,35 +226,80 @@ class ModuleDict(_Container):
         return self._members().keys()
 
     def values(self) -> ValuesView[Any]:
-        """The layers."""
+        """The members."""
         return self._members().values()
 
     def items(self) -> ItemsView[str, Any]:
-        """Names and layers."""
+        """Names and members."""
         return self._members().items()
 
-    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
-        """Adds layers of a dict, or of pairs, or sets others in their place."""
+    def update(self, members: Any) -> None:
+        """Adds members of a dict, or of pairs, or sets others in their place; all or none."""
         try:
-            found = dict(modules)
+            given = dict(members.items() if isinstance(members, _Mapping) else members)
         except (TypeError, ValueError):
-            raise errors.DTypeError(f"ModuleDict: the layers are a dict or pairs (name, Module), not {shown(modules)}") from None
-        for name, module in found.items():
-            self._member(name, module)
-        for name, module in found.items():
-            self._add(name, module)
+            wanted = f"the {self.what}s are a dict or pairs (name, {self.kind.__name__})"
+            raise errors.DTypeError(f"{type(self).__name__}: {wanted}, not {shown(members)}") from None
+        found = {name: self._member(name, value) for name, value in given.items()}
+        for name, value in found.items():
+            self._add(name, value)
 
     def pop(self, key: str) -> Any:
-        """Takes a layer out and returns it."""
+        """Takes a member out and returns it."""
         value = self[key]
         del self[key]
         return value
 
     def clear(self) -> None:
-        """Takes all layers out."""
+        """Takes all members out."""
         for name in self._members():
             delattr(self, name)
 
     def _require(self, key: str) -> None:
         if not isinstance(key, str) or key not in self:
-            raise errors.StateError(f"ModuleDict: there is no layer {shown(key)}; there are {', '.join(self) or 'none'}")
+            there = ", ".join(self) or "none"
+            raise errors.StateError(f"{type(self).__name__}: there is no {self.what} {shown(key)}; there are {there}")
+
+
+class ModuleDict(_Mapping):
+    """Layers by name, in the order in which they were added. A plain dict as an attribute counts, too.
+
+    >>> heads = nn.ModuleDict({"mean": nn.Linear(3, 1), "spread": nn.Linear(3, 1)})
+    >>> heads["mean"](wf.ones(5, 3)).shape, "spread" in heads, [name for name, p in heads.named_parameters()][:2]
+    ((5, 1), True, ['mean.weight', 'mean.bias'])
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] = ()) -> None:
+        super().__init__(modules)
+
+
+class ParameterDict(_Mapping):
+    """Parameters by name, in the order in which they were added; Tensors and arrays of floats become such.
+
+    >>> scales = nn.ParameterDict({"left": wf.ones(2), "right": [0.5]})
+    >>> scales["right"].tolist(), [*scales], scales.get("middle")
+    ([0.5], ['left', 'right'], None)
+    """
+
+    kind, what = Parameter, "parameter"
+
+    def __init__(self, parameters: Mapping[str, Any] | Iterable[tuple[str, Any]] = ()) -> None:
+        super().__init__(parameters)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The parameter of this name, or the default."""
+        return self._members().get(key, default)
+
+    def _member(self, name: str, value: Any) -> Parameter:
+        return _parameter(value)
+
+    def extra_repr(self) -> str:
+        return ", ".join(f"{name}: {_described(p)}" for name, p in self.items())
+
+
+def _parameter(value: Any) -> Parameter:
+    return value if isinstance(value, Parameter) else Parameter(value)
+
+
+def _described(p: Parameter) -> str:
+    return f"{p.dtype.name}{list(p.shape)}"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from math import sqrt
+
 from ...frontend.arguments import as_bool, as_extents
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..module import Module, Parameter
 
-__all__ = ["Linear"]
+__all__ = ["Bilinear", "Linear"]
 
 
 class Linear(Module):
@@ -31,3 +33,28 @@ class Linear(Module):
 
     def extra_repr(self) -> str:
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
+
+
+class Bilinear(Module):
+    """(..., in1_features) and (..., in2_features) -> (..., out_features): x1 @ weight[o] @ x2 + bias[o] for each output o.
+
+    weight (out_features, in1_features, in2_features), bias (out_features,). Both begin uniform within 1 / sqrt(in1_features).
+
+    >>> nn.Bilinear(20, 30, 40)(wf.rand(128, 20), wf.rand(128, 30)).shape
+    (128, 40)
+    """
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True) -> None:
+        extents = {"out_features": out_features, "in1_features": in1_features, "in2_features": in2_features}
+        shape = as_extents("Bilinear", **extents)
+        self.out_features, self.in1_features, self.in2_features = shape
+        bound = 1.0 / sqrt(max(1, self.in1_features))
+        self.weight = Parameter(init.uniform(shape, -bound, bound))
+        self.bias = Parameter(init.uniform(shape[:1], -bound, bound)) if as_bool("Bilinear", "bias", bias) else None
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.bilinear(x1, x2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        sizes = f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}"
+        return f"{sizes}, bias={self.bias is not None}"

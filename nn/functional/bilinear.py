@@ -1,0 +1,29 @@
+"""The product with two inputs. In: two Tensors of features on the last axis. Out: other features."""
+
+from __future__ import annotations
+
+from ... import errors
+from ...frontend.binding import of_tensors
+from ...frontend.tensor import Tensor
+from .windows import linear
+
+__all__ = ["bilinear"]
+
+
+@of_tensors
+def bilinear(x1: Tensor, x2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x1 @ weight[o] @ x2 + bias[o] for each output o: x1 (..., I), x2 (..., J), weight (O, I, J), bias (O,) -> (..., O).
+
+    A linear layer of all products of two features, which are never stored. Raises ShapeError.
+
+    >>> F.bilinear(wf.tensor([[1.0, 2.0]]), wf.tensor([[3.0, 4.0]]), wf.ones(1, 2, 2)).tolist()
+    [[21.0]]
+    """
+    if weight.ndim != 3 or x1.shape[-1:] != weight.shape[1:2] or x2.shape != (*x1.shape[:-1], *weight.shape[2:]):
+        shapes = f"x1 {x1.shape}, x2 {x2.shape}, weight {weight.shape}"
+        raise errors.ShapeError(f"bilinear: expected x1 (..., I), x2 (..., J) and weight (O, I, J), got {shapes}")
+    if bias is not None and bias.shape != weight.shape[:1]:
+        raise errors.ShapeError(f"bilinear: bias must have shape {weight.shape[:1]}, not {bias.shape}")
+    pairs = x1.unsqueeze(-1) * x2.unsqueeze(-2)
+    features = weight.shape[1] * weight.shape[2]
+    return linear(pairs.reshape(*x1.shape[:-1], features), weight.reshape(weight.shape[0], features), bias)  # type: ignore[no-any-return]
