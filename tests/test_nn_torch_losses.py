@@ -17,6 +17,7 @@ F, TF, T = nn.functional, torch.nn.functional, torch.nn
 LABELS = np.array([0, 2, -100, 1, 1, 2])
 X, Y, W = draw(6, 3), draw(6, 3, seed=1), np.array([0.5, 2.0, 1.0])
 IMAGE, IMAGE_LABELS = draw(2, 3, 2, 2), np.array([[[0, 1], [2, -100]], [[1, 1], [0, 2]]])
+Z, SIGNS = draw(6, 3, seed=2), np.sign(Y).astype(int)
 P = np.exp(Y) / np.exp(Y).sum(1, keepdims=True)
 INSIDE = abs(X) % 1
 
@@ -41,6 +42,25 @@ LOSSES: dict[str, tuple[str, tuple[Array, ...], dict[str, Any]]] = {
     "bce with logits": ("binary_cross_entropy_with_logits", (X, P), {"weight": W, "pos_weight": W + 1}),
     "kl": ("kl_div", (X, P), {}),
     "kl of logarithms": ("kl_div", (X, Y), {"log_target": True}),
+    "ranking": ("margin_ranking_loss", (X, Y, SIGNS), {"margin": 0.3}),
+    "triplets": ("triplet_margin_loss", (X, Y, Z), {}),
+    "triplets, swapped, of another order": ("triplet_margin_loss", (X, Y, Z), {"p": 3, "eps": 0.1, "swap": True, "margin": 0.4}),
+    "triplets by a distance": ("triplet_margin_with_distance_loss", (X, Y, Z), {"swap": True, "margin": 0.5}),
+    "soft margin": ("soft_margin_loss", (X, SIGNS), {}),
+    "one margin": ("multi_margin_loss", (X, LABELS.clip(0)), {"margin": 0.7}),
+    "one margin, squared and weighted": ("multi_margin_loss", (X, LABELS.clip(0)), {"p": 2, "weight": W}),
+    "one margin of one row": ("multi_margin_loss", (X[0], np.array(1)), {"weight": W}),
+    "margins": (
+        "multilabel_margin_loss",
+        (X, np.array([[0, -1, 2], [1, 0, 2], [-1, 1, 1], [2, 2, -1], [1, -1, -1], [0, 1, -1]])),
+        {},
+    ),
+    "margins of one row": ("multilabel_margin_loss", (X[0], np.array([2, -1, 0])), {}),
+    "soft margins": ("multilabel_soft_margin_loss", (X, SIGNS.clip(0).astype(float)), {"weight": W}),
+    "gaussian": ("gaussian_nll_loss", (X, Y, abs(Z)), {}),
+    "gaussian, full, one variance a row": ("gaussian_nll_loss", (X, Y, abs(Z[:, 0])), {"full": True, "eps": 0.5}),
+    "poisson": ("poisson_nll_loss", (X, abs(Y)), {}),
+    "poisson of means, full": ("poisson_nll_loss", (abs(X), 3 * abs(Y)), {"log_input": False, "full": True}),
     "hinge": ("hinge_embedding_loss", (X, np.sign(Y).astype(int)), {"margin": 0.3}),
 }
 
@@ -116,7 +136,7 @@ def test_activations_with_settings() -> None:
 # ---------------------------------------------------------------- names and defaults
 
 OUT_OF_USE = {"size_average", "reduce", "inplace", "device", "dtype", "min_value", "max_value", "args", "kwargs"}
-SPELLED = {"dim": "axis", "input": "x"}
+SPELLED = {"dim": "axis", "input": "x", "keepdim": "keepdims"}
 NOT_HERE = {"norm_type", "scale_grad_by_freq", "sparse", "_freeze", "add_zero_attn", "enable_nested_tensor", "mask_check"}
 NAMES = [
     *("BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CosineSimilarity", "CrossEntropyLoss", "HingeEmbeddingLoss"),
@@ -124,6 +144,10 @@ NAMES = [
     *("Hardswish", "Hardtanh", "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SELU", "SiLU"),
     *("Sigmoid", "Softmax", "Softmin", "Softplus", "Softsign", "Tanh", "Threshold", "AlphaDropout", "Dropout", "Dropout1d"),
     *("Dropout2d", "Embedding", "EmbeddingBag", "MultiheadAttention", "TransformerEncoder", "TransformerEncoderLayer"),
+    *("TransformerDecoder", "TransformerDecoderLayer", "Transformer", "Bilinear", "Conv3d", "ConvTranspose3d", "MaxPool3d"),
+    *("AvgPool3d", "AdaptiveAvgPool3d", "Dropout3d", "ConstantPad1d", "ReflectionPad2d"),
+    *("MarginRankingLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "SoftMarginLoss", "MultiMarginLoss"),
+    *("MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "GaussianNLLLoss", "PoissonNLLLoss", "PairwiseDistance"),
 ]
 
 

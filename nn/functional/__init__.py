@@ -24,15 +24,24 @@ from .activation import (
 )
 from .attention import scaled_dot_product_attention
 from .bilinear import bilinear
-from .classification import cross_entropy, nll_loss
+from .classification import cross_entropy, multi_margin_loss, nll_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from .embedding import embedding, embedding_bag, one_hot
+from .likelihood import gaussian_nll_loss, poisson_nll_loss
 from .loss import binary_cross_entropy, binary_cross_entropy_with_logits, huber_loss, kl_div, l1_loss, mse_loss, smooth_l1_loss
+from .margin import (
+    margin_ranking_loss,
+    multilabel_margin_loss,
+    multilabel_soft_margin_loss,
+    soft_margin_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
 from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from .padding import pad
 from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
 from .resampling import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
-from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss
+from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, normalize, pairwise_distance
 from .windows import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -88,6 +97,7 @@ __all__ = [
     "embedding",
     "embedding_bag",
     "fold",
+    "gaussian_nll_loss",
     "gelu",
     "glu",
     "group_norm",
@@ -105,16 +115,23 @@ __all__ = [
     "linear",
     "log_softmax",
     "logsigmoid",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
     "mish",
     "mse_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
+    "normalize",
     "one_hot",
     "pad",
+    "pairwise_distance",
     "pixel_shuffle",
     "pixel_unshuffle",
+    "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
@@ -124,11 +141,14 @@ __all__ = [
     "sigmoid",
     "silu",
     "smooth_l1_loss",
+    "soft_margin_loss",
     "softmax",
     "softmin",
     "softplus",
     "softsign",
     "tanh",
     "threshold",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
 ]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_fraction, as_int
+from ...frontend.arguments import as_double, as_fraction, as_int
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import holds
@@ -14,7 +14,7 @@ from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
 from .common import indices, reduced, weighted
 
-__all__ = ["cross_entropy", "nll_loss"]
+__all__ = ["cross_entropy", "multi_margin_loss", "nll_loss"]
 
 
 @of_tensors
@@ -74,6 +74,35 @@ def nll_loss(
         _along_classes("nll_loss", x, weight, axis)
     labels = _labels("nll_loss", target, weight, ignore_index)
     return _averaged("nll_loss", weighted(-_pick(x, labels.places, axis), labels.weights), labels, reduction)
+
+
+@of_tensors
+@widened
+@in_float32
+def multi_margin_loss(
+    x: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, *, reduction: str = "mean"
+) -> Tensor:
+    """The sum of max(0, margin - x[target] + x[other])**p / C over all classes but the target, of scores (N, C) or (C,).
+
+    p is 1 or 2; weight (C,) scales the terms of each target. A label outside 0 .. C-1 raises IndexError when computed. Raises
+    ShapeError, DTypeError, ArgumentError.
+
+    >>> F.multi_margin_loss(wf.tensor([[0.5, 0.0, 2.0]]), wf.tensor([0])).item()
+    1.0
+    """
+    name = "multi_margin_loss"
+    axis, limit = _class_axis(name, x, target), as_double(name, "margin", margin)
+    if x.ndim > 2:
+        raise errors.ShapeError(f"{name}: expected x of shape (N, C) or (C,), got {x.shape}")
+    if as_int(name, "p", p) not in (1, 2):
+        raise errors.ArgumentError(f"{name}: p is 1 or 2, not {p}")
+    labels, classes = target.long(), ops.arange(x.shape[axis])
+    apart = (limit - _pick(x, labels, axis).unsqueeze(axis) + x).relu()
+    if weight is not None:
+        _along_classes(name, x, weight, axis)
+    each = weighted(apart * apart if p == 2 else apart, None if weight is None else ops.gather(weight, [labels]).unsqueeze(axis))
+    others = ops.where(classes == labels.unsqueeze(axis), 0.0, each)
+    return reduced(name, others.sum(axis=axis) * (1.0 / max(x.shape[axis], 1)), reduction)
 
 
 # ---------------------------------------------------------------- labels

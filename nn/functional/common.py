@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend.arguments import as_choice
+from ...frontend.broadcast import broadcast_shape
 from ...frontend.tensor import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
@@ -16,18 +17,19 @@ def indices(x: Tensor, name: str) -> Tensor:
     return x.long()
 
 
-def numbers(name: str, x: Tensor) -> Tensor:
+def numbers(name: str, x: Tensor, what: str = "x") -> Tensor:
     """x itself. Raises DTypeError where it holds truth values."""
     if x.dtype.kind == "b":
-        raise errors.DTypeError(f"{name}: x holds numbers, not {x.dtype.name}")
+        raise errors.DTypeError(f"{name}: {what} holds numbers, not {x.dtype.name}")
     return x
 
 
-def same_shapes(name: str, x: Tensor, target: Tensor) -> None:
+def same_shapes(name: str, x: Tensor, target: Tensor, first: str = "x", second: str = "target") -> None:
     """Raises ShapeError where they differ, and DTypeError where x holds no numbers."""
-    numbers(name, x)
+    numbers(name, x, first)
     if x.shape != target.shape:
-        raise errors.ShapeError(f"{name}: x has shape {x.shape} but target has shape {target.shape}; they must be equal")
+        shapes = f"{first} has shape {x.shape} but {second} has shape {target.shape}"
+        raise errors.ShapeError(f"{name}: {shapes}; they must be equal")
 
 
 def reduced(name: str, x: Tensor, reduction: str) -> Tensor:
@@ -43,3 +45,10 @@ def reduced(name: str, x: Tensor, reduction: str) -> Tensor:
 def weighted(x: Tensor, weight: Tensor | None) -> Tensor:
     """x times the weight, if there is one."""
     return x if weight is None else x * weight
+
+
+def broadcast_weighted(name: str, x: Tensor, weight: Tensor | None) -> Tensor:
+    """x times the weight, if there is one. Raises ShapeError where it does not broadcast to x."""
+    if weight is not None and broadcast_shape(f"{name}: weight", [x.shape, weight.shape]) != x.shape:
+        raise errors.ShapeError(f"{name}: a weight of shape {weight.shape} does not broadcast to x of shape {x.shape}")
+    return weighted(x, weight)

@@ -7,10 +7,9 @@ from ...frontend import ops
 from ...frontend.arguments import as_bool, as_choice, as_nonnegative, as_positive
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
-from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
-from .common import REDUCTIONS, reduced, same_shapes, weighted
+from .common import REDUCTIONS, broadcast_weighted, reduced, same_shapes
 
 __all__ = [
     "binary_cross_entropy",
@@ -107,7 +106,7 @@ def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None
     same_shapes("binary_cross_entropy", x, target)
     of_ones, of_zeros = x.log().clip(LEAST_LOG), (-x).log1p().clip(LEAST_LOG)
     each = (target - 1.0) * of_zeros - target * of_ones
-    return reduced("binary_cross_entropy", _weighted("binary_cross_entropy", each, weight), reduction)
+    return reduced("binary_cross_entropy", broadcast_weighted("binary_cross_entropy", each, weight), reduction)
 
 
 @of_tensors
@@ -130,19 +129,12 @@ def binary_cross_entropy_with_logits(
     """
     name = "binary_cross_entropy_with_logits"
     same_shapes(name, x, target)
-    ones = _weighted(name, target, pos_weight)
+    ones = broadcast_weighted(name, target, pos_weight)
     below = x < 0.0  # one side of each choice has the slopes at 0, so that derivatives of all orders are right there
     wrong = ops.where(below, -ones * x, (1.0 - target) * x)  # 0 where x has the right sign: the rest is kept whole
     rest = ops.where(below, x, -x).exp().log1p()
     rest = rest if pos_weight is None else rest * (ones - target + 1.0)
-    return reduced(name, _weighted(name, wrong + rest, weight), reduction)
-
-
-def _weighted(name: str, x: Tensor, weight: Tensor | None) -> Tensor:
-    """x times the weight, if there is one. Raises ShapeError where it does not broadcast to x."""
-    if weight is not None and broadcast_shape(f"{name}: weight", [x.shape, weight.shape]) != x.shape:
-        raise errors.ShapeError(f"{name}: a weight of shape {weight.shape} does not broadcast to x of shape {x.shape}")
-    return weighted(x, weight)
+    return reduced(name, broadcast_weighted(name, wrong + rest, weight), reduction)
 
 
 @of_tensors

@@ -4,15 +4,45 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_double, normalise_axis
+from ...frontend.arguments import as_bool, as_double, normalise_axis
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.broadcast import broadcast_shape
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
-from .common import reduced, same_shapes
+from .common import numbers, reduced, same_shapes
 
-__all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss"]
+__all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "normalize", "pairwise_distance"]
+
+
+@of_tensors
+@widened
+@in_float32
+def normalize(x: Tensor, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Tensor:
+    """x divided by its norm of order p along an axis; norms below eps count as eps.
+
+    >>> F.normalize(wf.tensor([[3.0, 4.0], [0.0, 0.0]])).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    place, least = normalise_axis("normalize", axis, numbers("normalize", x).ndim), as_double("normalize", "eps", eps)
+    return x / x.norm(as_double("normalize", "p", p), place, keepdims=True).clip(least)
+
+
+@of_tensors
+@widened
+@in_float32
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> Tensor:
+    """The norm of order p of x1 - x2 + eps along the last axis, of shapes that broadcast.
+
+    >>> F.pairwise_distance(wf.tensor([[3.0, 0.0]]), wf.tensor([[0.0, 4.0]]), eps=0.0).tolist()
+    [5.0]
+    """
+    name = "pairwise_distance"
+    shape = broadcast_shape(name, [numbers(name, x1).shape, numbers(name, x2).shape])
+    if not shape:
+        raise errors.ShapeError(f"{name}: expected vectors (..., D), got shapes {x1.shape} and {x2.shape}")
+    difference = x1 - x2 + as_double(name, "eps", eps)
+    return difference.norm(as_double(name, "p", p), -1, as_bool(name, "keepdims", keepdims))
 
 
 @of_tensors

@@ -22,11 +22,12 @@ __all__ = [
     "L1Loss",
     "MSELoss",
     "NLLLoss",
+    "PairwiseDistance",
     "SmoothL1Loss",
 ]
 
 
-def _fixed(loss: Stateless, what: str, x: Any) -> Buffer | None:
+def fixed(loss: Stateless, what: str, x: Any) -> Buffer | None:
     """Weights that are part of the state and that no optimiser changes, from a Tensor or any array."""
     return None if x is None else Buffer(as_tensor(type(loss).__name__, what, x))
 
@@ -41,7 +42,7 @@ class CrossEntropyLoss(Stateless):
     def __init__(
         self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean", label_smoothing: float = 0.0
     ) -> None:
-        self.weight, self.ignore_index = _fixed(self, "weight", weight), ignore_index
+        self.weight, self.ignore_index = fixed(self, "weight", weight), ignore_index
         self.reduction, self.label_smoothing = reduction, label_smoothing
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
@@ -63,7 +64,7 @@ class NLLLoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, ignore_index: int = -100, reduction: str = "mean") -> None:
-        self.weight, self.ignore_index, self.reduction = _fixed(self, "weight", weight), ignore_index, reduction
+        self.weight, self.ignore_index, self.reduction = fixed(self, "weight", weight), ignore_index, reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.nll_loss(x, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
@@ -133,7 +134,7 @@ class BCELoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, reduction: str = "mean") -> None:
-        self.weight, self.reduction = _fixed(self, "weight", weight), reduction
+        self.weight, self.reduction = fixed(self, "weight", weight), reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(x, target, self.weight, reduction=self.reduction)
@@ -147,7 +148,7 @@ class BCEWithLogitsLoss(Stateless):
     """
 
     def __init__(self, weight: Any = None, *, reduction: str = "mean", pos_weight: Any = None) -> None:
-        self.weight, self.pos_weight = _fixed(self, "weight", weight), _fixed(self, "pos_weight", pos_weight)
+        self.weight, self.pos_weight = fixed(self, "weight", weight), fixed(self, "pos_weight", pos_weight)
         self.reduction = reduction
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
@@ -180,6 +181,20 @@ class CosineSimilarity(Stateless):
 
     def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
         return F.cosine_similarity(x1, x2, self.axis, self.eps)
+
+
+class PairwiseDistance(Stateless):
+    """F.pairwise_distance: the norm of order p of the difference of vectors (N, D) or (D,).
+
+    >>> nn.PairwiseDistance(eps=0.0)(wf.tensor([[3.0, 0.0]]), wf.tensor([[0.0, 4.0]])).tolist()
+    [5.0]
+    """
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> None:
+        self.p, self.eps, self.keepdims = p, eps, keepdims
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.p, self.eps, self.keepdims)
 
 
 class CosineEmbeddingLoss(Stateless):
