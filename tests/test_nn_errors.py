@@ -28,6 +28,7 @@ FITTING: dict[str, Any] = {
         "pad": (1, 1),
     },
 }
+SMALL = {"d_model": 2, "nhead": 2, "num_decoder_layers": 1, "dim_feedforward": 2, "custom_encoder": FITTING["encoder_layer"]}
 HEADS = {*nn.layers.__all__, *F.__all__, "Parameter", "flatten"}  # a layer speaks for itself, or lets its function speak
 LAYERS = [name for name in nn.layers.__all__ if name not in nn.layers.container.__all__]
 
@@ -36,7 +37,8 @@ def required(function: Callable[..., Any], otherwise: Callable[[], Any]) -> dict
     """Arguments that fit well enough."""
     parameters = inspect.signature(function).parameters.values()
     wanted = [p.name for p in parameters if p.default is p.empty and p.kind < p.VAR_POSITIONAL]
-    return {name: FITTING.get(name, otherwise()) for name in wanted}
+    small = SMALL if function is nn.Transformer else {}  # by default it is large
+    return {name: FITTING.get(name, otherwise()) for name in wanted} | small
 
 
 def calls(function: Callable[..., Any], given: dict[str, Any]) -> Iterator[Callable[[], Any]]:

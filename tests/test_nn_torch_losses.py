@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,27 @@ def test_similarities() -> None:
         X,
         Y,
     )
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
+def test_images_and_volumes_at_any_place(mode: str, padding: str, aligned: bool) -> None:
+    mine, theirs = (partial(f.grid_sample, mode=mode, padding_mode=padding, align_corners=aligned) for f in (F, TF))
+    for shape in [(5, 4), *([] if mode == "bicubic" else [(3, 2, 4)])]:
+        x, grid = draw(2, 3, *shape), np.random.default_rng(3).uniform(-1.7, 1.7, (2, *shape[::-1], len(shape)))
+        if mode == "nearest":  # the places have no gradient here, and zeros there
+            agree(mode, partial(mine, grid=wf.tensor(grid)), partial(theirs, grid=torch.tensor(grid)), x)
+        else:
+            agree(mode, mine, theirs, x, grid)
+
+
+@pytest.mark.filterwarnings("ignore:Since version 1.3.0, affine_grid")
+@pytest.mark.parametrize("aligned", [False, True])
+def test_affine_grids(aligned: bool) -> None:
+    for size in ((2, 1, 3, 4), (2, 1, 3, 1, 4)):
+        mine, theirs = (lambda t, f=f, s=size: f.affine_grid(t, s, align_corners=aligned) for f in (F, TF))
+        agree(str(size), mine, theirs, draw(2, len(size) - 2, len(size) - 1))
 
 
 # ---------------------------------------------------------------- activations

@@ -10,6 +10,7 @@ from .activation import (
     elu,
     gelu,
     glu,
+    gumbel_softmax,
     log_softmax,
     logsigmoid,
     mish,
@@ -41,6 +42,7 @@ from .normalization import batch_norm, group_norm, instance_norm, layer_norm, rm
 from .padding import pad
 from .piecewise import hardsigmoid, hardswish, hardtanh, leaky_relu, prelu, relu, relu6, threshold
 from .resampling import fold, interpolate, pixel_shuffle, pixel_unshuffle, unfold
+from .sampling import affine_grid, grid_sample
 from .similarity import cosine_embedding_loss, cosine_similarity, hinge_embedding_loss, normalize, pairwise_distance
 from .windows import (
     adaptive_avg_pool1d,
@@ -71,6 +73,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -100,7 +103,9 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardsigmoid",
     "hardswish",
     "hardtanh",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_double, normalise_axis
+from ...frontend.arguments import as_bool, as_double, as_positive, normalise_axis
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
@@ -19,6 +19,7 @@ __all__ = [
     "elu",
     "gelu",
     "glu",
+    "gumbel_softmax",
     "log_softmax",
     "logsigmoid",
     "mish",
@@ -32,6 +33,7 @@ __all__ = [
     "tanh",
 ]
 
+LEAST_DRAW = 2.0**-25  # half of the least number above 0 that rand draws
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # Klambauer et al. 2017: keep mean 0 and variance 1
 
 
@@ -193,6 +195,28 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
     [1.0, 0.0]
     """
     return (-numbers("softmin", x)).softmax(axis=normalise_axis("softmin", axis, x.ndim))
+
+
+@of_tensors
+@in_float32
+def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: int = -1) -> Tensor:
+    """softmax((logits + g) / tau) along an axis with random g of the Gumbel distribution, drawn by weft's generator.
+
+    The index of the greatest is a draw from softmax(logits). With hard the result is one-hot at that index, but has the
+    gradients of the soft one (Jang, Gu and Poole 2016). Raises ArgumentError, AxisError, DTypeError.
+
+    >>> F.gumbel_softmax(wf.tensor([0.0, 1000.0, 0.0]), hard=True).tolist()
+    [0.0, 1.0, 0.0]
+    """
+    name, place = "gumbel_softmax", normalise_axis("gumbel_softmax", axis, numbers("gumbel_softmax", logits).ndim)
+    spread = as_positive(name, "tau", tau)
+    draws = ops.rand(*logits.shape, device=logits.device).clip(LEAST_DRAW)
+    soft = ((logits - (-draws.log()).log()) / spread).softmax(axis=place)
+    if not as_bool(name, "hard", hard):
+        return soft
+    numbered = ops.arange(soft.shape[place]).reshape(-1, *[1] * (soft.ndim - 1 - place))
+    chosen = (numbered == soft.argmax(axis=place, keepdims=True)).astype(soft.dtype)
+    return chosen.detach() + (soft - soft.detach())
 
 
 @of_tensors
