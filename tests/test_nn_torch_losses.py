@@ -107,6 +107,17 @@ def test_similarities() -> None:
     )
 
 
+def test_sequences_of_all_alignments() -> None:
+    labels, inputs, lengths = np.array([[1, 2, 2], [3, 1, 1], [2, 1, 3]]), np.array([8, 6, 3]), np.array([3, 2, 0])
+    for reduction in ("none", "sum", "mean"):
+        agree(
+            reduction,
+            lambda x, r=reduction: F.ctc_loss(x.log_softmax(), labels, inputs, lengths, reduction=r),
+            lambda x, r=reduction: TF.ctc_loss(x.log_softmax(-1), *map(torch.tensor, (labels, inputs, lengths)), reduction=r),
+            draw(8, 3, 4),
+        )
+
+
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic", "nearest"])
@@ -169,7 +180,7 @@ NAMES = [
     *("TransformerDecoder", "TransformerDecoderLayer", "Transformer", "Bilinear", "Conv3d", "ConvTranspose3d", "MaxPool3d"),
     *("AvgPool3d", "AdaptiveAvgPool3d", "Dropout3d", "ConstantPad1d", "ReflectionPad2d"),
     *("MarginRankingLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss", "SoftMarginLoss", "MultiMarginLoss"),
-    *("MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "GaussianNLLLoss", "PoissonNLLLoss", "PairwiseDistance"),
+    *("MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "GaussianNLLLoss", "PoissonNLLLoss", "CTCLoss", "PairwiseDistance"),
 ]
 
 

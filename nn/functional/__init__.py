@@ -26,6 +26,7 @@ from .activation import (
 from .attention import scaled_dot_product_attention
 from .bilinear import bilinear
 from .classification import cross_entropy, multi_margin_loss, nll_loss
+from .ctc import ctc_loss
 from .dropout import alpha_dropout, dropout, dropout1d, dropout2d, dropout3d
 from .embedding import embedding, embedding_bag, one_hot
 from .likelihood import gaussian_nll_loss, poisson_nll_loss
@@ -92,6 +93,7 @@ __all__ = [
     "cosine_embedding_loss",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dropout",
     "dropout1d",
     "dropout2d",

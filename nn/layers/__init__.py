@@ -24,7 +24,7 @@ from .container import ModuleDict, ModuleList, ParameterDict, ParameterList, Seq
 from .conv import Conv1d, Conv2d, Conv3d, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from .dropout import AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d
 from .embedding import Embedding, EmbeddingBag
-from .likelihood import GaussianNLLLoss, PoissonNLLLoss
+from .likelihood import CTCLoss, GaussianNLLLoss, PoissonNLLLoss
 from .linear import Bilinear, Linear
 from .loss import (
     BCELoss,
@@ -119,6 +119,7 @@ __all__ = [
     "BatchNorm2d",
     "BatchNorm3d",
     "Bilinear",
+    "CTCLoss",
     "CircularPad1d",
     "CircularPad2d",
     "CircularPad3d",

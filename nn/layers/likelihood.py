@@ -1,4 +1,4 @@
-"""Likelihoods of numbers as layers. In: what a distribution is predicted to be, and values. Out: a scalar, or one per element."""
+"""Likelihoods as layers. In: what a distribution is predicted to be, and values. Out: a scalar, or one number per value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ...frontend.tensor import Tensor
 from .. import functional as F
 from .stateless import Stateless
 
-__all__ = ["GaussianNLLLoss", "PoissonNLLLoss"]
+__all__ = ["CTCLoss", "GaussianNLLLoss", "PoissonNLLLoss"]
 
 
 class GaussianNLLLoss(Stateless):
@@ -35,3 +35,19 @@ class PoissonNLLLoss(Stateless):
 
     def forward(self, x: Tensor, target: Tensor) -> Tensor:
         return F.poisson_nll_loss(x, target, self.log_input, self.full, self.eps, reduction=self.reduction)
+
+
+class CTCLoss(Stateless):
+    """F.ctc_loss of log-probabilities (T, N, C), label sequences (N, S) and the lengths of both.
+
+    >>> loss = nn.CTCLoss(reduction="none")
+    >>> loss(wf.full((2, 1, 3), 1 / 3).log(), wf.tensor([[1]]), [2], [1]).exp().tolist()
+    [3.0...]
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        lengths = input_lengths, target_lengths
+        return F.ctc_loss(log_probs, targets, *lengths, self.blank, self.reduction, self.zero_infinity)
