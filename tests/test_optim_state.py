@@ -17,6 +17,8 @@ MAKE: dict[str, Callable[[Any], optim.Optimizer]] = {
     "momentum": lambda p: optim.SGD(p, 0.1, 0.9, 0.5),
     "adamw": lambda p: optim.AdamW(p, 0.01, amsgrad=True),
     "rmsprop": lambda p: optim.RMSprop(p, 0.01, momentum=0.5, centered=True),
+    "nadam": lambda p: optim.NAdam(p, 0.01),
+    "rprop": lambda p: optim.Rprop(p, 0.01),
     "adagrad": lambda p: optim.Adagrad(p, 0.1, lr_decay=0.1, initial_accumulator_value=0.5),
 }
 
@@ -190,13 +192,14 @@ def test_a_state_that_does_not_fit_changes_nothing(spoil: Callable[[Any], Any], 
     assert everything(net, optimizer) == before and optimizer.state_dict()["param_groups"] == groups
 
 
-@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad"])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adamax", "NAdam", "RAdam", "Rprop"])
 def test_a_state_of_torch_goes_on_as_there(name: str) -> None:
     torch = pytest.importorskip("torch")
     extra = {"momentum": 0.5} if name in ("SGD", "RMSprop") else {}
     net, start = model(), [p.numpy(copy=True) for p in model().parameters()]
     theirs = [torch.tensor(a, requires_grad=True) for a in start]
-    there = getattr(torch.optim, name)(theirs, lr=0.25, weight_decay=0.125, **extra)
+    extra |= {} if name == "Rprop" else {"weight_decay": 0.125}
+    there = getattr(torch.optim, name)(theirs, lr=0.25, **extra)
     here = getattr(optim, name)(net.parameters(), **extra)
 
     def step(optimizer: Any, params: list[Any]) -> None:

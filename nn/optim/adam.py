@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ...frontend import ops
 from ...frontend.arguments import as_bool, as_nonnegative
 from ...frontend.tensor import Tensor
-from .groups import Check, Group, betas, extended, rate
+from .groups import Check, Group, betas, decayed, decoupled, extended, rate, rate_in, scaled_rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
 
@@ -53,32 +53,23 @@ class Adam(Optimizer):
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
-        lr = group["lr"]
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
         factor = correction / (1.0 - beta1**step)
         found = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": group["eps"] * correction}
-        if isinstance(lr, Tensor):
-            found |= {"lr": lr, "factor": factor}
-        else:
-            found["rate"] = lr * factor
+        found |= scaled_rate(group["lr"], factor)
         if group["amsgrad"]:
             found["amsgrad"] = True
         return extended(found, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        rate = hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]
         mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
         square = state["exp_avg_sq"] + hyper["1 - beta2"] * (grad * grad - state["exp_avg_sq"])
         largest = ops.maximum(state["max_exp_avg_sq"], square) if "amsgrad" in hyper else square
-        p.assign(self.decayed(p, hyper) - rate * mean / (largest.sqrt() + hyper["eps"]))
+        p.assign(decayed(p, hyper) - rate_in(hyper) * mean / (largest.sqrt() + hyper["eps"]))
         state["exp_avg"].assign(mean)
         state["exp_avg_sq"].assign(square)
         if "amsgrad" in hyper:
             state["max_exp_avg_sq"].assign(largest)
-
-    def decayed(self, p: Tensor, hyper: Hyperparameters) -> Tensor:
-        """What the step is subtracted from."""
-        return p
 
 
 class AdamW(Adam):
@@ -104,13 +95,4 @@ class AdamW(Adam):
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize)
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
-        found, lr = super().hyperparameters(group, step), group["lr"]
-        decay = found.pop("weight_decay", None)
-        if decay is None:
-            return found
-        return found | ({"decay": decay} if isinstance(lr, Tensor) else {"kept": 1.0 - lr * decay})
-
-    def decayed(self, p: Tensor, hyper: Hyperparameters) -> Tensor:
-        if "kept" in hyper:
-            return p * hyper["kept"]
-        return p * (1.0 - hyper["lr"] * hyper["decay"]) if "decay" in hyper else p
+        return decoupled(super().hyperparameters(group, step), group["lr"])

@@ -64,6 +64,31 @@ def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:
     return found
 
 
+def scaled_rate(lr: Any, factor: float) -> dict[str, Any]:
+    """lr * factor as hyperparameters: one number, or both where lr is a Tensor."""
+    return {"lr": lr, "factor": factor} if isinstance(lr, Tensor) else {"rate": lr * factor}
+
+
+def rate_in(hyper: Mapping[str, Any]) -> Tensor:
+    """What `scaled_rate` has put among the hyperparameters."""
+    return hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]  # type: ignore[no-any-return]
+
+
+def decoupled(found: dict[str, Any], lr: Any) -> dict[str, Any]:
+    """With weight decay that is not added to the gradient, but shrinks the parameter by the part lr * weight_decay."""
+    decay = found.pop("weight_decay", None)
+    if decay is None:
+        return found
+    return found | ({"lr": lr, "decay": decay} if isinstance(lr, Tensor) else {"kept": 1.0 - lr * decay})
+
+
+def decayed(p: Tensor, hyper: Mapping[str, Any]) -> Tensor:
+    """The parameter after decoupled weight decay, if there is any."""
+    if "kept" in hyper:
+        return p * hyper["kept"]  # type: ignore[no-any-return]
+    return p * (1.0 - hyper["lr"] * hyper["decay"]) if "decay" in hyper else p  # type: ignore[no-any-return]
+
+
 def described(group: Group) -> str:
     """How many parameters, and the hyperparameters."""
     count = len(group["params"])

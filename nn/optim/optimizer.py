@@ -240,7 +240,7 @@ class Optimizer(Naming):
         """A state Tensor of a parameter that has made no step."""
         with outside():  # a jitted function reads it anew at every call
             dtype = dt.float32 if p.dtype.is_half else p.dtype
-            return ops.tensor(np.full(p.shape, self.initial(what, group)), dtype, p.device)
+            return ops.tensor(np.full(self.state_shape(what, p), self.initial(what, group)), dtype, p.device)
 
     # ------------------------------------------------------------ what a subclass defines
 
@@ -250,6 +250,10 @@ class Optimizer(Naming):
     def state_names(self, group: Group) -> tuple[str, ...]:
         """The state Tensors of each parameter of a group."""
         return ()
+
+    def state_shape(self, what: str, p: Tensor) -> tuple[int, ...]:
+        """The shape of a state Tensor."""
+        return p.shape
 
     def initial(self, what: str, group: Group) -> float:
         """The first value of a state Tensor."""

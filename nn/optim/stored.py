@@ -42,23 +42,20 @@ def state_dict(optimizer: Optimizer) -> dict[str, Any]:
         stepped = [i for i in places if optimizer.steps[i]]
         optimizer.complete(k, stepped)
         names = optimizer.state_names(group)
-        kept |= {i: {"step": optimizer.steps[i]} | _snapshot({n: optimizer.state[i][n] for n in names}) for i in stepped}
-        groups.append({**_snapshot(group), "params": [*places]})
+        kept |= {i: {"step": optimizer.steps[i]} | snapshot({n: optimizer.state[i][n] for n in names}) for i in stepped}
+        groups.append({**snapshot(group), "params": [*places]})
     return {"state": kept, "param_groups": groups}
 
 
-def _snapshot(values: Mapping[str, Any]) -> dict[str, Any]:
+def snapshot(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as they are now."""
     return {name: value.detach() if isinstance(value, Tensor) else value for name, value in values.items()}
 
 
 def load_state_dict(optimizer: Optimizer, state: Any) -> None:
     """Checks everything, then changes the optimiser; Tensors stay the same objects, so jitted functions go on with them."""
     name = f"{type(optimizer).__name__}.load_state_dict"
-    refuse(name)
-    if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
-        raise errors.DTypeError(f"{name}: the state is a dict with 'state' and 'param_groups', not {shown(state)}")
-    groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))
-    entries = _entries(name, groups, state["state"])
+    groups, entries = parts(name, optimizer, state)
     owners = [group for group in groups for _ in group["params"]]
     found = [_fitting(f"{name}: parameter {i}", optimizer, i, g, e) for i, (g, e) in enumerate(zip(owners, entries, strict=True))]
     ops.realize(*(value for _, values in found for value in values.values()))  # what is lazy may fail
@@ -73,6 +70,15 @@ def load_state_dict(optimizer: Optimizer, state: Any) -> None:
         for what, value in values.items():
             own_state[what].assign(value)
     ops.realize(*(t for own_state in optimizer.state for t in own_state.values()))
+
+
+def parts(name: str, optimizer: Optimizer, state: Any) -> tuple[list[Group], list[Mapping[str, Any]]]:
+    """The groups of a state, checked, and what it holds for each parameter in order."""
+    refuse(name)
+    if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
+        raise errors.DTypeError(f"{name}: the state is a dict with 'state' and 'param_groups', not {shown(state)}")
+    groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))
+    return groups, _entries(name, groups, state["state"])
 
 
 def _groups(name: str, optimizer: Optimizer, given: list[Any]) -> list[Group]:
