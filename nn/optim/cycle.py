@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import errors
 from ...frontend.arguments import as_bool, as_choice, as_count, as_double, as_fraction, as_positive
+from .groups import Group
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, per_group
 from .schedules import cosine
@@ -51,7 +52,7 @@ class OneCycleLR(LRScheduler):
         start = as_fraction(name, "pct_start", pct_start) * self.total_steps
         self.anneal = cosine if as_choice(name, "anneal_strategy", anneal_strategy, ("cos", "linear")) == "cos" else _linear
         self.phases = _phases(start, self.total_steps, as_bool(name, "three_phase", three_phase))
-        self.cycled = _cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
+        self.cycled = cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
         first, last = as_positive(name, "div_factor", div_factor), as_positive(name, "final_div_factor", final_div_factor)
         limits = {"max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
         found = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
@@ -76,8 +77,7 @@ class OneCycleLR(LRScheduler):
             return
         _, _, (start, end) = self.phase(epoch)
         for group, level in zip(self.optimizer.param_groups, self.levels, strict=False):
-            momentum = self.anneal(level[start], level[end], self.part(epoch))
-            group[self.cycled] = momentum if self.cycled == "momentum" else (momentum, *group["betas"][1:])
+            set_momentum(group, self.cycled, self.anneal(level[start], level[end], self.part(epoch)))
 
     def phase(self, epoch: float) -> Phase:
         """The phase that a step is in."""
@@ -105,12 +105,18 @@ def _phases(start: float, total: int, three: bool) -> list[Phase]:
     return [up, (2.0 * start - 2.0, ("top", "first"), ("base", "max")), (total - 1.0, ("first", "last"), ("max", "max"))]
 
 
-def _cycled(name: str, optimizer: Optimizer) -> str:
+def cycled(name: str, optimizer: Optimizer) -> str:
+    """Which hyperparameter is the momentum. Raises ArgumentError where there is none."""
     for what in ("betas", "momentum"):
         if what in optimizer.checks:
             return what
     kind = type(optimizer).__name__
     raise errors.ArgumentError(f"{name}: {kind} has neither momentum nor betas to cycle: pass cycle_momentum=False")
+
+
+def set_momentum(group: Group, what: str, value: float) -> None:
+    """Sets the momentum of a group, or the first of its betas."""
+    group[what] = value if what == "momentum" else (value, *group["betas"][1:])
 
 
 def _linear(start: float, end: float, part: float) -> float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .combined import ChainedScheduler, SequentialLR
 from .cycle import OneCycleLR
+from .cyclic import CyclicLR
 from .plateau import ReduceLROnPlateau
 from .schedule import LRScheduler
 from .schedules import (
@@ -12,21 +14,26 @@ from .schedules import (
     ExponentialLR,
     LambdaLR,
     LinearLR,
+    MultiplicativeLR,
     MultiStepLR,
-    SequentialLR,
+    PolynomialLR,
     StepLR,
 )
 
 __all__ = [
+    "ChainedScheduler",
     "ConstantLR",
     "CosineAnnealingLR",
     "CosineAnnealingWarmRestarts",
+    "CyclicLR",
     "ExponentialLR",
     "LRScheduler",
     "LambdaLR",
     "LinearLR",
     "MultiStepLR",
+    "MultiplicativeLR",
     "OneCycleLR",
+    "PolynomialLR",
     "ReduceLROnPlateau",
     "SequentialLR",
     "StepLR",

@@ -63,6 +63,10 @@ class LRScheduler(Naming):
         """The rate in an epoch of group k, whose rate was `base` at first."""
         raise NotImplementedError(f"{type(self).__name__} defines no rate()")
 
+    def follow(self, lr: float, base: float, epoch: Any, k: int) -> float:
+        """The rate in an epoch where others have made it lr since the last one: what `ChainedScheduler` asks for."""
+        return self.rate(base, epoch, k)
+
     def get_last_lr(self) -> list[float]:
         """The rate of each group."""
         return [_number(group["lr"]) for group in self.optimizer.param_groups]
@@ -84,6 +88,23 @@ class LRScheduler(Naming):
     def __repr__(self) -> str:
         settings = [f"{name}={value!r}" for name, value in vars(self).items() if isinstance(value, (int, float, str, list))]
         return f"{type(self).__name__}({', '.join(settings)})"
+
+
+class Multiplied(LRScheduler):
+    """The base of schedules that multiply the first rate. A subclass defines `multiplier`."""
+
+    def multiplier(self, epoch: Any, k: int) -> float:
+        """What the rate of group k is multiplied by in an epoch."""
+        raise NotImplementedError(f"{type(self).__name__} defines no multiplier()")
+
+    def rate(self, base: float, epoch: Any, k: int) -> float:
+        return base * self.multiplier(epoch, k)
+
+    def follow(self, lr: float, base: float, epoch: Any, k: int) -> float:
+        before, now = self.multiplier(epoch - 1, k) if epoch else 1.0, self.multiplier(epoch, k)
+        if before == now:
+            return lr
+        return lr * (now / before) if before else self.rate(base, epoch, k)
 
 
 def as_optimizer(name: str, optimizer: Any) -> Optimizer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from math import cos, pi
 from typing import Any
 
@@ -16,11 +16,9 @@ from ...frontend.arguments import (
     as_int,
     as_ints,
     as_nonnegative,
-    as_sequence,
-    shown,
 )
 from .optimizer import Optimizer
-from .schedule import LRScheduler, as_optimizer, checked_state, per_group
+from .schedule import LRScheduler, Multiplied, as_optimizer, per_group
 
 
 def cosine(start: float, end: float, part: float) -> float:
@@ -28,7 +26,7 @@ def cosine(start: float, end: float, part: float) -> float:
     return end + (start - end) * (1.0 + cos(pi * part)) / 2.0
 
 
-class StepLR(LRScheduler):
+class StepLR(Multiplied):
     """The first rate times gamma ** (epoch // step_size).
 
     >>> schedule = nn.optim.StepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), step_size=2, gamma=0.5)
@@ -40,11 +38,11 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = as_count("StepLR", "step_size", step_size, 1), as_nonnegative("StepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: Any, k: int) -> float:
-        return base * self.gamma ** (epoch // self.step_size)
+    def multiplier(self, epoch: Any, k: int) -> float:
+        return self.gamma ** (epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(Multiplied):
     """The first rate times gamma for each of the milestones that is reached.
 
     >>> schedule = nn.optim.MultiStepLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), milestones=[1, 5], gamma=0.5)
@@ -57,11 +55,11 @@ class MultiStepLR(LRScheduler):
         self.gamma = as_nonnegative("MultiStepLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: Any, k: int) -> float:
-        return base * self.gamma ** bisect_right(self.milestones, epoch)
+    def multiplier(self, epoch: Any, k: int) -> float:
+        return self.gamma ** bisect_right(self.milestones, epoch)
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(Multiplied):
     """The first rate times gamma ** epoch.
 
     >>> schedule = nn.optim.ExponentialLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), gamma=0.5)
@@ -73,11 +71,11 @@ class ExponentialLR(LRScheduler):
         self.gamma = as_nonnegative("ExponentialLR", "gamma", gamma)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: Any, k: int) -> float:
-        return base * self.gamma**epoch
+    def multiplier(self, epoch: Any, k: int) -> float:
+        return self.gamma**epoch
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(Multiplied):
     """The first rate times factor until epoch total_iters, then the first rate.
 
     >>> schedule = nn.optim.ConstantLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), factor=0.5, total_iters=1)
@@ -90,11 +88,11 @@ class ConstantLR(LRScheduler):
         self.total_iters = as_int("ConstantLR", "total_iters", total_iters)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: Any, k: int) -> float:
-        return base * self.factor if epoch < self.total_iters else base
+    def multiplier(self, epoch: Any, k: int) -> float:
+        return self.factor if epoch < self.total_iters else 1.0
 
 
-class LinearLR(LRScheduler):
+class LinearLR(Multiplied):
     """The first rate times a factor that goes from start_factor to end_factor in total_iters epochs: a warm-up.
 
     >>> schedule = nn.optim.LinearLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), start_factor=0.5, total_iters=2)
@@ -117,9 +115,26 @@ class LinearLR(LRScheduler):
         self.total_iters = as_count("LinearLR", "total_iters", total_iters, 1)
         super().__init__(optimizer, last_epoch)
 
-    def rate(self, base: float, epoch: Any, k: int) -> float:
+    def multiplier(self, epoch: Any, k: int) -> float:
         part = min(epoch, self.total_iters) / self.total_iters
-        return base * (self.start_factor + (self.end_factor - self.start_factor) * part)
+        return self.start_factor + (self.end_factor - self.start_factor) * part
+
+
+class PolynomialLR(Multiplied):
+    """The first rate times (1 - epoch / total_iters) ** power, down to 0 after total_iters epochs.
+
+    >>> schedule = nn.optim.PolynomialLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), total_iters=2, power=2.0)
+    >>> schedule.step(); schedule.get_last_lr()
+    [0.25]
+    """
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
+        self.total_iters = as_count("PolynomialLR", "total_iters", total_iters, 1)
+        self.power = as_nonnegative("PolynomialLR", "power", power)
+        super().__init__(optimizer, last_epoch)
+
+    def multiplier(self, epoch: Any, k: int) -> float:
+        return (1.0 - min(epoch, self.total_iters) / self.total_iters) ** self.power
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -137,6 +152,12 @@ class CosineAnnealingLR(LRScheduler):
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
         return cosine(base, self.eta_min, epoch / self.T_max)
+
+    def follow(self, lr: float, base: float, epoch: Any, k: int) -> float:
+        before = 1.0 + cos(pi * (epoch - 1) / self.T_max) if epoch else 2.0
+        if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # from the lowest point on
+            return lr + (base - self.eta_min) * (1.0 - cos(pi / self.T_max)) / 2.0
+        return self.eta_min + (lr - self.eta_min) * ((1.0 + cos(pi * epoch / self.T_max)) / before)
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -184,48 +205,27 @@ class LambdaLR(LRScheduler):
         return base * as_double("LambdaLR", "what lr_lambda gives", self.lr_lambdas[k](epoch))
 
 
-class SequentialLR(LRScheduler):
-    """One schedule after the other: the next one begins at each of the milestones, which are one fewer.
+class MultiplicativeLR(Multiplied):
+    """The rate of the epoch before times lr_lambda(epoch); one function for all groups, or a list of one for each.
 
-    >>> optimizer = nn.optim.SGD([nn.Parameter([1.0])], lr=1.0)
-    >>> warm, then = nn.optim.LinearLR(optimizer, 0.5, total_iters=2), nn.optim.StepLR(optimizer, 1, gamma=0.5)
-    >>> schedule = nn.optim.SequentialLR(optimizer, [warm, then], milestones=[2])
-    >>> [schedule.step() or schedule.get_last_lr()[0] for _ in range(4)]
-    [0.75, 1.0, 0.5, 0.25]
+    >>> schedule = nn.optim.MultiplicativeLR(nn.optim.SGD([nn.Parameter([1.0])], lr=1.0), lambda epoch: 1 / (1 + epoch))
+    >>> schedule.step(); half = schedule.get_last_lr(); schedule.step(); half, schedule.get_last_lr()
+    ([0.5], [0.16666666666666666])
     """
 
-    saved = ("last_epoch",)
-
     def __init__(
-        self, optimizer: Optimizer, schedulers: Sequence[LRScheduler], milestones: Sequence[int], last_epoch: int = -1
+        self,
+        optimizer: Optimizer,
+        lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
+        last_epoch: int = -1,
     ) -> None:
-        name = "SequentialLR"
-        self.schedulers = as_sequence(name, "schedulers", schedulers)
-        self.milestones = [as_int(name, "each of milestones", m) for m in as_sequence(name, "milestones", milestones)]
-        for s in self.schedulers:
-            if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
-                raise errors.ArgumentError(f"{name}: schedulers are schedules of this optimiser by epochs, not {shown(s)}")
-        if not self.schedulers or len(self.milestones) != len(self.schedulers) - 1 or sorted(self.milestones) != self.milestones:
-            given = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
-            raise errors.ArgumentError(f"{name}: between two schedulers stands one milestone, in ascending order, not {given}")
+        found = per_group("MultiplicativeLR", "lr_lambda", lr_lambda, as_optimizer("MultiplicativeLR", optimizer))
+        self.lr_lambdas = [as_function("MultiplicativeLR", "lr_lambda", f) for f in found]
+        self.products = [[1.0] for _ in found]  # of each group's factors up to an epoch
         super().__init__(optimizer, last_epoch)
 
-    def enter(self, epoch: float) -> None:
-        k = bisect_right(self.milestones, epoch)
-        self.schedulers[k].enter(epoch - (self.milestones[k - 1] if k else 0))
-        self.last_epoch = epoch
-
-    def state_dict(self) -> dict[str, Any]:
-        """Where each of the schedules is."""
-        return {**super().state_dict(), "schedulers": [s.state_dict() for s in self.schedulers]}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and changes nothing then."""
-        name, own = "SequentialLR.load_state_dict", checked_state(self, state)
-        inner = as_sequence(name, "schedulers", state.get("schedulers", ()))
-        if len(inner) != len(self.schedulers):
-            raise errors.StateError(f"{name}: there are {len(self.schedulers)} schedules, and {len(inner)} in the state")
-        found = [checked_state(s, t) for s, t in zip(self.schedulers, inner, strict=True)]
-        for schedule, values in zip(self.schedulers, found, strict=True):
-            vars(schedule).update(values)
-        self.enter(own["last_epoch"])
+    def multiplier(self, epoch: Any, k: int) -> float:
+        known = self.products[k]
+        for t in range(len(known), int(epoch) + 1):
+            known.append(known[-1] * as_double("MultiplicativeLR", "what lr_lambda gives", self.lr_lambdas[k](t)))
+        return known[int(epoch)]
