@@ -13,6 +13,7 @@ from ..frontend.live_number import LiveNumber
 from ..frontend.other_names import OF_MODULES, no_attribute
 from ..frontend.other_parameters import Naming
 from ..frontend.tensor import Tensor
+from .derived import recipe_of
 from .parameter import Buffer, Parameter
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ class Tree(Attributes, Naming):
         old = vars(self).get(name)
         if type(value) is LiveNumber:  # computed in a jitted function, which is traced
             value = value.value
+        if old is None and recipe_of(self, name) is not None:
+            what = f"{type(self).__name__}.{name} is computed from other parts of the layer"
+            raise errors.ArgumentError(f"{what}: change those, or remove its parametrizations or pruning first")
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
             if isinstance(old, Parameter):
                 what = f"{type(self).__name__}.{name} is a Parameter: set another one or None"
@@ -56,6 +60,13 @@ class Tree(Attributes, Naming):
         object.__setattr__(self, name, value)
         if value is not old:
             changed(self, name, old, value, _is_part(value) or _is_part(old))  # jitted functions that read it look again
+
+    if not TYPE_CHECKING:  # else every misspelt attribute would be one
+
+        def __getattr__(self, name: str) -> Any:
+            """What is computed from other attributes, like a parametrised weight."""
+            recipe = recipe_of(self, name)
+            return object.__getattribute__(self, name) if recipe is None else recipe(self)
 
     def __delattr__(self, name: str) -> None:
         old = vars(self).get(name)

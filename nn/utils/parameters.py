@@ -8,11 +8,11 @@ from math import inf
 from operator import add
 from typing import Any
 
-from .. import errors
-from ..frontend import ops
-from ..frontend.arguments import as_bool, as_nonnegative, as_positive, as_sequence, shown
-from ..frontend.grad import no_grad
-from ..frontend.tensor import Tensor
+from ... import errors
+from ...frontend import ops
+from ...frontend.arguments import as_bool, as_nonnegative, as_positive, as_sequence, shown
+from ...frontend.grad import no_grad
+from ...frontend.tensor import Tensor
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
 
