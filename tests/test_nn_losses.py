@@ -373,6 +373,7 @@ def test_a_layer_passes_its_settings_on(name: str) -> None:
 def test_the_repr_of_a_loss_shows_its_settings() -> None:
     assert repr(nn.SmoothL1Loss(beta=0.5)) == "SmoothL1Loss(reduction='mean', beta=0.5)"
     assert repr(nn.NLLLoss()) == "NLLLoss(ignore_index=-100, reduction='mean')"
+    assert repr(nn.NLLLoss([0.5])).startswith("NLLLoss(weight=tensor([0.5]") and "_" not in repr(nn.BCELoss([1.0]))
 
 
 def test_halves_and_jitted_losses_are_those_of_a_lazy_loop() -> None:
