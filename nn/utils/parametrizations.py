@@ -9,6 +9,7 @@ from ...frontend import ops
 from ...frontend.arguments import as_count, as_positive, normalise_axis
 from ...frontend.grad import no_grad
 from ...frontend.jit import jit
+from ...frontend.other_parameters import naming
 from ...frontend.tensor import Tensor
 from .. import functional as F
 from ..layers.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
@@ -40,6 +41,7 @@ class _WeightNorm(Module):
         return f"axis={self.axis}"
 
 
+@naming
 def weight_norm(module: Module, name: str = "weight", axis: int | None = 0) -> Module:
     """Lets a weight be g * v / |v|, with |v| over all axes but one, or over all with axis=None (Salimans and Kingma 2016).
 
@@ -94,6 +96,7 @@ def _iteration(matrix: Tensor, v: Tensor, eps: Any) -> tuple[Tensor, Tensor]:
 _iterated = jit(_iteration, static_argnames="eps")
 
 
+@naming
 def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, axis: int | None = None
 ) -> Module:

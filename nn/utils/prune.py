@@ -14,6 +14,7 @@ from ...frontend import ops
 from ...frontend.arguments import as_double, as_int, normalise_axis, shown
 from ...frontend.binding import as_tensor
 from ...frontend.grad import no_grad
+from ...frontend.other_parameters import naming
 from ...frontend.tensor import Tensor
 from ..derived import derive, recipe_of, settle
 from ..module import Buffer, Module
@@ -79,6 +80,7 @@ def random_unstructured(module: Module, name: str, amount: Amount) -> Module:
 # ---------------------------------------------------------------- whole rows
 
 
+@naming
 @no_grad()
 def ln_structured(module: Module, name: str, amount: Amount, n: float, axis: int, importance_scores: Any = None) -> Module:
     """Holds whole indices of an axis at 0, those whose elements have the least norm of order n. Returns the module.
@@ -97,6 +99,7 @@ def ln_structured(module: Module, name: str, amount: Amount, n: float, axis: int
     return _masked(module, name, _without_rows("ln_structured", norms, mask, amount, place))
 
 
+@naming
 @no_grad()
 def random_structured(module: Module, name: str, amount: Amount, axis: int) -> Module:
     """Holds whole indices of an axis, chosen at random, at 0. amount as for ln_structured. Returns the module.
