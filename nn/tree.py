@@ -31,8 +31,11 @@ class Tree(Attributes, Naming):
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> Any:
-            """For a name that there is not: says which it may be."""
+            """What is computed from other attributes, like a parametrised weight; for what there is not: says what it may be."""
             __tracebackhide__ = True
+            recipe = recipe_of(self, name)
+            if recipe is not None:
+                return recipe(self)
             if hasattr(type(self), name):  # a property has failed, and says why
                 return object.__getattribute__(self, name)
             if name.startswith("_"):
@@ -60,13 +63,6 @@ class Tree(Attributes, Naming):
         object.__setattr__(self, name, value)
         if value is not old:
             changed(self, name, old, value, _is_part(value) or _is_part(old))  # jitted functions that read it look again
-
-    if not TYPE_CHECKING:  # else every misspelt attribute would be one
-
-        def __getattr__(self, name: str) -> Any:
-            """What is computed from other attributes, like a parametrised weight."""
-            recipe = recipe_of(self, name)
-            return object.__getattribute__(self, name) if recipe is None else recipe(self)
 
     def __delattr__(self, name: str) -> None:
         old = vars(self).get(name)
