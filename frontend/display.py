@@ -27,7 +27,7 @@ def text(t: Tensor) -> str:
     if not _is_watched() and is_little_work(t):
         shown = bare(realize.root_of(t.node))
         with suppress(Exception):  # whoever reads the value is told
-            realize.alone(shown)
+            realize.beside(shown)
             return repr(shown)
     return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
 

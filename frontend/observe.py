@@ -14,7 +14,7 @@ from .. import options
 from . import state
 
 if TYPE_CHECKING:
-    from .realize import Program
+    from .program_table import Program
     from .structure import Structure
 
 Watcher = Callable[["Program"], None]

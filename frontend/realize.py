@@ -12,7 +12,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from typing import Any
@@ -29,33 +29,12 @@ from .capture import Capture, is_constant
 from .carried import Carry, carry_of
 from .devices import CPU, device_of, only_cpu
 from .pieces import pieces
+from .program_table import Program, constants_of, find, statistics, watched_of
 from .storage import Storage
 from .structure import Structure
 from .transition import Lines, commit, keep, release, restore
 
-MAX_PROGRAMS = 1024  # the oldest is forgotten beyond; its kernels stay in the disk cache
-
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
-statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)  # programs; runs; outputs in place
-
-
-@dataclass
-class Program:
-    """An executable and the graph that it was found for first."""
-
-    executable: Any
-    structure: Structure
-    checked: list[int]  # the entries of its key that are checked
-    makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
-    watched: dict[str, Any] = field(default_factory=dict)  # what runs in its place while `debug_nans` is in force, by its value
-
-    @property
-    def outputs(self) -> list[Node]:
-        """The roots of the graph, made afresh."""
-        return self.structure.graph()[0]
-
-
-_programs: dict[tuple[Any, ...], Program] = {}
 lock = threading.RLock()  # one thread at a time computes, or reads memory that a program could write
 
 
@@ -76,13 +55,15 @@ def realize(*tensors: Any) -> Any:
     return tensors[0] if len(tensors) == 1 else tensors or None
 
 
-def alone(tensor: Tensor) -> None:
-    """Computes one Tensor of the CPU: no assign that waits, no scalar that somebody holds, nothing that a loop will need."""
+def beside(*tensors: Tensor) -> None:
+    """Computes the Tensors and nothing else, for somebody who looks at them: no assign that waits, no scalar that is held, and
+    what a loop will need is neither kept nor counted. In a jitted function nothing is computed."""
+    if state.traces and state.trace() is not None:
+        return
     with lock:
         before = state.exchange(state.no_tables())
         try:
-            if not _attach_view(tensor):
-                _compute_job(_job(CPU, [tensor]))
+            _compute([t for t in tensors if t._stored() is None], is_turn=False)
         finally:
             state.exchange(before)
 
@@ -171,33 +152,35 @@ def _attach_view(t: Tensor) -> bool:
 # ---------------------------------------------------------------- from Tensors to a program
 
 
-def _compute(tensors: list[Tensor], with_scalars: bool = False) -> None:
+def _compute(tensors: list[Tensor], with_scalars: bool = False, is_turn: bool = True) -> None:
     if only_cpu():
-        _compute_on(CPU, tensors, with_scalars)
+        _compute_on(CPU, tensors, with_scalars, is_turn)
         return
     try:
         for device, group in copies.rounds(tensors):
-            _compute_on(device, group, with_scalars)
+            _compute_on(device, group, with_scalars, is_turn)
     except BaseException:
         state.wait_again(tensors)
         raise
 
 
-def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool) -> None:
+def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool) -> None:
     try:
         job, _held = _cut(device, tensors, with_scalars)  # until the end
         for t, n, stored in job.views:
             keep(t, n, stored)
         if not job.tensors:
             return
-        _carry(job)
+        if is_turn:
+            _carry(job)
         program = find(_finish(job).key, job.capture)
         if observe.demands:
             observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
     except BaseException:
         state.wait_again(tensors)
         raise
-    job.capture.mark()
+    if is_turn:
+        job.capture.mark()
     _run(job, program)
 
 
@@ -334,49 +317,6 @@ def donations_of(nodes: list[Node], capture: Capture) -> list[tuple[int, int]]:
     return out
 
 
-def find(key: tuple[Any, ...], capture: Capture) -> Program:
-    """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
-    o, constants = options.current(), capture.packed_constants()
-    place = (key, o.interpret, o.target, o.matmul)
-    found = _programs.get(place)
-    varying: tuple[int, ...] = ()
-    if found is not None:
-        changed = _changed(found.structure.constants, constants)
-        if changed <= set(found.structure.varying):
-            statistics["found"] += 1
-            return found
-        statistics["generalised"] += 1
-        varying = tuple(sorted(changed | set(found.structure.varying)))
-    elif len(_programs) >= MAX_PROGRAMS:
-        del _programs[next(iter(_programs))]
-    program = _programs[place] = _build(Structure(key, constants, varying, capture.sites, capture.origins()))
-    return program
-
-
-def _changed(old: bytes, new: bytes) -> set[int]:
-    if old == new:
-        return set()
-    return {i // 8 for i in range(0, len(new), 8) if old[i : i + 8] != new[i : i + 8]}
-
-
-def _build(structure: Structure) -> Program:
-    statistics["built"] += 1
-    program = Program(maker()(structure), structure, structure.checked)
-    observe.made(program, statistics["built"])
-    return program
-
-
-def maker() -> Any:
-    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter."""
-    if options.current().interpret:
-        from . import interpret
-
-        return interpret.executable
-    from . import programs
-
-    return programs.executable
-
-
 def structure_of(*tensors: Tensor) -> Structure:
     """What `realize` would compile. Computes and changes nothing."""
     return asked_of(*tensors)[0]
@@ -440,32 +380,12 @@ def _run(job: Job, program: Program) -> None:
         raise late
 
 
-def constants_of(program: Program, capture: Capture) -> list[Storage]:
-    """The inputs that hold the constants which vary between graphs of this program."""
-    if not program.structure.varying:
-        return []
-    constants = [capture.constants[use] for use in program.structure.varying]
-    return storage.scalars([v for v, _ in constants], [d for _, d in constants])
-
-
 def lines_of(program: Program, sites: list[Site | None]) -> Lines:
     """Where what the program checks was built this time: indices, or all, of which `sites` are the lines."""
     built = program.structure.sites
     if options.current().debug_nans:
         return dict(zip(built, sites, strict=True))
     return {built[i]: sites[i] for i in program.checked} if program.checked else {}
-
-
-def watched_of(program: Program) -> Any:
-    """What runs in place of a program's executable while `debug_nans` is in force, else None."""
-    o = options.current()
-    if not o.debug_nans:
-        return None
-    if o.debug_nans not in program.watched:
-        from .watched import Watched
-
-        program.watched[o.debug_nans] = Watched(program.executable, program.structure, o.debug_nans)
-    return program.watched[o.debug_nans]
 
 
 def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..ir.index import row_major_strides
 from ..ir.op import Op
-from . import observe, realize, state, storage
+from . import observe, program_table, realize, state, storage
 from .devices import CPU
 from .recorded import Recorded, Result, View
 from .repeat import Known, is_repeatable, references, repeater
@@ -37,7 +37,7 @@ class Step:
     """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the captured."""
 
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
-        self.program = realize.find(recorded.key, recorded.capture)
+        self.program = program_table.find(recorded.key, recorded.capture)
         self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
         self.lines = realize.lines_of(self.program, self.structure.sites)
         self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
@@ -66,7 +66,7 @@ class Step:
     def _plan_inputs(self, recorded: Recorded) -> None:
         """`inputs`: (which word, which Tensor, the offset of its part in bytes). Other inputs stay where they are."""
         capture = recorded.capture
-        constants = realize.constants_of(self.program, capture)
+        constants = program_table.constants_of(self.program, capture)
         self._kept = [s for s in [*capture.inputs, *constants] if not s.is_absent]  # lives as long as this
         for kept in self._kept:
             kept.mark_shared()
@@ -126,7 +126,7 @@ class Step:
         for word, t, offset in self.inputs:
             self.words[word] = memory[t].address + offset
         outputs: list[Storage] = []
-        watched = realize.watched_of(self.program)
+        watched = program_table.watched_of(self.program)
         for o, make in enumerate(self.makers):
             donor = self.donors.get(o)
             outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())

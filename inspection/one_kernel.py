@@ -11,7 +11,7 @@ from .. import errors
 from ..frontend import observe
 
 if TYPE_CHECKING:
-    from ..frontend.realize import Program
+    from ..frontend.program_table import Program
     from ..frontend.structure import Structure
     from .reports.kernel_report import KernelReport
 

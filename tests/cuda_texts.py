@@ -12,7 +12,7 @@ from harness import Env, inputs_of, values_of
 from weft import nn, options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.frontend.compile import build
 from weft.ir.graph import Node
 from weft.nn import functional as F
@@ -49,14 +49,14 @@ class TextDriver(EmulatorDriver):
 @contextmanager
 def collecting(arch: str) -> Iterator[TextDriver]:
     """A TextDriver as cuda:0, for which nothing has been compiled before; nothing is kept."""
-    driver, unit, programs = TextDriver(arch), devices._units.get(0), realize._programs
+    driver, unit, programs = TextDriver(arch), devices._units.get(0), program_table._programs
     devices.install(driver)
-    realize._programs = {}
+    program_table._programs = {}
     try:
         with options.override(cache_dir=None):
             yield driver
     finally:
-        realize._programs = programs
+        program_table._programs = programs
         devices.uninstall()
         if unit is not None:
             devices._units[0] = unit

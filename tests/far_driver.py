@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 from weft import options
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.ir import graph
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import OutOfMemory
@@ -90,7 +90,7 @@ def installed(*drivers: Any) -> Iterator[None]:
     for number, driver in enumerate(drivers):
         devices.install(driver, number)
     try:
-        with mock.patch.object(realize, "_programs", {}):
+        with mock.patch.object(program_table, "_programs", {}):
             yield
     finally:
         for number, unit in enumerate(before):

@@ -15,7 +15,7 @@ import numpy as np
 import weft as wf
 from harness import FORCED, assert_same_bits
 from weft import nn, options
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.nn import functional as F
 
 Array = np.ndarray[Any, Any]
@@ -135,7 +135,7 @@ def trained(seed: int, dtype: str, jitted: bool = False, **opts: Any) -> Results
 def compare(seed: int) -> None:
     """Interpreter == lazy == jitted, and the same bits on one thread and on two."""
     dtype = ("float32", "float64")[seed % 2]
-    with mock.patch.object(realize, "_programs", {}):  # programs are found again by their graph, whoever runs them
+    with mock.patch.object(program_table, "_programs", {}):  # programs are found again by their graph, whoever runs them
         want = trained(seed, dtype, interpret=True)
     jitted = trained(seed, dtype, jitted=True, num_threads=1)
     for what, got in (("lazy", trained(seed, dtype)), ("jitted", jitted)):

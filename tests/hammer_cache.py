@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import weft as wf
 from weft import options
-from weft.frontend import compile, realize  # noqa: F401  all that a worker needs, before it is forked
+from weft.frontend import compile, program_table  # noqa: F401  all that a worker needs, before it is forked
 from weft.runtime import cache, threads  # noqa: F401
 from weft.runtime.code import known
 
@@ -77,7 +77,7 @@ def check(seed: int) -> bool:
 
 def forget() -> None:
     """As in a new process: the next program comes from the disk or is built."""
-    realize._programs.clear()
+    program_table._programs.clear()
     known.clear()
 
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
-from weft.frontend import computed, growth, realize, state
+from weft.frontend import computed, growth, program_table, realize, state
 from weft.frontend.realize import statistics
 from weft.ir import graph
 
@@ -28,7 +28,7 @@ Loop = Callable[[int, bool], Iterator[float]]  # turns; does each end with wf.re
 @pytest.fixture(autouse=True)
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process, and growth is an error."""
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
     monkeypatch.setattr(growth, "_warned", set())
     monkeypatch.setattr(growth.Seen, "repeated", 0)
     monkeypatch.setattr(growth.Seen, "repeating", 0)

@@ -13,7 +13,7 @@ import weft as wf
 from weft import options
 from weft.codegen.llvm.build import runs_anywhere
 from weft.errors import CompileError
-from weft.frontend import kernels, realize
+from weft.frontend import kernels, program_table
 from weft.runtime import code, flat, native
 from weft.runtime.code import Known, known
 
@@ -56,8 +56,8 @@ def test_of_code_that_is_not_in_use_so_many_bytes_are_kept() -> None:
 
 @pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
 def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(realize, "MAX_PROGRAMS", 4)
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "MAX_PROGRAMS", 4)
+    monkeypatch.setattr(program_table, "_programs", {})
     monkeypatch.setattr(known, "limit", 8 * PAGE)
     used = []
     for n in range(24):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.inspection.documents import collect
 from weft.inspection.documents.collect import Collection
 from weft.inspection.documents.running import Script
@@ -52,7 +52,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[s
     monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
     monkeypatch.setattr(sys, "argv", [*sys.argv])
     monkeypatch.setattr(sys, "path", [*sys.path])
-    realize._programs.clear()
+    program_table._programs.clear()
 
     def collected(text: str) -> Collection:
         (tmp_path / "script.py").write_text(text)

@@ -13,7 +13,7 @@ from weft import errors, options
 from weft.codegen.cuda import build
 from weft.codegen.cuda.compiler import Compiler
 from weft.frontend import compile as stages
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.ir import graph
 from weft.runtime.cuda import devices, images
 
@@ -46,7 +46,7 @@ def process(monkeypatch: pytest.MonkeyPatch) -> Keeping:
     """A device, and no program known, as in a new process."""
     driver = Keeping("sm_80")
     devices.install(driver)
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
     return driver
 
 

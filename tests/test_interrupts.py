@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.runtime.executable import Executable
@@ -42,7 +42,7 @@ def interruptible(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(Executable, "__init__", init)
     monkeypatch.setattr(Prepared, "call", lambda self, places: Interrupting(call(self, places)))
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
     yield
     Interrupting.now = False
 

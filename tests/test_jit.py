@@ -17,7 +17,7 @@ import pytest
 import weft as wf
 from stepping import states, stepper
 from weft import options
-from weft.frontend import realize, state
+from weft.frontend import program_table, state
 from weft.frontend.realize import statistics
 from weft.nn import functional as F
 from weft.nn import optim
@@ -891,12 +891,12 @@ def test_a_step_with_the_same_outputs_has_the_same_program_key() -> None:
     step, _ = make()
     f = wf.jit(step)
     f(*data(0))
-    built, programs = statistics["built"], len(realize._programs)
-    keys = {key for key, *_ in realize._programs}
+    built, programs = statistics["built"], len(program_table._programs)
+    keys = {key for key, *_ in program_table._programs}
     (steps,) = f._steps.values()
     assert steps[0].key in keys
     lazy(*data(2))
-    assert (statistics["built"], len(realize._programs)) == (built, programs)
+    assert (statistics["built"], len(program_table._programs)) == (built, programs)
 
 
 def test_training_is_in_place_and_holds_memory_flat() -> None:

@@ -66,7 +66,7 @@ import hashlib, sys
 sys.path.insert(0, {examples!r})
 import numpy as np, weft as wf
 from lenet import LeNet
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.nn import functional as F, optim
 
 class Dropped(LeNet):
@@ -95,7 +95,7 @@ def run(wrapper, known):
     return losses, hashlib.sha256(bits.encode()).hexdigest(), f
 
 lazy_losses, lazy_bits, _ = run(lambda f: f, None)
-keys = {{key for key, *_ in realize._programs}}
+keys = {{key for key, *_ in program_table._programs}}
 losses, bits, f = run(wf.jit, None)
 assert losses == lazy_losses and bits == lazy_bits, "jit and lazy differ"
 assert len(set(losses)) > 40, losses

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import realize, state, storage
+from weft.frontend import program_table, state, storage
 from weft.frontend.realize import graph_of, statistics
 from weft.ir import graph
 from weft.ir.op import Op
@@ -38,7 +38,7 @@ class Counted:
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process, whatever ran before."""
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
 
 
 def parameter(*values: float) -> wf.Tensor:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import realize
+from weft.frontend import program_table
 from weft.ir.memory import Memory, MemoryBuffer
 from weft.runtime import system
 from weft.runtime.buffer import CHECKED, Allocator, memory, size_class
@@ -136,7 +136,7 @@ def test_an_executable_reports_the_memory_of_its_program_fresh_or_from_disk(tmp_
             f(x, w)
             made.append(f.last.program.executable)
             reports += [wf.explain(f).memory, made[-1].memory()]
-            realize._programs.clear()
+            program_table._programs.clear()
     assert made[0] is not made[1] and reports[0].arena_bytes == made[0].arena_bytes == made[1].arena_bytes > 0
     texts = [[str(r), *map(str, r.buffers)] for r in reports]  # lines apart: an equal Node that is alive keeps its own
     assert all(text == texts[0] for text in texts)

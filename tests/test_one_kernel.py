@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import observe, realize
+from weft.frontend import observe, program_table
 
 FusionError = wf.errors.FusionError
 F = wf.nn.functional
@@ -30,7 +30,7 @@ def parted(x: wf.Tensor) -> wf.Tensor:
 @pytest.fixture
 def no_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
 
 
 # ---------------------------------------------------------------- what is computed lazily
@@ -103,7 +103,7 @@ def test_a_program_from_disk_raises(no_programs: None) -> None:
     x = randn(46, 46)
     parted(x).numpy()
     fused(x).numpy()
-    realize._programs.clear()
+    program_table._programs.clear()
     with wf.one_kernel():
         with pytest.raises(FusionError, match="2 kernels"):
             parted(x).numpy()
@@ -117,7 +117,7 @@ def test_what_it_knows_of_a_program_goes_with_it(no_programs: None) -> None:
     with wf.one_kernel():
         fused(randn(47, 47)).numpy()
     assert len(one_kernel._known) == before + 1
-    realize._programs.clear()
+    program_table._programs.clear()
     assert len(one_kernel._known) <= before
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import weft as wf
 from fuzz_turns import check_unread, random_loop
-from weft.frontend import pieces, realize
+from weft.frontend import pieces, program_table, realize
 from weft.frontend.realize import statistics
 
 Built = Callable[[], int]
@@ -18,7 +18,7 @@ Built = Callable[[], int]
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> Built:
     """How many programs have been made since the test began, as in a new process."""
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
     before = statistics["built"] + statistics["generalised"]
     return lambda: statistics["built"] + statistics["generalised"] - before
 

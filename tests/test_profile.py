@@ -16,7 +16,7 @@ import weft as wf
 from cudakit import device, needs_compiler
 from machinekit import machine_of
 from weft import errors, options
-from weft.frontend import realize
+from weft.frontend import program_table, realize
 from weft.inspection.measured import measure
 from weft.inspection.measured.measure import session, workload
 from weft.inspection.measured.profile_text import doubts, text
@@ -179,12 +179,12 @@ def test_it_runs_what_the_call_would() -> None:
 
 
 def test_programs_of_others_are_not_timed() -> None:
-    realize._programs.clear()
+    program_table._programs.clear()
     step = wf.jit(lambda x: x.softmax(axis=1))
     wf.profile(step, wf.tensor(ROWS), repeat=1)
     step(wf.tensor(ROWS))
     LAZY["products"]().realize()
-    assert all(p.executable.timings is None for p in realize._programs.values())
+    assert all(p.executable.timings is None for p in program_table._programs.values())
 
 
 # ---------------------------------------------------------------- what can be profiled

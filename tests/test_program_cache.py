@@ -14,7 +14,7 @@ import pytest
 import weft as wf
 from weft import options
 from weft.codegen.llvm.build import runs_anywhere
-from weft.frontend import compile, kernels, realize
+from weft.frontend import compile, kernels, program_table
 from weft.runtime import cache
 from weft.runtime.code import known
 from weft.runtime.pack import HEADER, Pack
@@ -27,7 +27,7 @@ def new_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sta
     """A cache folder of its own, and a function that forgets what this process knows of programs and code."""
 
     def start() -> None:
-        monkeypatch.setattr(realize, "_programs", {})
+        monkeypatch.setattr(program_table, "_programs", {})
         known.clear()
         cache.default().close()
 

@@ -15,7 +15,7 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft import options
-from weft.frontend import compile, programs, realize
+from weft.frontend import compile, program_table, programs, realize
 from weft.runtime import native, timed_ir
 from weft.runtime.code import known
 from weft.runtime.executable import Executable
@@ -30,7 +30,7 @@ SQUARE = np.random.default_rng(1).standard_normal((300, 300)).astype(np.float32)
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """No program is known."""
-    monkeypatch.setattr(realize, "_programs", {})
+    monkeypatch.setattr(program_table, "_programs", {})
 
 
 @pytest.fixture(params=[1, 2, 3], ids=lambda n: f"{n} threads")
@@ -47,7 +47,7 @@ def network(device: str = "cpu") -> wf.Tensor:
 
 def last() -> Any:
     """The executable of the program that was made last."""
-    return [*realize._programs.values()][-1].executable
+    return [*program_table._programs.values()][-1].executable
 
 
 def timings_of(compute: Callable[[], Any]) -> Timings:
@@ -80,7 +80,7 @@ def test_timing_changes_no_machine_code() -> None:
 
 def test_a_program_made_inside_keeps_its_bits(threads: int) -> None:
     expected = network().numpy()
-    realize._programs.clear()
+    program_table._programs.clear()
     found = []
     timings = timings_of(lambda: found.append(network().numpy()))
     np.testing.assert_array_equal(found[0], expected)
@@ -172,7 +172,7 @@ def test_calls_of_a_jitted_function_are_timed(size: int) -> None:
     step = wf.jit(lambda x: wf.exp(x) * 2 + 1)
     x = np.random.default_rng(2).random(size).astype(np.float32)
     expected = wf.jit(lambda x: wf.exp(x) * 2 + 1)(x).numpy()
-    realize._programs.clear()
+    program_table._programs.clear()
     with timing():
         for _ in range(3):
             np.testing.assert_array_equal(step(wf.tensor(x)).numpy(), expected)
@@ -185,7 +185,7 @@ def test_a_program_from_the_disk_is_timed(tmp_path: Any) -> None:
     with options.override(cache_dir=tmp_path, verify=False):
         known.clear()
         network().realize()
-        realize._programs.clear()
+        program_table._programs.clear()
         known.clear()
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(compile, "build", lambda *_: pytest.fail("it was built again"))
@@ -325,7 +325,7 @@ def test_the_clock_counts_nanoseconds() -> None:
 def test_launches_are_timed() -> None:
     device()
     expected = network("cuda").cpu().numpy()
-    realize._programs.clear()
+    program_table._programs.clear()
     found = []
     with timing():
         y = network("cuda").realize()

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.frontend import realize, tune
+from weft.frontend import program_table, tune
 from weft.runtime import cache
 
 Product = Callable[[], wf.Tensor]
@@ -28,7 +28,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Product]
     monkeypatch.setattr(tune, "SECONDS", 1e-4)
 
     def run(build: Product) -> np.ndarray:
-        realize._programs.clear()
+        program_table._programs.clear()
         tune._winners.clear()
         with options.override(tune=True, cache_dir=tmp_path):
             return build().numpy().copy()

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...frontend import compile, observe, realize
+from ...frontend import compile, observe, program_table
 from ...runtime.timed import timing
 from ..modules import Calls, summary_of
 from ..names import naming
@@ -31,7 +31,7 @@ Json = dict[str, Any]
 class Seen:
     """A program of the script, and the names of its inputs when it was new."""
 
-    program: realize.Program
+    program: program_table.Program
     names: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -113,7 +113,7 @@ class Collection:
         """How the Tensors among the script's own variables lie in memory."""
         return layouts_by_name(vars(sys.modules["__main__"]))
 
-    def _note(self, program: realize.Program) -> None:
+    def _note(self, program: program_table.Program) -> None:
         seen = Seen(program)
         with self._lock:
             self.seen.append(seen)

@@ -90,7 +90,7 @@ def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[Step]:
     uses = _Uses(root, nodes)
     with realize.lock:
         wanted = {n: bare(n) for n in (*nodes, *uses.gradients.values(), *uses.shares.values())}
-        realize.realize(*wanted.values())
+        realize.beside(*wanted.values())
         values = {n: realize.read(t, lambda stored: stored.peek().copy()) for n, t in wanted.items()}
     numbers = {n: k for k, n in enumerate(nodes, 1)}
     steps = [_step(n, numbers, values, uses, texts or {}) for n in nodes]

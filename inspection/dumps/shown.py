@@ -15,7 +15,7 @@ from typing import Any
 from ... import errors, options
 from ...frontend import compile
 from ...frontend.compile import Compiled
-from ...frontend.realize import Program
+from ...frontend.program_table import Program
 from ...ir.wording import duration, plural
 from ...runtime.timed import timing
 from ..names.naming import InputNames, input_names, program_name

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from typing import Any
 
 from ... import errors
-from ...frontend import realize
+from ...frontend import program_table, realize
 from ...frontend.compile import Compiled
 from ...frontend.devices import CPU
 from ...frontend.trace import refuse
@@ -55,7 +55,7 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
         try:
             rounds = _rounds(found, repeat)
         except CheckFailed as failure:
-            program = realize.Program(None, work.structure, work.structure.checked)
+            program = program_table.Program(None, work.structure, work.structure.checked)
             raise realize.explained(failure, program, {}) from None
     return _profile(found, rounds)
 
