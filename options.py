@@ -15,6 +15,7 @@ from .errors import OptionError
 MAX_THREADS = 256
 TARGETS = ("host", "avx512", "avx2", "sse2", "x86-64")
 MATMUL = ("float32", "tf32")
+DEFAULT_DTYPES = ("float16", "bfloat16", "float32", "float64")
 DEBUG_LEVELS = ("1", "2", "3", "4")
 ON, OFF = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 
@@ -43,6 +44,7 @@ class Options:
     data_dir: Path | None = None  # where examples look for data sets
     verify: bool = False  # check every artefact after every pass
     matmul: str = "float32"  # products of float32 on a GPU: "float32", or "tf32" on tensor cores
+    default_dtype: str = "float32"  # of Python floats, and of Tensors made without a dtype
     debug_nans: str = ""  # check what is computed: "nan" for NaNs, "inf" for infinities, too
     tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
 
@@ -95,6 +97,12 @@ def _matmul(text: str) -> str:
     return text.lower()
 
 
+def _default_dtype(text: str) -> str:
+    if text.lower() not in DEFAULT_DTYPES:
+        raise ValueError(f"one of {', '.join(DEFAULT_DTYPES)}")
+    return text.lower()
+
+
 def _nans(text: str) -> str:
     if text.lower() not in (*ON, *OFF, "nan"):
         raise ValueError(f"one of {', '.join(ON + OFF)}, or nan")
@@ -121,6 +129,7 @@ PARSERS: dict[str, Callable[[str], Any]] = {
     "data_dir": Path,
     "verify": _bool,
     "matmul": _matmul,
+    "default_dtype": _default_dtype,
     "debug_nans": _nans,
     "tune": _bool,
 }

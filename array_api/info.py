@@ -31,7 +31,7 @@ class Info:
     def default_dtypes(self, *, device: Any = None) -> dict[str, DType]:
         """By kind, the dtype of Python numbers; there is no complex one."""
         check_device(device)
-        return {"real floating": default_float, "integral": default_int, "indexing": default_int}
+        return {"real floating": default_float(), "integral": default_int, "indexing": default_int}
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, DType]:
         """The standard's dtypes of a kind (all if None) by name; float16 and bfloat16 exist beside them."""

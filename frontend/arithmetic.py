@@ -44,15 +44,15 @@ def mul(a: Operand, b: Operand) -> Node:
 
 
 def float_pair(name: str, a: Operand, b: Operand) -> list[Node]:
-    """Two operands of one float dtype and one shape; integers become float32."""
+    """Two operands of one float dtype and one shape; integers take the default dtype."""
     if isinstance(a, Node) and a.dtype.is_float:
         return pair(name, a, b)
     dtype = common_dtype(name, (a, b))
-    return together(name, (a, b), dtype if dtype.is_float else default_float)
+    return together(name, (a, b), dtype if dtype.is_float else default_float())
 
 
 def div(a: Operand, b: Operand) -> Node:
-    """a / b, a float; float32 for integers."""
+    """a / b, a float; the default dtype for integers."""
     x, y = float_pair("divide", a, b)
     return shaped(Op.DIV, (x, y), None, x.dtype, x.shape)
 
@@ -74,8 +74,8 @@ def positive(x: Node) -> Node:
 
 
 def as_float(x: Node) -> Node:
-    """x, as float32 if it is not a float."""
-    return x if x.dtype.is_float else to_dtype(x, default_float)
+    """x, in the default dtype if it is not a float."""
+    return x if x.dtype.is_float else to_dtype(x, default_float())
 
 
 def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Node], Node]:
@@ -85,7 +85,7 @@ def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Nod
         return node(op, (as_float(x),), arg)
 
     function.__name__ = name or op.value
-    function.__doc__ = f"{doc}; float32 for integers."
+    function.__doc__ = f"{doc}; the default dtype for integers."
     return function
 
 

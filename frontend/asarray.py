@@ -20,8 +20,8 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     """A Tensor of a number, nested sequences of numbers or Tensors, a Tensor, an array, a buffer, or what has DLPack's or
     CUDA's array interface.
 
-    Python numbers become bool, int64 or float32 unless dtype is given. copy: True for a value of its own; False to share
-    obj's memory, ShapeError where that is not possible; None shares a Tensor only.
+    Python numbers become bool, int64 or the default dtype unless dtype is given. copy: True for a value of its own; False to
+    share obj's memory, ShapeError where that is not possible; None shares a Tensor only.
     """
     place = check_device(device)
     copy = None if copy is None else as_bool("asarray", "copy", copy)

@@ -1,4 +1,4 @@
-"""Bitwise functions and shifts. In: Nodes and Python numbers. Out: a Node of the operands' common dtype."""
+"""Bitwise functions, shifts, and values as their bits. In: Nodes and Python numbers. Out: a Node."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from .. import errors
 from ..ir import dtype as dt
-from ..ir.graph import Node, node
+from ..ir.dtype import DType
+from ..ir.graph import Node, expand, node, reduce, reshape
 from ..ir.op import Op
-from .broadcast import Operand, full_like, pair
+from .broadcast import Operand, full_like, pair, spread, to_dtype
 
 
 def _of_kinds(name: str, op: Op, kinds: str, doc: str) -> Callable[[Operand, Operand], Node]:
@@ -57,3 +58,47 @@ def signbit(x: Node) -> Node:
     if x.dtype.is_float:
         x = as_bits(x)
     return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))
+
+
+# ---------------------------------------------------------------- bytes as elements of another dtype
+
+
+def reinterpreted(x: Node, dtype: DType) -> Node:
+    """The bytes of x as elements of another dtype; where their widths differ, elements of the last axis are cut up or joined.
+
+    The least significant part comes first. A byte other than 0 is True. Raises ShapeError where elements do not come out even.
+    """
+    if dtype is x.dtype:
+        return x
+    parts = x.dtype.itemsize / dtype.itemsize
+    if parts != 1 and (not x.ndim or (x.shape[-1] * parts) % 1):
+        raise errors.ShapeError(f"view: the last axis of shape {x.shape}, {x.dtype.name}, is no whole number of {dtype.name}")
+    raw = to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))
+    if parts > 1:
+        raw = _cut_up(raw, _unsigned(dtype), int(parts))
+    elif parts < 1:
+        raw = _joined(raw, _unsigned(dtype), int(1 / parts))
+    return to_dtype(raw, dtype) if dtype.kind == "b" else node(Op.BITCAST, (raw,), dtype)
+
+
+def _unsigned(dtype: DType) -> DType:
+    """The unsigned integers of its width."""
+    return dt.BY_NAME[f"uint{8 * dtype.itemsize}"]
+
+
+def _cut_up(x: Node, to: DType, parts: int) -> Node:
+    *rest, last = x.shape
+    whole = expand(x, ((x.ndim, parts),))
+    return reshape(to_dtype(shift_right(whole, _places(whole, to)), to), (*rest, last * parts))
+
+
+def _joined(x: Node, to: DType, parts: int) -> Node:
+    *rest, last = x.shape
+    pieces = to_dtype(reshape(x, (*rest, last // parts, parts)), to)
+    return reduce("add", shift_left(pieces, _places(pieces, x.dtype)), (x.ndim,))
+
+
+def _places(x: Node, part: DType) -> Node:
+    """The bits before each part, along the last axis."""
+    counts = to_dtype(node(Op.IOTA, (), x.shape[-1]), x.dtype)
+    return spread(node(Op.MUL, (counts, full_like(counts, part.itemsize * 8))), [x.ndim - 1], x.shape)

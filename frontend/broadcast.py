@@ -1,8 +1,8 @@
 """Operands that fit together. In: Nodes and Python numbers. Out: Nodes of one dtype and one shape.
 
 Promotion is NumPy's (NEP 50: Python numbers are weak) with one deviation: an integer with a float gives the float's
-dtype, and float results of integers are float32. float16 and bfloat16 meet in float32. Broadcasting is explicit: axes of
-extent 1 are dropped, then EXPANDed.
+dtype, and float results of integers have the default dtype. float16 and bfloat16 meet in float32. Broadcasting is explicit: axes
+of extent 1 are dropped, then EXPANDed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors
+from .. import errors, options
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, cast, const, full, node, reshape, shaped
@@ -26,17 +26,21 @@ from .live_number import LiveNumber
 Scalar = bool | int | float
 Operand = Node | Scalar
 WEAK = frozenset({bool, int, float, LiveNumber})
-default_float = dt.float32
 _NO_FLOAT64 = (1 << 1024) - (1 << 970)  # the least integer that rounds to no finite float64
 default_int = dt.int64
 
 
+def default_float() -> DType:
+    """The dtype of Python floats, of float results of integers, and of Tensors made without a dtype: float32, or as set."""
+    return dt.BY_NAME[options.current().default_dtype]
+
+
 def as_dtype(spec: Any) -> DType:
-    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (float32). Raises DTypeError."""
+    """A DType from a DType, its name, a NumPy dtype or bool, int (int64), float (the default). Raises DTypeError."""
     if isinstance(spec, DType):
         return spec
     if isinstance(spec, type) and spec in WEAK:
-        return {bool: dt.bool_, int: default_int, float: default_float}[spec]
+        return {bool: dt.bool_, int: default_int, float: default_float()}[spec]
     try:
         found = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
@@ -66,7 +70,7 @@ def promote(a: DType, b: DType) -> DType:
 def _meet_weak(dtype: DType, value: Scalar) -> DType:
     """The dtype in which a strong dtype meets a Python number."""
     if isinstance(value, float) and not dtype.is_float:
-        return default_float
+        return default_float()
     if dtype.kind == "b" and not isinstance(value, bool):
         return default_int
     return dtype
@@ -91,7 +95,7 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
             return weak_numbers.WIDEST[float if float in kinds else int if int in kinds else bool]
-        return default_float if float in kinds else default_int if int in kinds else dt.bool_
+        return default_float() if float in kinds else default_int if int in kinds else dt.bool_
     for value in weak:
         found = _meet_weak(found, value)
     return found
@@ -161,7 +165,8 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
             if extent != 1:
                 if out[i] not in (1, extent):
                     listed = " and ".join(str(tuple(s)) for s in shapes)
-                    raise errors.ShapeError(f"{name}: shapes {listed} do not broadcast: axis {i - ndim} is {out[i]} and {extent}")
+                    why = f"axis {i - ndim} is {out[i]} and {extent}"
+                    raise errors.ShapeError(f"{name}: shapes {listed} could not be broadcast together: {why}")
                 out[i] = extent
     return addressable(name, tuple(out))
 

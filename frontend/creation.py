@@ -22,8 +22,8 @@ from .tensor import Tensor, wrap
 def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """A Tensor with a copy of the data: numbers, nested lists, NumPy arrays, Tensors, anything with __array__.
 
-    Python floats become float32, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on the
-    device, by default that of the option `device`; Tensors stay where they are. Raises DTypeError for element types that Weft
+    Python floats take the default dtype, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on
+    the device, by default that of the option `device`; Tensors stay where they are. Raises DTypeError for element types that Weft
     has not.
     """
     place = check_device(device)
@@ -102,7 +102,7 @@ def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
         raise errors.DTypeError(f"tensor: {_why_without_dtype(array, data)}")
     if dtype is not None:
         return as_dtype(dtype)
-    return default_float if found is dt.float64 and _is_plain_python(data) else found
+    return default_float() if found is dt.float64 and _is_plain_python(data) else found
 
 
 def _why_without_dtype(array: np.ndarray[Any, Any], data: Any) -> str:
@@ -159,7 +159,8 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Every element is fill_value: a number or a 0-d Tensor. Its dtype unless given: bool, int64 or float32 for a Python number.
+    """Every element is fill_value: a number or a 0-d Tensor. Its dtype unless given: bool, int64 or the default
+    dtype for a Python number.
 
     Raises OverflowError for an integer that the dtype cannot hold.
     """
@@ -181,17 +182,17 @@ def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:
 
 
 def _filled(name: str, shape: tuple[Any, ...], value: int, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
-    target = default_float if dtype is None else dtype
+    target = default_float() if dtype is None else dtype
     return full(as_shape(name, shape), value, dtype=target, device=device, requires_grad=requires_grad)
 
 
 def zeros(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Zeros, float32 unless dtype says otherwise: zeros((2, 3)) or zeros(2, 3)."""
+    """Zeros, of the default dtype unless dtype says otherwise: zeros((2, 3)) or zeros(2, 3)."""
     return _filled("zeros", (shape, *more), 0, dtype, device, requires_grad)
 
 
 def ones(shape: Any = (), *more: int, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones, float32 unless dtype says otherwise: ones((2, 3)) or ones(2, 3)."""
+    """Ones, of the default dtype unless dtype says otherwise: ones((2, 3)) or ones(2, 3)."""
     return _filled("ones", (shape, *more), 1, dtype, device, requires_grad)
 
 

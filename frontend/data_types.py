@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from .. import errors
+from .. import errors, options
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import const
+from . import state
 from .arguments import shown
-from .broadcast import WEAK, as_dtype, common_dtype, promote
+from .broadcast import WEAK, as_dtype, common_dtype, default_float, promote
 from .devices import check_device
 from .tensor import Tensor
 
@@ -114,10 +115,26 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
 
 def _dtype_of(x: Any) -> DType:
     """The dtype of a Tensor or an array, or what names a dtype."""
-    found = getattr(x, "dtype", None)
-    if isinstance(found, DType):
-        return found
-    return as_dtype(x if found is None or isinstance(x, type) else found)
+    found = None if isinstance(x, (DType, type)) else getattr(x, "dtype", None)
+    return as_dtype(x if found is None else found)
+
+
+def get_default_dtype() -> DType:
+    """The dtype of Python floats, of float results of integers, and of what is made without a dtype: float32 unless set."""
+    return default_float()
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """Makes this float dtype the default from now on, in every thread: `wf.set_default_dtype(wf.float64)`.
+
+    Tensors keep what they have, and a jitted function that was traced with another default is traced again. The environment
+    variable is WEFT_DEFAULT_DTYPE. Raises DTypeError for what is no float dtype.
+    """
+    target = as_dtype(dtype)
+    if not target.is_float:
+        raise errors.DTypeError(f"set_default_dtype: the default is a float dtype, not {target.name}")
+    options.update(default_dtype=target.name)
+    state.changes.count += 1  # so that jitted functions look at their signatures
 
 
 def standard_dtypes() -> dict[str, DType]:

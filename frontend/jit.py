@@ -17,6 +17,7 @@ from .. import errors
 from ..ir.graph import Node, rebuild, toposort
 from . import movement, realize, retrace, state
 from .arguments import as_function, as_int, as_sequence, shown
+from .broadcast import default_float
 from .capture import is_constant
 from .recorded import record
 from .repeat import DIFFERS, Repeat
@@ -116,10 +117,11 @@ def jit(
 
     The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
     one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
-    and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments, shapes,
-    dtypes, strides, which Tensors require a gradient, attributes of Modules that the function reads and does not set, and static
-    arguments: those marked, strings, and all other objects, which must be hashable. A Python number that is passed is an input
-    unless it is marked static, as is a number of a Module once it has changed. Other Python values stay those of the first call.
+    and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments,
+    shapes, dtypes, strides, which Tensors require a gradient, attributes of Modules that the function reads and does not set,
+    the default dtype, and static arguments: those marked, strings, and all other objects, which must be hashable. A Python
+    number that is passed is an input unless it is marked static, as is a number of a Module once it has changed. Other Python
+    values stay those of the first call.
 
     Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
     read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
@@ -158,7 +160,7 @@ def _call(
         return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
-    key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled, state.autocast())
+    key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled, state.autocast(), default_float())
     for _ in range(ATTEMPTS):
         with realize.lock:
             given: list[Any] = [t._storage for t in tensors]

@@ -7,13 +7,18 @@ from itertools import accumulate
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from .. import errors
+from ..ir import dtype as dt
 from ..ir import graph
+from ..ir.dtype import DType
 from ..ir.graph import Node, node, shaped
 from ..ir.op import Op
 from ..ir.shapes import Shape, addressable, shape_of
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_extents, flat_ints, normalise_axes, normalise_axis
-from .broadcast import as_node, broadcast_shape, broadcast_to, promote, spread
+from .bits import reinterpreted
+from .broadcast import as_dtype, as_node, broadcast_shape, broadcast_to, promote, spread
 from .elementwise import lt, where
 from .layout import strides_of
 from .storage import reshape_strides
@@ -30,8 +35,18 @@ def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool 
     return graph.reshape(x, _filled_in("reshape", x, flat_extents("reshape", (shape, *more))))
 
 
-def view(x: Node, /, shape: int | Sequence[int] = (), *more: int) -> Node:
-    """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises ShapeError for others."""
+def view(x: Node, /, shape: int | Sequence[int] | DType = (), *more: int, dtype: DType | str | None = None) -> Node:
+    """As reshape, for a value that is the new shape as it lies in memory: no copy is needed. Raises ShapeError for others.
+
+    view(dtype) is the value whose bytes these are: float32 as int32. A dtype of another width cuts the elements of the last axis
+    up, or joins them. Of Python's types, int and float stand for those of x's width. No gradient passes.
+
+    >>> wf.tensor([1.0, -2.0]).view(wf.int32).tolist()
+    [1065353216, -1073741824]
+    """
+    asked = shape if dtype is None else dtype
+    if isinstance(asked, (DType, str, type, np.dtype)):
+        return reinterpreted(x, _dtype_of_view(x, asked))
     target = _filled_in("view", x, flat_extents("view", (shape, *more)))
     strides = strides_of(x)
     if reshape_strides(x.shape, strides, target) is None:
@@ -40,6 +55,11 @@ def view(x: Node, /, shape: int | Sequence[int] = (), *more: int) -> Node:
             f"call .contiguous() before, or .reshape{target}, which takes any value"
         )
     return graph.reshape(x, target)
+
+
+def _dtype_of_view(x: Node, asked: Any) -> DType:
+    name, is_one = {float: ("float", x.dtype.is_float), int: ("int", x.dtype.kind == "i")}.get(asked, ("", False))
+    return x.dtype if is_one else dt.BY_NAME.get(f"{name}{8 * x.dtype.itemsize}") or as_dtype(asked)
 
 
 def _filled_in(name: str, x: Node, shape: Shape) -> Shape:
@@ -153,7 +173,14 @@ def flip(x: Node, /, axis: Axes = None) -> Node:
 
 
 def window(x: Node, axis: int, size: int, stride: int = 1, dilation: int = 1) -> Node:
-    """Windows along an axis: axis becomes the window's position, a new axis after it the place inside: SLICE(SKEW(EXPAND))."""
+    """Windows along an axis: the axis becomes the window's number, and a new axis after it the place inside the window.
+
+    Windows begin `stride` elements after each other; their elements are `dilation` apart. It is a view: nothing is copied.
+    Raises ShapeError where no window fits.
+
+    >>> wf.window(wf.arange(5), 0, 3, stride=2).tolist()
+    [[0, 1, 2], [2, 3, 4]]
+    """
     a = normalise_axis("window", axis, x.ndim)
     size, stride, dilation = (as_int("window", "size, stride and dilation", i) for i in (size, stride, dilation))
     reach = (size - 1) * dilation + 1

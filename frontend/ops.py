@@ -18,7 +18,7 @@ from .asarray import asarray
 from .binding import function
 from .broadcast import broadcast_shape
 from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
-from .data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from .data_types import astype, can_cast, finfo, get_default_dtype, iinfo, isdtype, result_type, set_default_dtype
 from .dlpack import from_dlpack
 from .random import get_rng_state, manual_seed, normal, rand, randint, randn, set_rng_state, uniform
 from .ranges import arange, eye, linspace
@@ -175,6 +175,7 @@ __all__ = [
     "full_like",
     "gather",
     "gelu",
+    "get_default_dtype",
     "get_rng_state",
     "greater",
     "greater_equal",
@@ -253,6 +254,7 @@ __all__ = [
     "rsqrt",
     "scatter_add",
     "searchsorted",
+    "set_default_dtype",
     "set_rng_state",
     "setdiff1d",
     "setxor1d",

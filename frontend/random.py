@@ -226,20 +226,20 @@ def _normal(words: philox.Words, dtype: DType) -> Node:
 
 
 def _float_dtype(name: str, dtype: Any) -> DType:
-    found = default_float if dtype is None else as_dtype(dtype)
+    found = default_float() if dtype is None else as_dtype(dtype)
     if not found.is_float:
         raise errors.DTypeError(f"{name}: draws floats, not {found.name}")
     return found
 
 
 def rand(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Uniform in [0, 1): multiples of 2**-24 (float32, the default), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
+    """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
     place, tracks = check_device(device), as_bool("rand", "requires_grad", requires_grad)  # first: what is refused draws nothing
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 
 def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Normal with mean 0 and standard deviation 1; float32 unless given."""
+    """Normal with mean 0 and standard deviation 1; of the default dtype unless given."""
     place, tracks = check_device(device), as_bool("randn", "requires_grad", requires_grad)
     return normal(0.0, 1.0, as_shape("randn", shape), dtype).to(place).requires_grad_(tracks)
 

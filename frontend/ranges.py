@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from math import ceil, isfinite, ldexp
 from typing import Any
+
+import numpy as np
 
 from .. import errors
 from ..ir import dtype as dt
@@ -13,7 +16,7 @@ from ..ir.op import Op
 from ..ir.shapes import addressable
 from . import elementwise as ew
 from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
-from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, spread, to_dtype
+from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, promote, spread, to_dtype
 from .devices import check_device
 from .tensor import Tensor, wrap
 
@@ -23,7 +26,8 @@ Real = int | float
 def arange(
     start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """start + i * step for i below ceil((stop - start) / step); arange(n) is 0 .. n-1. int64 of ints, else float32.
+    """start + i * step for i below ceil((stop - start) / step); arange(n) is 0 .. n-1. int64 of ints, the dtype of
+    floats that are Tensors, arrays or NumPy's numbers, else the default dtype.
 
     Integers are exact; floats are computed in float64 and rounded once. Raises ShapeError for a step of 0 or a bound that
     is not finite.
@@ -36,10 +40,16 @@ def arange(
     if not whole:
         for v in (first, end, by):
             as_double("arange", "each of start, stop and step", v)  # refuses integers beyond all floats
-    target = as_dtype(dtype) if dtype is not None else default_int if whole else default_float
+    target = as_dtype(dtype) if dtype is not None else default_int if whole else _float_of(start, stop, step)
     (count,) = addressable("arange", (_count(first, end, by),))
     out = wrap(to_dtype(_progression(count, first, by), target)).to(place)
     return out.requires_grad_() if as_bool("arange", "requires_grad", requires_grad) else out
+
+
+def _float_of(*ends: Any) -> DType:
+    """The dtype in which the floats among them that have one meet, or the default."""
+    given = [as_dtype(x.dtype) for x in ends if isinstance(x, (Tensor, np.ndarray, np.generic))]
+    return reduce(promote, [d for d in given if d.is_float] or [default_float()])
 
 
 def _count(start: Real, stop: Real, step: Real) -> int:
@@ -76,14 +86,15 @@ def linspace(
     endpoint: bool = True,
     requires_grad: bool = False,
 ) -> Tensor:
-    """num evenly spaced numbers from start to stop (included unless endpoint is False); float32 unless given.
+    """num evenly spaced numbers from start to stop (included unless endpoint is False); of the dtype of
+    bounds that are Tensors, arrays or NumPy's numbers of floats, else the default dtype.
 
     Both ends are exact. Between them start + i * (stop - start) / n in float64, rounded once (down, for an integer dtype).
     """
     place = check_device(device)
     endpoint = as_bool("linspace", "endpoint", endpoint)
     first, end = as_real("linspace", "start", start), as_real("linspace", "stop", stop)
-    target = default_float if dtype is None else as_dtype(dtype)
+    target = _float_of(start, stop) if dtype is None else as_dtype(dtype)
     (count,) = as_shape("linspace", (as_int("linspace", "num", num),))
     low, high = as_double("linspace", "start", first), as_double("linspace", "stop", end)
     n = _between(low, high, count, count - 1 if endpoint else count)
@@ -125,10 +136,10 @@ def eye(
     device: Any = None,
     requires_grad: bool = False,
 ) -> Tensor:
-    """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; float32 unless given."""
+    """n_rows rows, n_cols columns (n_rows unless given), ones where column == row + k; of the default dtype unless given."""
     place = check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
-    target = default_float if dtype is None else as_dtype(dtype)
+    target = default_float() if dtype is None else as_dtype(dtype)
     out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target)).to(place)
     return out.requires_grad_() if as_bool("eye", "requires_grad", requires_grad) else out
 
@@ -162,7 +173,7 @@ def triu(x: Node, /, k: int = 0) -> Node:
     return _triangle("triu", x, k)
 
 
-def meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
+def meshgrid(*arrays: Node, indexing: str = "xy") -> tuple[Node, ...]:
     """The coordinates of a grid: each vector along an axis of its own, repeated along all others.
 
     indexing: "ij" for axes in the order of the vectors, "xy" for the first two exchanged (columns, then rows).
@@ -176,4 +187,4 @@ def meshgrid(*arrays: Node, indexing: str = "xy") -> list[Node]:
         place[:2] = [1, 0]
     lying = [reshape(x, tuple(x.size if a == p else 1 for a in range(len(arrays)))) for x, p in zip(arrays, place, strict=True)]
     shape = broadcast_shape("meshgrid", [x.shape for x in lying]) if lying else ()
-    return [broadcast_to(x, shape) for x in lying]
+    return tuple(broadcast_to(x, shape) for x in lying)

@@ -147,7 +147,7 @@ class _Recorder:
         """The Node of a result: strong, and copied where it would show memory that the next call, or another library, writes."""
         n: Node = t.node
         if n in weak_numbers.marks:
-            n = cast(n, default_float if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype)
+            n = cast(n, default_float() if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype)
         root = realize.root_of(n)
         while root.op in VIEWED:
             root = realize.root_of(root.src[0])

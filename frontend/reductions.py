@@ -63,7 +63,7 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | s
 
 @widened
 def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
-    """Arithmetic mean, a float (float32 for integers); NaN of nothing."""
+    """Arithmetic mean, a float (the default dtype for integers); NaN of nothing."""
     return _mean(as_float(x if dtype is None else to_dtype(x, as_dtype(dtype))), axis, keepdims)
 
 

@@ -42,6 +42,8 @@ def _difference(old: Any, new: Any) -> str:
         return "gradients are on" if new[2] else "gradients are off"
     if old[3] != new[3]:
         return f"autocast is {'off' if new[3] is None else f'on, with {new[3].name}'}"
+    if old[4] is not new[4]:
+        return f"the default dtype is {new[4].name}, not {old[4].name}"
     if old[1] != new[1]:
         return "a Tensor is passed twice, or no longer is"
     for i, (a, b) in enumerate(zip(old[0], new[0], strict=False)):

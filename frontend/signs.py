@@ -28,7 +28,7 @@ def sign(x: Node) -> Node:
 
 
 def copysign(a: Operand, b: Operand) -> Node:
-    """|a| with the sign of b (of zeros and NaNs too), a float; float32 for integers."""
+    """|a| with the sign of b (of zeros and NaNs too), a float; the default dtype for integers."""
     x, y = float_pair("copysign", a, b)
     differs = node(Op.XOR, (signbit(x), signbit(y)))
     return where(differs, neg(x), x)

@@ -42,19 +42,19 @@ erf = float_op(Op.ERF, "Error function")
 
 
 def atan2(y: Operand, x: Operand) -> Node:
-    """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and infinities. float32 for integers."""
+    """The angle of the point (x, y) in [-pi, pi], with the sign of y; also for zeros and infinities. Integers count as floats."""
     return node(Op.ATAN2, float_pair("atan2", y, x))
 
 
 def hypot(a: Operand, b: Operand) -> Node:
-    """sqrt(a * a + b * b) without overflow; inf if one of them is infinite, even if the other is NaN. float32 for integers."""
+    """sqrt(a * a + b * b) without overflow; inf if one is infinite, even if the other is NaN. Integers count as floats."""
     return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
 @widened
 @in_float32
 def logaddexp(a: Operand, b: Operand) -> Node:
-    """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). float32 for integers.
+    """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). Integers count as floats.
 
     Like every sum it loses relative accuracy where the two parts cancel.
     """

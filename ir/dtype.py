@@ -38,6 +38,13 @@ class DType:
         return self.numpy.char
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """`numpy` under the name that np.dtype() and NumPy's dtype= look for."""
+        return self.numpy
+
+    __numpy_dtype__ = dtype  # from NumPy 2.4 on
+
+    @property
     def carrier(self) -> np.dtype[Any]:
         """A NumPy dtype of this width that every installation has: uint16 for bfloat16, else `numpy`."""
         return np.dtype(np.uint16) if self is bfloat16 else self.numpy

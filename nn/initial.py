@@ -14,6 +14,7 @@ import numpy as np
 from .. import errors
 from ..frontend import ops
 from ..frontend.arguments import as_choice, as_double, as_shape
+from ..frontend.broadcast import default_float
 from ..frontend.tensor import Tensor
 
 Shape = Sequence[int]
@@ -197,7 +198,7 @@ def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
     draws = ops.randn(max(rows, columns), min(rows, columns), dtype=np.float64, device="cpu").numpy()
     q, r = np.linalg.qr(draws)
     q *= np.where(np.diagonal(r) < 0.0, -1.0, 1.0)  # else the signs of a column would not be even (Mezzadri 2007)
-    return ops.tensor(gain * (q if rows >= columns else q.T), "float32" if dtype is None else dtype).reshape(*extents)
+    return ops.tensor(gain * (q if rows >= columns else q.T), default_float() if dtype is None else dtype).reshape(*extents)
 
 
 # ---------------------------------------------------------------- what layers start from

@@ -201,7 +201,7 @@ def test_a_stretched_operand_gets_a_gradient_of_its_own_shape() -> None:
 
 
 def test_shapes_that_do_not_broadcast_are_named() -> None:
-    with pytest.raises(E.ShapeError, match=r"shapes \(5, 2\) and \(5,\) do not broadcast"):
+    with pytest.raises(E.ShapeError, match=r"shapes \(5, 2\) and \(5,\) could not be broadcast together"):
         wf.broadcast_shapes((5, 2), (5,))
     assert wf.broadcast_shapes((5, 1, 5, 1), (1, 5, 1, 5)) == (5, 5, 5, 5)
 

@@ -69,7 +69,7 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: X + Y,
         E.ShapeError,
         ValueError,
-        "add: shapes (2, 3) and (4, 5) do not broadcast: axis -2 is 2 and 4",
+        "add: shapes (2, 3) and (4, 5) could not be broadcast together: axis -2 is 2 and 4",
     ),
     "contraction": (
         lambda: X @ Y,

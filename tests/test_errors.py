@@ -13,11 +13,11 @@ E = wf.errors
 A, B, N = wf.zeros(2, 3), wf.zeros(4, 5), wf.arange(6)
 
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: A + B, E.ShapeError, r"add: shapes \(2, 3\) and \(4, 5\) do not broadcast: axis -2 is 2 and 4"),
+    (lambda: A + B, E.ShapeError, r"add: shapes \(2, 3\) and \(4, 5\) could not be broadcast together: axis -2 is 2 and 4"),
     (lambda: wf.where(A > 0, A, B), E.ShapeError, r"where: shapes \(2, 3\).*\(4, 5\)"),
     (lambda: A @ B, E.ShapeError, r"matmul: shapes \(2, 3\) and \(4, 5\) do not fit: 3 columns, 4 rows"),
     (lambda: A @ wf.tensor(1.0), E.ShapeError, "matmul: both operands need at least one axis"),
-    (lambda: wf.zeros(2, 2, 3) @ wf.zeros(3, 3, 1), E.ShapeError, r"matmul: shapes \(2,\) and \(3,\) do not broadcast"),
+    (lambda: wf.zeros(2, 2, 3) @ wf.zeros(3, 3, 1), E.ShapeError, r"matmul: shapes \(2,\) and \(3,\) could not be broadcast"),
     (lambda: A.reshape(4, 2), E.ShapeError, r"reshape: 6 elements of shape \(2, 3\) do not fit shape \(4, 2\)"),
     (lambda: A.reshape(-1, -1), E.ShapeError, "reshape"),
     (lambda: A.reshape(-1, 4), E.ShapeError, "reshape"),

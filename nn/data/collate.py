@@ -11,6 +11,7 @@ from ... import errors
 from ...frontend import storage
 from ...frontend.arguments import as_sequence, shown
 from ...frontend.binding import as_tensor
+from ...frontend.broadcast import default_float
 from ...frontend.creation import tensor
 from ...frontend.tensor import Tensor, of_storage
 from ...frontend.tree import mapped
@@ -19,7 +20,7 @@ from .idx import Array
 
 __all__ = ["default_collate"]
 
-NUMBERS = {"b": np.bool_, "i": np.int64, "u": np.uint64, "f": np.float32}  # what Python numbers become, by NumPy's kind of them
+NUMBERS = {"b": np.bool_, "i": np.int64, "u": np.uint64}  # what Python's become, by NumPy's kind of them; floats: the default
 ADVICE = "pass a collate_fn that joins them"
 
 
@@ -43,7 +44,7 @@ def default_collate(items: Sequence[Any]) -> Any:
     """The items, stacked along a new first axis: arrays, Tensors and numbers become Tensors, strings a list.
 
     Tuples, lists and dicts are followed: a list of n pairs (image (28, 28), label) gives (images (n, 28, 28), labels (n,)).
-    Python floats become float32, ints int64. Raises ShapeError for items of unequal shapes, DTypeError for other types.
+    Python floats take the default dtype, ints int64. Raises ShapeError for items of unequal shapes, DTypeError for other types.
 
     >>> nn.data.default_collate([(1, "a"), (2, "b")])
     (tensor([1, 2], dtype=int64), ['a', 'b'])
@@ -83,6 +84,8 @@ def _stacked(items: list[Any]) -> Any:
 
 
 def _numbers(found: Array) -> Array:
+    if found.dtype.kind == "f":
+        return found.astype(default_float().numpy, copy=False)
     if found.dtype.kind not in NUMBERS:
         raise TypeError
     return found.astype(NUMBERS[found.dtype.kind], copy=False)

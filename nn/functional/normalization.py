@@ -12,6 +12,7 @@ from ... import errors
 from ...frontend.arguments import as_bool, as_double, as_int, as_ints
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
+from ...frontend.broadcast import default_float
 from ...frontend.data_types import finfo
 from ...frontend.half import in_float32
 from ...frontend.tensor import Tensor
@@ -54,7 +55,7 @@ def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | 
     [[1.2000000476837158, 1.600000023841858, 0.0, 0.0]]
     """
     shape = _trailing("rms_norm", x, normalized_shape, weight)
-    eps = float(finfo(x.dtype if x.dtype.is_float else "float32").eps) if eps is None else as_double("rms_norm", "eps", eps)
+    eps = float(finfo(x.dtype if x.dtype.is_float else default_float()).eps) if eps is None else as_double("rms_norm", "eps", eps)
     return _affine(x * _root((x * x).mean(axis=tuple(range(-len(shape), 0)), keepdims=True), eps), weight, None)
 
 
