@@ -6,6 +6,7 @@ Submodules that are not always needed (`wf.nn`) are imported at first use.
 from __future__ import annotations
 
 from importlib import import_module
+from math import e, inf, nan, pi
 from typing import Any
 
 from . import errors
@@ -44,6 +45,7 @@ from .ir.dtype import (
 )
 
 __version__ = "0.1.0"
+newaxis = None  # x[:, wf.newaxis] has a new axis of extent 1
 
 _FOLDERS = ("array_api", "codegen", "commands", "frontend", "inspection", "ir", "nn", "runtime")
 _LAZY = {name: f".{name}" for name in (*_FOLDERS, "options")}
@@ -60,6 +62,7 @@ __all__ = [
     "devices",
     "draw",
     "dump",
+    "e",
     "enable_grad",
     "errors",
     "explain",
@@ -68,6 +71,7 @@ __all__ = [
     "float64",
     "grad",
     "hessian_vector_product",
+    "inf",
     "int8",
     "int16",
     "int32",
@@ -76,8 +80,11 @@ __all__ = [
     "jvp",
     "layout",
     "matmul_precision",
+    "nan",
+    "newaxis",
     "no_grad",
     "one_kernel",
+    "pi",
     "profile",
     "report",
     "summary",

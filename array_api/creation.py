@@ -55,7 +55,7 @@ def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: A
 
 
 @documented
-def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Tensor]:
+def meshgrid(*arrays: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
     return ops.meshgrid(*arrays, indexing=indexing)
 
 

@@ -10,8 +10,13 @@ from .delegate import documented
 
 
 @documented
-def broadcast_arrays(*arrays: Any) -> list[Tensor]:
+def broadcast_arrays(*arrays: Any) -> tuple[Tensor, ...]:
     return ops.broadcast_arrays(*arrays)
+
+
+@documented
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    return ops.broadcast_shapes(*shapes)
 
 
 @documented
@@ -25,7 +30,7 @@ def concat(arrays: Any, /, *, axis: Any = 0) -> Tensor:
 
 
 @documented
-def expand_dims(x: Any, /, *, axis: Any = 0) -> Tensor:
+def expand_dims(x: Any, /, axis: Any = 0) -> Tensor:
     return ops.expand_dims(x, axis=axis)
 
 
@@ -111,6 +116,7 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Tensor:
 
 __all__ = [
     "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
     "concat",
     "expand_dims",

@@ -35,6 +35,11 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Ten
 
 
 @documented
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Tensor:
+    return ops.isin(x1, x2, invert=invert)
+
+
+@documented
 def max(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Tensor:
     return ops.max(x, axis=axis, keepdims=keepdims)
 
@@ -139,6 +144,7 @@ __all__ = [
     "cumulative_prod",
     "cumulative_sum",
     "diff",
+    "isin",
     "max",
     "mean",
     "min",

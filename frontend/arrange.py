@@ -139,10 +139,10 @@ def hstack(parts: Sequence[Node], /) -> Node:
     return concat(parts, 1 if parts and parts[0].ndim > 1 else 0)
 
 
-def broadcast_arrays(*arrays: Node) -> list[Node]:
+def broadcast_arrays(*arrays: Node) -> tuple[Node, ...]:
     """All repeated to the shape to which they broadcast."""
     shape = broadcast_shape("broadcast_arrays", [x.shape for x in arrays]) if arrays else ()
-    return [broadcast_to(x, addressable("broadcast_arrays", shape)) for x in arrays]
+    return tuple(broadcast_to(x, addressable("broadcast_arrays", shape)) for x in arrays)
 
 
 def matrix_transpose(x: Node, /) -> Node:

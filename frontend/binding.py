@@ -322,7 +322,7 @@ def in_place(inner: Callable[..., Node]) -> Operator:
             return NotImplemented
         n = inner(self.node, operand)
         if KINDS.index(n.dtype.kind) > KINDS.index(self.dtype.kind):
-            raise errors.DTypeError(f"an in-place operation gives {n.dtype.name}, which does not fit {self.dtype.name}")
+            raise errors.DTypeError(f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name} in place")
         core.rebind(self, n, isinstance(other, Tracked) and other._requires_grad)
         return self
 

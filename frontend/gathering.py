@@ -20,9 +20,9 @@ from ..ir.op import Op
 from ..ir.site import Site, provenance, user_site
 from ..ir.wrapped import wrapped
 from . import storage
-from .arguments import as_sequence, normalise_axis, shown
+from .arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis, shown
 from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
-from .elementwise import add, maximum, where
+from .elementwise import add, maximum, mul, where
 from .index_key import as_integers
 from .movement import reordered, stack
 
@@ -102,27 +102,44 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
         return axes_to(picked(x, [wrapped(found, x.shape[a])], (a,)), found.ndim, a)
 
 
-def gather(x: Node, indices: Any, axes: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
-    """out[o, ..] = x[.., indices[k][o], ..] with indices[k] on axis axes[k]: shape of the (broadcast) indices + the other axes.
+def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
+    """What of x stands at these indices of an axis, or of several axes: rows of a table by their numbers.
 
-    indices: integers, or a tuple or list of several. They must lie in 0 .. extent-1; what does not raises IndexError when
-    it is computed. Raises DTypeError, ShapeError.
+    indices: integers for one axis, or a tuple of such, which broadcast, with one for each of several axes. Shape: that of the
+    indices, then the other axes of x. Indices must lie in 0 .. extent-1; what does not raises IndexError when it is computed.
+    Raises DTypeError, ShapeError. (The function that PyTorch calls gather is wf.take_along_axis.)
+
+    >>> x = wf.tensor([[1, 2, 3], [4, 5, 6]])
+    >>> wf.gather(x, [1, 0, 1]).tolist()
+    [[4, 5, 6], [1, 2, 3], [4, 5, 6]]
+    >>> wf.gather(x, ([1, 0], [2, 0]), axis=(0, 1)).tolist()
+    [6, 1]
     """
-    places, found = _along_axes("gather", x, indices, axes)
+    places, found = _along_axes("gather", x, indices, axis)
     with provenance(site_of("gather from", x, name)):
         return picked(x, found, places)
 
 
-def _along_axes(function: str, x: Node, indices: Any, axes: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
+def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
     """The axes, and for each its indices as int64 of one shape."""
-    several = indices if isinstance(indices, (tuple, list)) else (indices,)
-    wanted = axes if isinstance(axes, (tuple, list)) else (axes,)
+    if getattr(axis, "ndim", 0):
+        raise errors.DTypeError(f"{function}: axis is an int or several, not {shown(axis)}; {_AS_TORCH[function]}")
+    wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = tuple(normalise_axis(function, a, x.ndim) for a in wanted)
+    several = indices if isinstance(indices, (tuple, list)) else (indices,)
+    if len(places) == 1 and all(type(i) is int for i in several):
+        several = (list(several),)
     if len(several) != len(places) or len(set(places)) != len(places) or not places:
         raise errors.ShapeError(f"{function}: {len(several)} indices for axes {wanted} of shape {x.shape}")
     found = [cast(_indices(function, i), dt.int64) for i in several]
     shape = broadcast_shape(function, [i.shape for i in found])
     return places, [broadcast_to(i, shape) for i in found]
+
+
+_AS_TORCH = {  # what to write for PyTorch's functions of these names, which take (x, dim, index, ..)
+    "gather": "for one index per element of the result write wf.take_along_axis(x, indices, axis)",
+    "scatter_add": "for one index per value write wf.scatter_add(x, (rows, columns), values, (0, 1)), rows and columns broadcast",
+}
 
 
 def take_along_axis(x: Node, indices: Any, axis: int | None = -1, *, name: Label = None) -> Node:
@@ -149,6 +166,31 @@ def put_along_axis(x: Node, indices: Any, values: Operand, axis: int, *, name: L
         if broadcast_shape("put_along_axis", [new.shape, shape]) != shape:
             raise errors.ShapeError(f"put_along_axis: values of shape {new.shape} do not fit indices of shape {shape}")
         return replaced(x, places, tuple(range(x.ndim)), graph.reshape(broadcast_to(new, shape), (prod(shape),)))
+
+
+def as_strided(x: Node, shape: int | Sequence[int], strides: int | Sequence[int], offset: int = 0) -> Node:
+    """Element (i, j, ..) is element offset + i * strides[0] + j * strides[1] + .. of x in row-major order.
+
+    Strides count elements and may be 0 or negative. What several elements show collects all their gradients. Where `reshape`,
+    `window`, `diagonal` or an index can say it, they are faster: this gathers. Raises IndexError for places outside of x,
+    ShapeError, DTypeError.
+
+    >>> wf.as_strided(wf.arange(6), (2, 3), (1, 2)).tolist()
+    [[0, 2, 4], [1, 3, 5]]
+    """
+    extents, steps = as_shape("as_strided", (shape,)), as_ints("as_strided", "strides", strides)
+    first = as_int("as_strided", "offset", offset)
+    if len(steps) != len(extents):
+        raise errors.ShapeError(f"as_strided: {len(steps)} strides for the {len(extents)} axes of shape {extents}")
+    reach = [s * (d - 1) for s, d in zip(steps, extents, strict=True)]
+    least, most = first + sum(min(r, 0) for r in reach), first + sum(max(r, 0) for r in reach)
+    if prod(extents) and not 0 <= least <= most < x.size:
+        raise errors.IndexError(f"as_strided: places {least} to {most} are not all in a Tensor of {x.size} elements")
+    place = graph.full(first if prod(extents) else 0, dt.int64, extents)
+    for a, (d, step) in enumerate(zip(extents, steps, strict=True)):
+        if d > 1 and step:
+            place = add(place, spread(mul(node(Op.IOTA, (), d), step), [a], extents))
+    return picked(graph.reshape(x, (x.size,)), [place], (0,))
 
 
 def _along(function: str, x: Node, indices: Node, a: int) -> list[Node]:
@@ -195,13 +237,16 @@ def is_written(winner: Node) -> Node:
     return node(Op.LT, (graph.full(-1, dt.int64, winner.shape), winner))
 
 
-def scatter_add(x: Node, indices: Any, values: Operand, axes: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
-    """x with values[o, ..] added at [.., indices[k][o], ..]: the adjoint of gather; repeated indices add up.
+def scatter_add(x: Node, indices: Any, values: Operand, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
+    """A copy of x to which values[i] is added at index indices[i] of the axis, or of several axes; repeated indices add up.
 
-    indices: as in gather, in 0 .. extent-1. values: broadcast; the dtype is that of x + values. Raises IndexError when it is
-    computed, DTypeError, ShapeError.
+    indices: as in gather, in 0 .. extent-1. values: of the shape that gather gives, or broadcast to it; the dtype is that of
+    x + values. Raises IndexError when it is computed, DTypeError, ShapeError.
+
+    >>> wf.scatter_add(wf.zeros(4), [1, 3, 1], wf.tensor([1.0, 2.0, 3.0])).tolist()
+    [0.0, 4.0, 0.0, 2.0]
     """
-    places, found = _along_axes("scatter_add", x, indices, axes)
+    places, found = _along_axes("scatter_add", x, indices, axis)
     dtype = common_dtype("scatter_add", (x, values))
     new = as_node("scatter_add", values, dtype)
     whole = found[0].shape + tuple(d for a, d in enumerate(x.shape) if a not in places)

@@ -182,7 +182,7 @@ def _fitted(value: Node, shape: Shape, given: Node | None = None, shown: str = "
     behind = shape[len(shape) - value.ndim :]
     if value.ndim > len(shape) or any(d not in (1, e) for d, e in zip(value.shape, behind, strict=True)):
         found, wanted = (given or value).shape, shown or shape
-        raise errors.ShapeError(f"assignment: a value of shape {found} does not fit the selected shape {wanted}")
+        raise errors.ShapeError(f"assignment: could not broadcast a value of shape {found} into the selected shape {wanted}")
     return broadcast_to(value, shape)
 
 

@@ -91,6 +91,7 @@ union1d, intersect1d, setdiff1d, setxor1d = map(function, (sets.union1d, sets.in
 
 take, take_along_axis, put_along_axis = map(function, (gathering.take, gathering.take_along_axis, gathering.put_along_axis))
 gather, scatter_add, masked_fill = map(function, (gathering.gather, gathering.scatter_add, gathering.masked_fill))
+as_strided = function(gathering.as_strided)
 
 
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
@@ -113,6 +114,7 @@ __all__ = [
     "argmin",
     "argsort",
     "argwhere",
+    "as_strided",
     "asarray",
     "asin",
     "asinh",

@@ -55,7 +55,7 @@ OF_TENSORS = {
     "numel": "x.size",
     "ptp": "x.max() - x.min()",
     "scatter": "wf.put_along_axis(x, indices, y, axis)",
-    "scatter_add": "wf.scatter_add(x, indices, y, axis)",
+    "scatter_add": "wf.scatter_add(x, (rows, columns), values, axis=(0, 1)), of slices wf.scatter_add(x, indices, values)",
     "searchsorted": "wf.searchsorted(x, y)",
     "short": "x.to(wf.int16)",
     "stride": "x.strides",

@@ -305,6 +305,7 @@ class Tensor(Tracked):
     diagonal, trace, diag = map(method, (arrange.diagonal, arrange.trace, arrange.diag))
     take, take_along_axis = method(gathering.take), method(gathering.take_along_axis)
     put_along_axis, masked_fill = method(gathering.put_along_axis), method(gathering.masked_fill)
+    as_strided = method(gathering.as_strided)
 
 
 _where = function(ew.where)

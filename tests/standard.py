@@ -98,7 +98,7 @@ OTHERS = {
     "broadcast_arrays": "(*arrays)",
     "broadcast_to": "(x, /, shape)",
     "concat": "(arrays, /, *, axis=0)",
-    "expand_dims": "(x, /, *, axis=0)",
+    "expand_dims": "(x, /, axis=0)",  # the axis by place is an erratum to all versions
     "flip": "(x, /, *, axis=None)",
     "moveaxis": "(x, source, destination, /)",
     "permute_dims": "(x, /, axes)",

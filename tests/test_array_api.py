@@ -46,9 +46,10 @@ SIGNATURES: dict[str, str] = {
     "tensordot": "x1, x2, /, *, axes=2",
     "vecdot": "x1, x2, /, *, axis=-1",
     "broadcast_arrays": "*arrays",
+    "broadcast_shapes": "*shapes",
     "broadcast_to": "x, /, shape",
     "concat": "arrays, /, *, axis=0",
-    "expand_dims": "x, /, *, axis=0",
+    "expand_dims": "x, /, axis=0",
     "flip": "x, /, *, axis=None",
     "moveaxis": "x, source, destination, /",
     "permute_dims": "x, /, axes",
@@ -59,6 +60,7 @@ SIGNATURES: dict[str, str] = {
     "stack": "arrays, /, *, axis=0",
     "tile": "x, repetitions, /",
     "unstack": "x, /, *, axis=0",
+    "isin": "x1, x2, /, *, invert=False",
     "argmax": REDUCE,
     "argmin": REDUCE,
     "count_nonzero": REDUCE,
@@ -161,7 +163,7 @@ DTYPES = {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 
 
 def test_the_names_are_the_standards() -> None:
-    assert set(xp.__all__) == SIGNATURES.keys() | CONSTANTS | DTYPES
+    assert set(xp.__all__) == SIGNATURES.keys() | CONSTANTS | DTYPES | {"float16", "bfloat16"}
     assert len(xp.__all__) == len(set(xp.__all__)) and all(hasattr(xp, n) for n in xp.__all__)
 
 
@@ -222,6 +224,7 @@ ARGUMENTS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "stack": (([F, U],), {"axis": 1}),
     "tile": ((F, (2, 2)), {}),
     "unstack": ((F,), {"axis": 1}),
+    "isin": ((INT, np.array([3, 0, 9])), {"invert": True}),
     "searchsorted": ((np.array([1.0, 2.0, 4.0]), np.array([2.0, 0.5, 9.0])), {"side": "right"}),
     "where": ((BOOL, F, U), {}),
     "argsort": ((F,), {"axis": 0}),
@@ -239,7 +242,7 @@ ARGUMENTS |= {n: ((U,), {}) for n in ("acos", "asin", "atanh", "log1p")}
 ARGUMENTS |= {n: ((np.abs(F) + 1,), {}) for n in ("acosh", "log", "log2", "log10", "sqrt")}
 ARGUMENTS |= {n: ((INT, INT[::-1]), {}) for n in ("bitwise_and", "bitwise_or", "bitwise_xor")}
 ARGUMENTS |= {n: ((np.abs(F), U), {}) for n in ("pow",)}
-QUESTIONS = {"astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "__array_namespace_info__"}
+QUESTIONS = {"astype", "broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type", "__array_namespace_info__"}
 
 
 def arguments(name: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -309,6 +312,13 @@ def test_inspection_tells_the_truth() -> None:
     assert defaults["indexing"] is xp.argmax(wf.zeros(2)).dtype
     with pytest.raises(wf.errors.DeviceError):
         info.dtypes(device="cuda:99")
+
+
+def test_what_the_standard_calls_tuples_are_tuples() -> None:
+    assert xp.broadcast_shapes((2, 1), (3,)) == (2, 3) and xp.broadcast_shapes() == ()
+    assert type(xp.meshgrid(wf.ones(2))) is type(xp.broadcast_arrays(wf.ones(2))) is tuple
+    assert xp.expand_dims(wf.ones(2, 3), 1).shape == xp.expand_dims(wf.ones(2, 3), axis=1).shape == (2, 1, 3)
+    assert xp.expand_dims(wf.ones(2), (0, -1)).shape == (1, 2, 1)
 
 
 def test_an_array_may_have_so_many_dimensions() -> None:

@@ -205,7 +205,9 @@ def test_the_interpreter_says_the_same() -> None:
 A = wf.zeros(3, 4) + 1.0
 E = wf.errors
 WRONG: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: wf.gather(A, [0, 1]), E.ShapeError, r"gather: 2 indices for axes \(0,\) of shape \(3, 4\)"),
+    (lambda: wf.gather(A, ([0], [1])), E.ShapeError, r"gather: 2 indices for axes \(0,\) of shape \(3, 4\)"),
+    (lambda: wf.gather(A, 1, wf.zeros(3, 1, dtype=int)), E.DTypeError, r"for one index per element .* write wf.take_along_axis"),
+    (lambda: wf.scatter_add(A, 1, wf.zeros(3, 1, dtype=int), A), E.DTypeError, r"write wf.scatter_add\(x, \(rows, columns\)"),
     (lambda: wf.gather(A, ([0], [1]), (0, 0)), E.ShapeError, "gather: 2 indices for axes"),
     (lambda: wf.gather(A, np.array([0.5])), E.DTypeError, "gather: expected an integer tensor, got float64"),
     (lambda: wf.scatter_add(A, ([0, 1],), "a"), E.DTypeError, "scatter_add: values is a Tensor, an array or a number, not 'a'"),

@@ -183,14 +183,14 @@ def test_a_mask_with_one_value_computes_nothing() -> None:
 def test_errors_of_shapes_name_both() -> None:
     t = wf.zeros(3, 4)
     for key, new, text in (
-        (I([0, 1]), (3, 4), r"a value of shape \(3, 4\) does not fit the selected shape \(2, 4\)"),
-        ((slice(1, 3), 0), (3,), r"a value of shape \(3,\) does not fit the selected shape \(2,\)"),
-        (I([True, False, True]), (5, 4), r"a value of shape \(5, 4\) does not fit the selected shape \(2, 4\)"),
-        (I([True, False, True]), (1, 5), r"a value of shape \(1, 5\) does not fit the selected shape \(Trues, 4\)"),
+        (I([0, 1]), (3, 4), r"could not broadcast a value of shape \(3, 4\) into the selected shape \(2, 4\)"),
+        ((slice(1, 3), 0), (3,), r"could not broadcast a value of shape \(3,\) into the selected shape \(2,\)"),
+        (I([True, False, True]), (5, 4), r"could not broadcast a value of shape \(5, 4\) into the selected shape \(2, 4\)"),
+        (I([True, False, True]), (1, 5), r"could not broadcast a value of shape \(1, 5\) into the selected shape \(Trues, 4\)"),
     ):
         with pytest.raises(wf.errors.ShapeError, match=text):
             t[key] = np.zeros(new)
-    with pytest.raises(wf.errors.IndexError, match=r"index: shapes \(2,\) and \(3,\) do not broadcast"):
+    with pytest.raises(wf.errors.IndexError, match=r"index: shapes \(2,\) and \(3,\) could not be broadcast together"):
         t[I([0, 1]), I([0, 1, 2])]
     with pytest.raises(wf.errors.IndexError, match=r"a mask of shape \(4,\) does not fit extents \(3,\) of the axes from 0 on"):
         t[np.zeros(4, bool)]

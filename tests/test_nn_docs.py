@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import weft as wf
 from weft import nn
+from weft.frontend import ops
 
 NAMES: dict[str, Any] = {"wf": wf, "nn": nn, "F": nn.functional}  # what an example may use without importing it
 SHOWN = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -62,6 +63,11 @@ def test_the_example_runs(path: str, tmp_path: Any, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("path", sorted(path for path, item in METHODS.items() if ">>>" in (inspect.getdoc(item) or "")))
 def test_the_example_of_a_method_runs(path: str) -> None:
     assert not run(path, inspect.getdoc(METHODS[path]) or "")
+
+
+@pytest.mark.parametrize("name", [name for name in ops.__all__ if ">>>" in (inspect.getdoc(getattr(wf, name)) or "")])
+def test_the_example_of_a_function_of_tensors_runs(name: str) -> None:
+    assert not run(name, inspect.getdoc(getattr(wf, name)) or "")
 
 
 def test_every_public_method_says_what_it_does() -> None:

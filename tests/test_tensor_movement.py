@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import weft as wf
+from numpy.lib.stride_tricks import as_strided
 
 X = np.arange(2 * 3 * 4, dtype="float32").reshape(2, 3, 4)
 
@@ -122,6 +123,47 @@ def test_gather_and_scatter_add_are_adjoint() -> None:
     expected = X.copy()
     np.add.at(expected, ([0, 1, 1], [2, 0, 0]), 1.0)
     same(wf.scatter_add(wf.tensor(X), (rows, columns), wf.ones(3, 4), (0, 1)), expected)
+
+
+def test_places_by_strides() -> None:
+    x = wf.rand(4, 6, dtype="float64")
+    views = [((3, 2), (2, 5), 1), ((2, 3, 2), (0, 4, 1), 0), ((4,), (-6,), 23), ((), (), 7), ((0, 2), (1, 1), 99)]
+    for shape, strides, offset in views:
+        memory = x.numpy().ravel()[min(offset, 23) :]
+        same(x.as_strided(shape, strides, offset), as_strided(memory, shape, tuple(8 * s for s in strides)))
+    wf.check_grad(lambda t: wf.as_strided(t, (3, 4), (1, 2)).square(), x)  # elements seen several times
+    with pytest.raises(IndexError, match=r"as_strided: places 0 to 24 are not all in a Tensor of 24 elements"):
+        x.as_strided((2,), (24,))
+    with pytest.raises(ValueError, match=r"as_strided: 1 strides for the 2 axes of shape \(2, 2\)"):
+        wf.as_strided(x, (2, 2), (1,))
+
+
+@pytest.mark.parametrize("old", ["bool", "int8", "uint64", "float16", "float32", "float64"])
+def test_a_view_in_another_dtype_has_the_same_bytes(old: str) -> None:
+    raw = np.random.default_rng(0).integers(0, 2 if old == "bool" else 256, (2, 16), np.uint8)
+    x = raw.view(old)
+    for new in ("uint8", "int16", "float16", "int32", "float32", "uint64", "float64"):
+        got = wf.tensor(x).view(new).numpy()
+        assert got.dtype == new and got.shape == x.view(new).shape
+        assert got.tobytes() == raw.tobytes()
+    assert wf.tensor(x).view(wf.bool_).numpy().tolist() == (raw != 0).tolist()
+
+
+def test_a_view_as_a_type_of_python_keeps_the_width() -> None:
+    x = wf.ones(3, dtype="float64")
+    assert x.view(float) is not x and x.view(float).dtype is wf.float64 and x.view(int).dtype is wf.int64
+    assert wf.ones(2).view(dtype=int).tolist() == [0x3F800000] * 2
+    assert wf.zeros(1, dtype="bfloat16").view(float).dtype is wf.bfloat16
+    with pytest.raises(ValueError, match=r"view: the last axis of shape \(3,\), float32, is no whole number of float64"):
+        wf.ones(3).view(wf.float64)
+    with pytest.raises(TypeError, match="there is no dtype 'float8'"):
+        x.view("float8")
+
+
+def test_lists_of_indices_name_rows() -> None:
+    same(wf.gather(wf.tensor(X), [1, 0, 1]), X[[1, 0, 1]])
+    same(wf.scatter_add(wf.zeros(4), [1, 3, 1], [1.0, 2.0, 3.0]), np.array([0, 4, 0, 2], "float32"))
+    same(wf.gather(wf.tensor(X), wf.tensor([2, 0]), axis=1), X[:, [2, 0]].swapaxes(0, 1))
 
 
 def test_join_and_split() -> None:
