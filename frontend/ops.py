@@ -40,6 +40,7 @@ equal, not_equal = function(ew.eq, "equal"), function(ew.ne, "not_equal")
 less, less_equal = function(ew.lt, "less"), function(ew.le, "less_equal")
 greater, greater_equal = function(ew.gt, "greater"), function(ew.ge, "greater_equal")
 maximum, minimum, fmax, fmin, clip = map(function, (ew.maximum, ew.minimum, ew.fmax, ew.fmin, ew.clip))
+clamp = clip
 where, isclose, copysign, nextafter = map(function, (ew.where, ew.isclose, ew.copysign, ew.nextafter))
 logical_and, logical_or, logical_xor = map(function, (ew.logical_and, ew.logical_or, ew.logical_xor))
 bitwise_and, bitwise_or, bitwise_xor = map(function, (ew.bit_and, ew.bit_or, ew.bit_xor))
@@ -135,6 +136,7 @@ __all__ = [
     "can_cast",
     "ceil",
     "chunk",
+    "clamp",
     "clip",
     "concat",
     "concatenate",

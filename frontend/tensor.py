@@ -236,6 +236,17 @@ class Tensor(Tracked):
     __eq__, __ne__ = equality(ew.eq), equality(ew.ne)  # type: ignore[assignment]
     __neg__, __pos__, __abs__, __invert__ = method(ew.neg), method(ew.positive), method(ew.absolute), method(ew.invert)
 
+    def __divmod__(self, other: Any, /) -> tuple[Tensor, Tensor]:
+        quotient = self.__floordiv__(other)
+        return quotient if quotient is NotImplemented else (quotient, self.__mod__(other))
+
+    def __rdivmod__(self, other: Any, /) -> tuple[Tensor, Tensor]:
+        quotient = self.__rfloordiv__(other)
+        return quotient if quotient is NotImplemented else (quotient, self.__rmod__(other))
+
+    def __round__(self, ndigits: builtins.int | None = None) -> Tensor:
+        return self.round(0 if ndigits is None else ndigits)
+
     def __iter__(self) -> Iterator[Tensor]:
         return (self[i] for i in range(len(self)))
 
@@ -279,6 +290,7 @@ class Tensor(Tracked):
     real, imag, mT = map(property, map(method, (ew.real, ew.imag, arrange.matrix_transpose)))
     copysign, nextafter, fmod, isclose = map(method, (ew.copysign, ew.nextafter, ew.fmod, ew.isclose))
     maximum, minimum, fmax, fmin, clip = map(method, (ew.maximum, ew.minimum, ew.fmax, ew.fmin, ew.clip))
+    clamp = clip
     logical_and, logical_or, logical_xor = map(method, (ew.logical_and, ew.logical_or, ew.logical_xor))
     matmul, dot, outer = map(method, (contract.matmul, contract.dot, contract.outer))
 

@@ -6,7 +6,7 @@ Reading a value computes it; describing a Tensor (shape, repr) never does.
 from __future__ import annotations
 
 from functools import partial
-from math import isfinite, isinf, prod
+from math import ceil, floor, isfinite, isinf, prod, trunc
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -269,11 +269,24 @@ class Value:
         return complex(self.item())
 
     def __int__(self) -> int:
+        return self._whole(int)
+
+    def __trunc__(self) -> int:
+        return self._whole(trunc)
+
+    def __floor__(self) -> int:
+        return self._whole(floor)
+
+    def __ceil__(self) -> int:
+        return self._whole(ceil)
+
+    def _whole(self, rounded: Callable[[Any], int]) -> int:
+        """A whole number near the only element."""
         value = self.item()
         if isinstance(value, float) and not isfinite(value):
             kind = errors.OverflowError if isinf(value) else errors.ArgumentError
-            raise kind(f"int: {value} is not a whole number")
-        return int(value)
+            raise kind(f"{rounded.__name__}: {value} is not a whole number")
+        return rounded(value)
 
     def __index__(self) -> int:
         if not self.dtype.is_int:

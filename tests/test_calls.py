@@ -63,7 +63,7 @@ def test_errors_name_function_argument_and_value(case: tuple[Callable[[], object
 
 def test_functions_bear_their_public_names() -> None:
     aliases = {"abs": "absolute", "neg": "negative", "concatenate": "concat", "permute_dims": "permute"}
-    aliases |= {"expand_dims": "unsqueeze"}
+    aliases |= {"expand_dims": "unsqueeze", "clamp": "clip"}
     made = [(name, f) for name in wf.__all__ if hasattr(f := getattr(wf, name), "__wrapped__")]
     assert len(made) > 150
     assert [(name, f.__name__) for name, f in made if f.__name__ != aliases.get(name, name)] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import pickle
 import subprocess
@@ -50,9 +51,24 @@ def test_special_numbers() -> None:
         int(wf.tensor(float("nan")))
     with pytest.raises(OverflowError, match="-inf is not a whole number"):
         int(wf.tensor(-float("inf")))
+    x = wf.tensor(-2.7)
+    assert (math.floor(x), math.ceil(x), math.trunc(x)) == (-3, -2, -2) and type(math.floor(x)) is int
+    assert math.floor(wf.tensor(2**62 + 1)) == 2**62 + 1  # no float in between
+    with pytest.raises(ValueError, match="floor: nan is not a whole number"):
+        math.floor(wf.tensor(float("nan")))
 
 
-@pytest.mark.parametrize("convert", [bool, int, float, complex])
+def test_divmod_and_round_are_elementwise() -> None:
+    x, y = np.array([7.5, -7.5, 3.0]), np.array([2.0, 2.0, -4.0])
+    for quotient, rest in (divmod(wf.tensor(x), wf.tensor(y)), divmod(wf.tensor(x), y), divmod(x, wf.tensor(y))):
+        assert quotient.tolist() == (x // y).tolist() and rest.tolist() == (x % y).tolist()
+    assert [t.tolist() for t in divmod(7, wf.tensor([2, -2]))] == [[3, -4], [1, -1]]
+    assert round(wf.tensor([1.25, -2.5])).tolist() == [1.0, -2.0] and round(wf.tensor(1.375), 2).item() == np.float32(1.38)
+    with pytest.raises(TypeError, match="unsupported operand"):
+        divmod(wf.ones(2), "x")
+
+
+@pytest.mark.parametrize("convert", [bool, int, float, complex, math.floor, math.ceil, math.trunc])
 @pytest.mark.parametrize("shape", [(0,), (2,), (2, 3)])
 def test_only_single_elements_are_numbers(convert: Any, shape: tuple[int, ...]) -> None:
     with pytest.raises(E.ShapeError, match=r"only a single element|has no single truth value"):
