@@ -1,4 +1,4 @@
-"""Elements repeated, shifted, taken apart and read along diagonals. In: Nodes, counts, axes. Out: Nodes. Raises ShapeError."""
+"""Elements repeated, shifted, turned, taken apart and on diagonals. In: Nodes, counts, axes. Out: Nodes. Raises ShapeError."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, shown
 from .broadcast import broadcast_shape, broadcast_to, to_dtype
 from .cumulative import cumsum
 from .gathering import take
-from .movement import concat, moveaxis, part, ravel, reordered, split
+from .movement import concat, flip, moveaxis, part, ravel, reordered, split, swapaxes
 
 # ---------------------------------------------------------------- repeats
 
@@ -110,6 +110,36 @@ def _rolled(x: Node, shift: int, axis: int) -> Node:
     extent = x.shape[axis]
     shift %= max(extent, 1)
     return concat([part(x, axis, extent - shift, extent), part(x, axis, 0, extent - shift)], axis) if shift else x
+
+
+def flipud(x: Node, /) -> Node:
+    """The order of elements along the first axis reversed."""
+    return flip(x, 0)
+
+
+def fliplr(x: Node, /) -> Node:
+    """The order of elements along the second axis reversed."""
+    return flip(x, 1)
+
+
+def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
+    """x turned k times by 90 degrees, from the first of two axes towards the second. Raises ShapeError, AxisError."""
+    a, b = _two_axes(axes, x.ndim)
+    match as_int("rot90", "k", k) % 4:
+        case 0:
+            return x
+        case 1:
+            return swapaxes(flip(x, b), a, b)
+        case 2:
+            return flip(x, (a, b))
+    return flip(swapaxes(x, a, b), b)
+
+
+def _two_axes(axes: Any, ndim: int) -> tuple[int, int]:
+    found = axes_in_order("rot90", axes, ndim)
+    if len(found) != 2:
+        raise errors.ShapeError(f"rot90: axes are two, not {shown(axes)}")
+    return found[0], found[1]
 
 
 def unstack(x: Node, /, axis: int = 0) -> tuple[Node, ...]:

@@ -191,15 +191,15 @@ def _of_one(inner: Callable[..., Any], name: str, what: str) -> Callable[..., An
     return call
 
 
-def _of_two(inner: Callable[..., Node], name: str, parameters: list[Parameter]) -> Callable[..., Any]:
+def _of_two(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -> Callable[..., Any]:
     """Two operands and nothing else."""
     first, second = (p.name for p in parameters)
 
     def call(a: Any, b: Any, /) -> Any:
         if isinstance(a, Tracked) and isinstance(b, Tracked):
-            return core.wrap(inner(a.node, b.node), a._requires_grad or b._requires_grad)
+            return _results(inner(a.node, b.node), a._requires_grad or b._requires_grad)
         tracks = [False]
-        return core.wrap(inner(_operand(name, first, a, tracks), _operand(name, second, b, tracks)), tracks[0])
+        return _results(inner(_operand(name, first, a, tracks), _operand(name, second, b, tracks)), tracks[0])
 
     return call
 

@@ -38,6 +38,11 @@ def _magnitude(x: Node) -> Node:
     return where(signbit(x), neg(x), x)
 
 
+def divmod_(a: Operand, b: Operand) -> tuple[Node, Node]:
+    """(a // b, a % b)."""
+    return floordiv(a, b), mod(a, b)
+
+
 @in_float32
 def floordiv(a: Operand, b: Operand) -> Node:
     """The greatest whole number not above a / b; x // 0 is 0 for integers.

@@ -50,7 +50,7 @@ from .comparison import (
     reversed_order,
     where,
 )
-from .division import floordiv, fmod, mod
+from .division import divmod_, floordiv, fmod, mod
 from .rounding import ceil, floor, round_, trunc
 from .signs import absolute, conj, copysign, imag, nextafter, real, sign
 

@@ -8,7 +8,22 @@ from __future__ import annotations
 from typing import Any
 
 from . import activations as act
-from . import arrange, contract, cumulative, gathering, movement, padding, ranges, reductions, sets, sorting
+from . import (
+    arrange,
+    calculus,
+    contract,
+    cumulative,
+    gathering,
+    interpolation,
+    movement,
+    padding,
+    ranges,
+    reductions,
+    sets,
+    sorting,
+    statistics,
+    vectors,
+)
 from . import einsum as einsum_
 from . import elementwise as ew
 from . import nonzero as nz
@@ -21,8 +36,9 @@ from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones
 from .data_types import astype, can_cast, finfo, get_default_dtype, iinfo, isdtype, result_type, set_default_dtype
 from .dlpack import from_dlpack
 from .random import get_rng_state, manual_seed, normal, rand, randint, randn, set_rng_state, uniform
-from .ranges import arange, eye, linspace
+from .ranges import arange, eye, linspace, logspace
 from .realize import realize
+from .sampling import choice, multinomial, rand_like, randn_like, randperm
 from .tensor import Tensor
 
 
@@ -35,7 +51,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 add, subtract = function(ew.add), function(ew.sub, "subtract")
 multiply, divide = function(ew.mul, "multiply"), function(ew.div, "divide")
 remainder, floor_divide = function(ew.mod, "remainder"), function(ew.floordiv, "floor_divide")
-pow, fmod = function(tr.power, "pow"), function(ew.fmod)
+pow, fmod, divmod = function(tr.power, "pow"), function(ew.fmod), function(ew.divmod_, "divmod")
 equal, not_equal = function(ew.eq, "equal"), function(ew.ne, "not_equal")
 less, less_equal = function(ew.lt, "less"), function(ew.le, "less_equal")
 greater, greater_equal = function(ew.gt, "greater"), function(ew.ge, "greater_equal")
@@ -76,14 +92,20 @@ concat, stack, split = map(function, (movement.concat, movement.stack, movement.
 concatenate, hstack, vstack = concat, function(arrange.hstack), function(arrange.vstack)
 tril, triu, meshgrid = map(function, (ranges.tril, ranges.triu, ranges.meshgrid))
 tile, roll, repeat = map(function, (arrange.tile, arrange.roll, arrange.repeat))
+flipud, fliplr, rot90 = map(function, (arrange.flipud, arrange.fliplr, arrange.rot90))
 unstack, chunk, broadcast_arrays = map(function, (arrange.unstack, arrange.chunk, arrange.broadcast_arrays))
 diagonal, diag, trace = map(function, (arrange.diagonal, arrange.diag, arrange.trace))
 
 matmul, tensordot, vecdot, einsum = map(function, (contract.matmul, contract.tensordot, contract.vecdot, einsum_.einsum))
 outer, inner, dot = map(function, (contract.outer, contract.inner, contract.dot))
+cross, kron, cdist, vander = map(function, (vectors.cross, vectors.kron, vectors.cdist, vectors.vander))
+lerp, interp, gradient = map(function, (interpolation.lerp, interpolation.interp, calculus.gradient))
+trapezoid = function(calculus.trapezoid)
 
 sort, argsort, median, topk = map(function, (sorting.sort, sorting.argsort, sorting.median, sorting.topk))
 searchsorted, isin = function(sorting.searchsorted), function(sorting.isin)
+quantile, percentile, histogram = map(function, (statistics.quantile, statistics.percentile, statistics.histogram))
+cov = function(statistics.cov)
 nonzero, argwhere, flatnonzero = map(function, (nz.nonzero, nz.argwhere, nz.flatnonzero))
 count_nonzero, bincount = function(nz.count_nonzero), function(nz.bincount)
 unique, unique_all, unique_counts = map(function, (sets.unique, sets.unique_all, sets.unique_counts))
@@ -134,7 +156,9 @@ __all__ = [
     "broadcast_shapes",
     "broadcast_to",
     "can_cast",
+    "cdist",
     "ceil",
+    "choice",
     "chunk",
     "clamp",
     "clip",
@@ -145,6 +169,8 @@ __all__ = [
     "cos",
     "cosh",
     "count_nonzero",
+    "cov",
+    "cross",
     "cumprod",
     "cumsum",
     "cumulative_prod",
@@ -153,6 +179,7 @@ __all__ = [
     "diagonal",
     "diff",
     "divide",
+    "divmod",
     "dot",
     "einsum",
     "empty",
@@ -168,6 +195,8 @@ __all__ = [
     "flatnonzero",
     "flatten",
     "flip",
+    "fliplr",
+    "flipud",
     "floor",
     "floor_divide",
     "fmax",
@@ -181,13 +210,16 @@ __all__ = [
     "gelu",
     "get_default_dtype",
     "get_rng_state",
+    "gradient",
     "greater",
     "greater_equal",
+    "histogram",
     "hstack",
     "hypot",
     "iinfo",
     "imag",
     "inner",
+    "interp",
     "intersect1d",
     "isclose",
     "isdtype",
@@ -195,7 +227,9 @@ __all__ = [
     "isin",
     "isinf",
     "isnan",
+    "kron",
     "leaky_relu",
+    "lerp",
     "less",
     "less_equal",
     "linspace",
@@ -209,6 +243,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logspace",
     "logsumexp",
     "manual_seed",
     "masked_fill",
@@ -222,6 +257,7 @@ __all__ = [
     "min",
     "minimum",
     "moveaxis",
+    "multinomial",
     "multiply",
     "nan_to_num",
     "neg",
@@ -235,15 +271,20 @@ __all__ = [
     "ones_like",
     "outer",
     "pad",
+    "percentile",
     "permute",
     "permute_dims",
     "positive",
     "pow",
     "prod",
     "put_along_axis",
+    "quantile",
     "rand",
+    "rand_like",
     "randint",
     "randn",
+    "randn_like",
+    "randperm",
     "ravel",
     "real",
     "realize",
@@ -254,6 +295,7 @@ __all__ = [
     "reshape",
     "result_type",
     "roll",
+    "rot90",
     "round",
     "rsqrt",
     "scatter_add",
@@ -290,6 +332,7 @@ __all__ = [
     "topk",
     "trace",
     "transpose",
+    "trapezoid",
     "tril",
     "triu",
     "trunc",
@@ -302,6 +345,7 @@ __all__ = [
     "unique_values",
     "unsqueeze",
     "unstack",
+    "vander",
     "var",
     "vecdot",
     "vstack",

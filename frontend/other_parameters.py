@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 RENAMED = {  # what it may be called here
     **{"dim": ("axis", "axes"), "dims": ("axes", "axis"), "keepdim": ("keepdims",), "ddof": ("correction",)},
     **{"start_dim": ("start_axis",), "end_dim": ("end_axis",), "dim0": ("axis1",), "dim1": ("axis2",)},
-    **{"input": ("x",), "learning_rate": ("lr",)},
+    **{"input": ("x",), "learning_rate": ("lr",), "interpolation": ("method",)},
 }
 _ONE_PROGRAM = "a step is compiled into one program in any case"
 _REDUCTION = 'reduction="mean", "sum" or "none" says how losses are put together'

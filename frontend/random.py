@@ -142,7 +142,8 @@ def _default() -> Generator:
         return _Default.generator
 
 
-def _words(count: int) -> philox.Words:
+def words(count: int) -> philox.Words:
+    """Four fresh random words of 32 bits for each of `count` elements."""
     return _default().words(count)
 
 
@@ -172,9 +173,9 @@ def host_words(count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
 def permutation(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The numbers below count in a random order, at once: random words are sorted whose low bits are these numbers."""
     low = np.uint64((1 << count.bit_length()) - 1)
-    words = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
-    words.sort()
-    return (words & low).astype(np.int64)
+    keys = (host_words(count) & ~low) | np.arange(count, dtype=np.uint64)
+    keys.sort()
+    return (keys & low).astype(np.int64)
 
 
 def get_rng_state() -> dict[str, int]:
@@ -214,6 +215,11 @@ def _uniform(words: philox.Words, dtype: DType) -> Node:
     return _scaled(ew.shift_right(words[0], 32 - dtype.digits), via, dtype, 2.0**-dtype.digits)
 
 
+def uniforms(count: int) -> Node:
+    """Multiples of 2**-53 in [0, 1), float64."""
+    return _uniform(words(count), dt.float64)
+
+
 def _normal(words: philox.Words, dtype: DType) -> Node:
     """Box and Muller 1958: sqrt(-2 log u) cos(2 pi v) with u in (0, 1], v in [0, 1)."""
     if dtype is dt.float64:
@@ -225,7 +231,8 @@ def _normal(words: philox.Words, dtype: DType) -> Node:
     return ew.mul(ew.sqrt_(ew.mul(tr.log(u), -2.0)), tr.cos(ew.mul(v, 2.0 * pi)))
 
 
-def _float_dtype(name: str, dtype: Any) -> DType:
+def drawn_dtype(name: str, dtype: Any) -> DType:
+    """The dtype asked for, or the default. Raises DTypeError unless it is a float."""
     found = default_float() if dtype is None else as_dtype(dtype)
     if not found.is_float:
         raise errors.DTypeError(f"{name}: draws floats, not {found.name}")
@@ -246,17 +253,17 @@ def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: boo
 
 def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Uniform in [low, high)."""
-    extents, target = as_shape("uniform", (shape,)), _float_dtype("uniform", dtype)
+    extents, target = as_shape("uniform", (shape,)), drawn_dtype("uniform", dtype)
     low, high = as_double("uniform", "low", low), as_double("uniform", "high", high)
-    return wrap(_affine(_uniform(_words(prod(extents)), target), high - low, low, extents))
+    return wrap(_affine(_uniform(words(prod(extents)), target), high - low, low, extents))
 
 
 def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation."""
-    extents, target = as_shape("normal", (shape,)), _float_dtype("normal", dtype)
+    extents, target = as_shape("normal", (shape,)), drawn_dtype("normal", dtype)
     mean, std = as_double("normal", "mean", mean), as_double("normal", "std", std)
     wide = dt.float32 if target.is_half else target
-    return wrap(ew.cast(_affine(_normal(_words(prod(extents)), wide), std, mean, extents), target))
+    return wrap(ew.cast(_affine(_normal(words(prod(extents)), wide), std, mean, extents), target))
 
 
 def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Node:
@@ -275,7 +282,7 @@ def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = Non
     if high <= low:
         raise errors.ShapeError(f"randint: there is no integer in [{low}, {high})")
     extents = as_shape("randint", (shape,))
-    w0, w1, _, _ = _words(prod(extents))
+    w0, w1, _, _ = words(prod(extents))
     drawn = _below(w0, w1, high - low)
     out = ew.add(ew.cast(drawn, dt.int64), low)
     return wrap(reshape(ew.cast(out, default_int if dtype is None else as_dtype(dtype)), extents))

@@ -15,6 +15,7 @@ from ..ir.graph import Node, const, expand_to, full, node, reshape
 from ..ir.op import Op
 from ..ir.shapes import addressable
 from . import elementwise as ew
+from . import transcendental as tr
 from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape
 from .broadcast import as_dtype, broadcast_shape, broadcast_to, default_float, default_int, promote, spread, to_dtype
 from .devices import check_device
@@ -105,6 +106,19 @@ def linspace(
         n = ew.where(ew.eq(position, count - 1), _exact(end, target, count), n)
     out = wrap(n).to(place)
     return out.requires_grad_() if as_bool("linspace", "requires_grad", requires_grad) else out
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, *, base: float = 10.0, dtype: Any = None, device: Any = None, endpoint: bool = True
+) -> Tensor:
+    """base ** linspace(start, stop, num): from base ** start to base ** stop, evenly spaced on a logarithmic scale.
+
+    Computed in float64 and rounded once; of the dtype that linspace would have unless given.
+    """
+    place, target = check_device(device), _float_of(start, stop) if dtype is None else as_dtype(dtype)
+    exponents = linspace(start, stop, num, dtype=dt.float64, endpoint=endpoint).node
+    powers = tr.power(full(as_double("logspace", "base", base), dt.float64, exponents.shape), exponents)
+    return wrap(to_dtype(powers, target)).to(place)
 
 
 def _exact(value: Real, dtype: DType, count: int) -> Node:

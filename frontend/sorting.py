@@ -13,7 +13,7 @@ from ..ir.graph import Node, node, reshape
 from ..ir.op import Op
 from .arguments import as_bool, as_choice, as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
-from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, where
+from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, sub, where
 from .half import in_float32
 from .movement import part
 
@@ -133,15 +133,23 @@ def _sorted_by(x: Node, sorter: Node) -> Node:
     return node(Op.GATHER, (x, graph.cast(sorter, dt.int64)), (0,)) if x.size else x
 
 
-def _search(table: Node, wanted: Node, right: bool) -> Node:
-    """Halves the places that are left, without branches: the answer lies in base .. base + length."""
+def search_lines(lines: Node, wanted: Node) -> Node:
+    """How many elements of each ascending line (.., n) are not above those wanted of it: (.., m) of a wanted (.., m)."""
+    count = lines.shape[-1]
+    rows = reshape(node(Op.IOTA, (), lines.size // count), (*lines.shape[:-1], 1))
+    first = broadcast_to(mul(rows, count), wanted.shape)
+    return sub(_search(reshape(lines, (lines.size,)), wanted, True, first, count), first)
+
+
+def _search(table: Node, wanted: Node, right: bool, base: Node | None = None, length: int | None = None) -> Node:
+    """Halves the places that are left, without branches: the answer lies in base .. base + length; unless given in all."""
 
     def step(base: Node, probe: int) -> Node:
         found = node(Op.GATHER, (table, add(base, probe)), (0,))
         return invert(_before(wanted, found)) if right else _before(found, wanted)
 
-    base = graph.full(0, dt.int64, wanted.shape)
-    length = table.size
+    base = graph.full(0, dt.int64, wanted.shape) if base is None else base
+    length = table.size if length is None else length
     if not length or not wanted.size:
         return base
     while length > 1:

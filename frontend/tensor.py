@@ -25,6 +25,7 @@ from . import (
     gathering,
     growth,
     indexing,
+    interpolation,
     movement,
     nonzero,
     padding,
@@ -34,7 +35,9 @@ from . import (
     sets,
     sorting,
     state,
+    statistics,
     storage,
+    vectors,
 )
 from . import elementwise as ew
 from . import transcendental as tr
@@ -293,6 +296,7 @@ class Tensor(Tracked):
     clamp = clip
     logical_and, logical_or, logical_xor = map(method, (ew.logical_and, ew.logical_or, ew.logical_xor))
     matmul, dot, outer = map(method, (contract.matmul, contract.dot, contract.outer))
+    cross, kron, lerp = method(vectors.cross), method(vectors.kron), method(interpolation.lerp)
 
     def where(self, condition: Any, other: Any) -> Tensor:
         """self where the condition holds, else other."""
@@ -304,6 +308,7 @@ class Tensor(Tracked):
     logsumexp, softmax, log_softmax = map(method, (reductions.logsumexp, reductions.softmax, reductions.log_softmax))
     cumsum, cumprod, diff, norm = map(method, (cumulative.cumsum, cumulative.cumprod, cumulative.diff, cumulative.norm))
     sort, argsort, median = map(method, (sorting.sort, sorting.argsort, sorting.median))
+    quantile, cov = method(statistics.quantile), method(statistics.cov)
     argwhere, count_nonzero = method(nonzero.argwhere), method(nonzero.count_nonzero)
     nonzero, unique, topk = several(nonzero.nonzero), several(sets.unique), several(sorting.topk)
 
@@ -313,6 +318,7 @@ class Tensor(Tracked):
     squeeze, unsqueeze, flatten = map(method, (movement.squeeze, movement.unsqueeze, movement.flatten))
     ravel, flip, pad = map(method, (movement.ravel, movement.flip, padding.pad))
     repeat, tile, roll = map(method, (arrange.repeat, arrange.tile, arrange.roll))
+    flipud, fliplr, rot90 = map(method, (arrange.flipud, arrange.fliplr, arrange.rot90))
     split, unstack, chunk = map(several, (movement.split, arrange.unstack, arrange.chunk))
     diagonal, trace, diag = map(method, (arrange.diagonal, arrange.trace, arrange.diag))
     take, take_along_axis = method(gathering.take), method(gathering.take_along_axis)

@@ -62,6 +62,7 @@ def test_divmod_and_round_are_elementwise() -> None:
     x, y = np.array([7.5, -7.5, 3.0]), np.array([2.0, 2.0, -4.0])
     for quotient, rest in (divmod(wf.tensor(x), wf.tensor(y)), divmod(wf.tensor(x), y), divmod(x, wf.tensor(y))):
         assert quotient.tolist() == (x // y).tolist() and rest.tolist() == (x % y).tolist()
+    assert [t.tolist() for t in wf.divmod(7, [2, -2])] == [t.tolist() for t in np.divmod(7, wf.tensor([2, -2]))]
     assert [t.tolist() for t in divmod(7, wf.tensor([2, -2]))] == [[3, -4], [1, -1]]
     assert round(wf.tensor([1.25, -2.5])).tolist() == [1.0, -2.0] and round(wf.tensor(1.375), 2).item() == np.float32(1.38)
     with pytest.raises(TypeError, match="unsupported operand"):
