@@ -4,7 +4,8 @@
     python benchmarks/ulp.py --quick            # every 257th float32 pattern, 10**6 float64 samples
     python benchmarks/ulp.py --processes 2 exp tan
 
-References: NumPy in float64 for float32, in long double (80 bits, so on x86 only) for float64.
+References: NumPy in float64 for float32, in long double (80 bits, so on x86 only) for float64; wide.py for what it has not.
+Arguments of lgamma are above -2: below lie its zeros, next to which no digit is sure.
 `wrong` counts results whose NaN, infinity or sign (also of zero) is not the reference's. Functions of two operands are
 sampled. Special values are always among the arguments.
 """
@@ -12,7 +13,6 @@ sampled. Special values are always among the arguments.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -22,24 +22,12 @@ from functools import partial
 
 import numpy as np
 import weft as wf
+import wide
 
 CHUNK = 1 << 20
 QUICK = 257
 WIDER: dict[type, type] = {np.float32: np.float64, np.float64: np.longdouble}
 Arrays = tuple[np.ndarray, ...]
-
-
-def erf(x: np.ndarray) -> np.ndarray:
-    """libm's in float64; in long double 2/sqrt(pi) * x * exp(-x*x) * sum of (2 x*x)**n / (1*3*5..(2n+1)), 1 from 6.5 on."""
-    if x.dtype == np.float64:
-        return np.array([math.erf(v) for v in x.tolist()])
-    t = np.minimum(np.abs(x), np.longdouble(6.5))
-    square = t * t
-    term = total = t * np.exp(-square) * (2 / np.sqrt(np.arccos(np.longdouble(-1))))
-    for n in range(1, 200):  # all terms are positive
-        term = term * (2 * square) / (2 * n + 1)
-        total = total + term
-    return np.copysign(np.where(t < 6.5, total, t * 0 + 1), x)
 
 
 # the reference, and the range of arguments in which the function is not trivial
@@ -63,10 +51,13 @@ UNARY: dict[str, tuple[Callable[[np.ndarray], np.ndarray], float]] = {
     "asinh": (np.arcsinh, 5.0),
     "acosh": (np.arccosh, 5.0),
     "atanh": (np.arctanh, 1.1),
-    "erf": (erf, 6.1),
+    "erf": (wide.erf, 6.1),
+    "erfinv": (wide.erfinv, 1.1),
+    "lgamma": (wide.lgamma, 20.0),
 }
 BINARY: dict[str, Callable[..., np.ndarray]] = {"pow": np.power, "atan2": np.arctan2, "hypot": np.hypot}
 FUNCTIONS = (*UNARY, *BINARY)
+NOT_IN_NUMPY = ("erf", "erfinv", "lgamma")
 
 
 @dataclass
@@ -150,6 +141,8 @@ def partners(name: str, x: np.ndarray, seed: int) -> np.ndarray:
 
 def operands(name: str, t: type, stride: int, chunk: int) -> Arrays:
     x = float32_arguments(stride, chunk * CHUNK * stride) if t is np.float32 else float64_arguments(name, chunk)
+    if name == "lgamma":
+        x = np.where(x < -2, -x, x)
     if name in UNARY:
         return (np.resize(np.concatenate([specials(t), x]), CHUNK + 32),)  # one shape, so one program
     grid = [a.ravel() for a in np.meshgrid(specials(t), specials(t))]
@@ -163,7 +156,7 @@ def measure(name: str, t: type, stride: int, chunk: int) -> Tally:
     function = UNARY[name][0] if name in UNARY else BINARY[name]
     with np.errstate(all="ignore"):
         want = function(*(a.astype(WIDER[t]) for a in arrays))
-        other = None if name == "erf" else function(*arrays)
+        other = None if name in NOT_IN_NUMPY else function(*arrays)
     error, wrong = errors(np.asarray(getattr(wf, name)(*map(wf.tensor, arrays)).numpy()), want)
     i = int(np.argmax(error))
     numpy = 0.0 if other is None else float(errors(other, want)[0].max())
@@ -196,7 +189,7 @@ def rows(options: argparse.Namespace) -> Iterator[str]:
         for name in options.functions:
             for t in [np.dtype(d).type for d in options.dtypes.split(",")]:
                 s = total(name, t, options, pool)
-                numpy = f"{s.numpy:.2f}" if name != "erf" else ""
+                numpy = f"{s.numpy:.2f}" if name not in NOT_IN_NUMPY else ""
                 yield f"| {name} | {t.__name__} | {s.error:.3f} | {s.place} | {s.wrong} | {s.count:,} | {numpy} |"
 
 

@@ -26,7 +26,7 @@ RENAMED = {
     **{f"arc{name}": f"a{name}" for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh", "tan2")},
     **{"power": "pow", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift"},
     **{"conjugate": "conj", "rint": "round", "around": "round", "amax": "max", "amin": "min", "array": "tensor"},
-    "expit": "sigmoid",  # of SciPy
+    **{"expit": "sigmoid", "gammaln": "lgamma", "psi": "digamma"},  # of SciPy
 }
 METHODS = {
     **{"add.reduce": "sum", "multiply.reduce": "prod", "maximum.reduce": "max", "minimum.reduce": "min"},

@@ -66,6 +66,7 @@ exp, log, sqrt, rsqrt, sin, cos, tan = map(function, (tr.exp, tr.log, ew.sqrt_, 
 tanh, erf, sigmoid, relu, gelu, silu = map(function, (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
 softplus, leaky_relu, log1p, expm1 = map(function, (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
 asin, acos, atan, asinh, acosh, atanh = map(function, (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
+erfinv, lgamma, digamma, polygamma = map(function, (tr.erfinv, tr.lgamma, tr.digamma, tr.polygamma))
 sinh, cosh, atan2, hypot, logaddexp = map(function, (tr.sinh, tr.cosh, tr.atan2, tr.hypot, tr.logaddexp))
 exp2, log2, log10, reciprocal, square = map(function, (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
 absolute, positive, sign = map(function, (ew.absolute, ew.positive, ew.sign))
@@ -178,6 +179,7 @@ __all__ = [
     "diag",
     "diagonal",
     "diff",
+    "digamma",
     "divide",
     "divmod",
     "dot",
@@ -186,6 +188,7 @@ __all__ = [
     "empty_like",
     "equal",
     "erf",
+    "erfinv",
     "exp",
     "exp2",
     "expand_dims",
@@ -232,6 +235,7 @@ __all__ = [
     "lerp",
     "less",
     "less_equal",
+    "lgamma",
     "linspace",
     "log",
     "log1p",
@@ -274,6 +278,7 @@ __all__ = [
     "percentile",
     "permute",
     "permute_dims",
+    "polygamma",
     "positive",
     "pow",
     "prod",

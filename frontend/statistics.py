@@ -73,13 +73,20 @@ def _levels(name: str, q: Any, whole: float) -> Node:
     """q as fractions of the whole, in float64."""
     if isinstance(q, Node):
         return div(to_dtype(q, dt.float64), whole)
-    try:
-        levels = np.asarray(q, np.float64)
-    except (TypeError, ValueError):
-        raise errors.DTypeError(f"{name}: q is a number or several, not {shown(q)}") from None
+    levels = _doubles(name, "q is a number or several", q)
     if not ((levels >= 0) & (levels <= whole)).all():
         raise errors.ArgumentError(f"{name}: q is from 0 to {whole:g}, not {shown(q)}")
     return storage.operand(storage.from_array(levels / whole, dt.float64, copy=True))
+
+
+def _doubles(name: str, what: str, x: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Numbers, nested in sequences or not, as an array."""
+    try:
+        return np.asarray(x, np.float64)
+    except OverflowError:
+        raise errors.OverflowError(f"{name}: {shown(x)} is too large for a float") from None
+    except (TypeError, ValueError):
+        raise errors.DTypeError(f"{name}: {what}, not {shown(x)}") from None
 
 
 def _at(ordered: Node, place: Node, method: str) -> Node:
@@ -156,10 +163,7 @@ def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> Node:
 
 
 def _edges_of_numbers(bins: Any) -> Node:
-    try:
-        edges = np.asarray(bins, np.float64)
-    except (TypeError, ValueError):
-        raise errors.DTypeError(f"histogram: bins is a number or a vector of edges, not {shown(bins)}") from None
+    edges = _doubles("histogram", "bins is a number or a vector of edges", bins)
     if (np.diff(edges) < 0).any():
         raise errors.ArgumentError(f"histogram: edges must ascend, not {shown(bins)}")
     return storage.operand(storage.from_array(edges, dt.float64, copy=True))

@@ -283,6 +283,7 @@ class Tensor(Tracked):
     tanh, erf, sigmoid, relu, gelu, silu = map(method, (tr.tanh, tr.erf, act.sigmoid, act.relu, act.gelu, act.silu))
     softplus, leaky_relu, log1p, expm1 = map(method, (act.softplus, act.leaky_relu, tr.log1p, tr.expm1))
     asin, acos, atan, asinh, acosh, atanh = map(method, (tr.asin, tr.acos, tr.atan, tr.asinh, tr.acosh, tr.atanh))
+    erfinv, lgamma, digamma = map(method, (tr.erfinv, tr.lgamma, tr.digamma))
     sinh, cosh, atan2, hypot, logaddexp = map(method, (tr.sinh, tr.cosh, tr.atan2, tr.hypot, tr.logaddexp))
     exp2, log2, log10, reciprocal, square = map(method, (tr.exp2, tr.log2, tr.log10, ew.reciprocal, ew.square))
     sign, floor, ceil, trunc = map(method, (ew.sign, ew.floor, ew.ceil, ew.trunc))

@@ -9,12 +9,15 @@ from .. import errors
 from ..ir import dtype as dt
 from ..ir.graph import Node, node
 from ..ir.op import Op
-from .arithmetic import add, div, float_op, float_pair, integers_for_bool, mul, sub
+from .arguments import as_count
+from .arithmetic import add, as_float, div, float_op, float_pair, integers_for_bool, mul, sub
 from .autocast import widened
 from .bits import bit_and
 from .broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together
 from .comparison import eq, isinf, lt, ne, where
 from .half import in_float32
+
+MOST_DERIVATIVES = 30  # of digamma; beyond, factorials leave float32
 
 exp = widened(float_op(Op.EXP, "e ** x"))
 exp2 = widened(float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2"))
@@ -36,6 +39,21 @@ asinh = float_op(Op.ASINH, "Inverse hyperbolic sine")
 acosh = float_op(Op.ACOSH, "Inverse hyperbolic cosine: NaN below 1")
 atanh = float_op(Op.ATANH, "Inverse hyperbolic tangent: infinite at -1 and 1, NaN outside")
 erf = float_op(Op.ERF, "Error function")
+erfinv = widened(float_op(Op.ERFINV, "The x whose erf this is: infinite at -1 and 1, NaN outside"))
+lgamma = widened(float_op(Op.LGAMMA, "log|Gamma(x)|: inf at 0, at negative whole numbers and at infinities"))
+digamma = widened(float_op(Op.POLYGAMMA, "The derivative of lgamma: -inf at 0, NaN at negative whole numbers", 0, "digamma"))
+
+
+def polygamma(n: int, x: Node) -> Node:
+    """The nth derivative of digamma at x; n is 0 or more. Raises ArgumentError for another n, DTypeError.
+
+    >>> wf.polygamma(1, 1.0).item()
+    1.644934058189392
+    """
+    order = as_count("polygamma", "n", n)
+    if order > MOST_DERIVATIVES:
+        raise errors.ArgumentError(f"polygamma: n is at most {MOST_DERIVATIVES}, not {order}")
+    return node(Op.POLYGAMMA, (as_float(x),), order)
 
 
 # ---------------------------------------------------------------- of two operands

@@ -6,14 +6,14 @@ The oracle (ir/interp.py) applies it to arrays, constant folding (ir/rules.py) t
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from . import bfloat16
+from . import bfloat16, special
 from . import dtype as dt
 from .dtype import DType
 from .graph import Node
@@ -65,12 +65,7 @@ def _rounded(function: Callable[..., Any]) -> Evaluator:
 
 _EXPONENTIALS = {None: np.exp, 2: np.exp2}
 _LOGARITHMS = {None: np.log, 2: np.log2, 10: np.log10}
-_erf_of_each = np.frompyfunc(math.erf, 1, 1)
 _TURNS: tuple[Callable[[Array], Any], ...] = (np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x))
-
-
-def _erf(x: Array) -> Array:
-    return np.asarray(_erf_of_each(x), dtype=np.float64)
 
 
 def _sin(n: Node, x: Array) -> Any:
@@ -129,7 +124,10 @@ _VALUES: dict[Op, Evaluator] = {
     Op.ASINH: _rounded(np.arcsinh),
     Op.ACOSH: _rounded(np.arccosh),
     Op.ATANH: _rounded(np.arctanh),
-    Op.ERF: _rounded(_erf),
+    Op.ERF: _rounded(special.erf),
+    Op.ERFINV: _rounded(special.erfinv),
+    Op.LGAMMA: _rounded(special.lgamma),
+    Op.POLYGAMMA: lambda n, x: _rounded(partial(special.polygamma, n.arg))(n, x),
     Op.FLOOR: _plain(np.floor),
     Op.CAST: lambda n, x: convert(x, n.arg),
     Op.BITCAST: lambda n, x: x.copy().view(n.arg.numpy),

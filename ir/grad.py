@@ -30,6 +30,7 @@ Rule = Callable[[Node, Node], Node]
 NO_GRADIENT = LEAVES | COMPARE | BITWISE | {Op.IDIV, Op.BITCAST, Op.DETACH, Op.ARGSORT}
 SINGULAR = frozenset(
     {Op.LOG, Op.LOG1P, Op.SQRT, Op.DIV, Op.POW, Op.MOD, Op.ASIN, Op.ACOS, Op.ACOSH, Op.ATANH, Op.ATAN2, Op.HYPOT}
+    | {Op.ERFINV, Op.LGAMMA, Op.POLYGAMMA}
 )  # derivatives that are not finite at finite arguments
 ZERO_FILLING = frozenset({Op.SLICE, Op.SKEW, Op.GATHER})  # their adjoints write zeros between the cotangents
 
@@ -417,6 +418,9 @@ RULES: dict[Op, tuple[Rule | None, ...]] = {
     Op.ATANH: (lambda n, g: _div(g, _one_minus_square(n.src[0])),),
     Op.TANH: (lambda n, g: _mul(g, _sub(_like(1, g), _mul(n, n))),),
     Op.ERF: (lambda n, g: _mul(g, _mul(_like(2 / sqrt(pi), g), _exp(_neg(_mul(n.src[0], n.src[0]))))),),
+    Op.ERFINV: (lambda n, g: _mul(g, _mul(_like(sqrt(pi) / 2, g), _exp(_mul(n, n)))),),
+    Op.LGAMMA: (lambda n, g: _mul(g, node(Op.POLYGAMMA, n.src, 0)),),
+    Op.POLYGAMMA: (lambda n, g: _mul(g, node(Op.POLYGAMMA, n.src, n.arg + 1)),),
     Op.FLOOR: (lambda n, g: zeros_like(g),),
     Op.CAST: (lambda n, g: cast(g, n.src[0].dtype),),
     Op.ADD: (_same, _same),

@@ -21,6 +21,7 @@ from .views import push
 COST = {  # rough operations an element, relative to an add
     Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
     Op.SINH: 40, Op.COSH: 35, Op.TANH: 18, Op.ASINH: 60, Op.ACOSH: 60, Op.ATANH: 45, Op.ERF: 22, Op.POW: 60, Op.ATAN2: 45,
+    Op.ERFINV: 65, Op.LGAMMA: 120, Op.POLYGAMMA: 100,
     Op.HYPOT: 20, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
     Op.CAST: 1, Op.BITCAST: 0, Op.NEG: 1, Op.ARGSORT: 30,
 }  # fmt: skip

@@ -29,6 +29,9 @@ class Op(Enum):
     ACOSH = "acosh"
     ATANH = "atanh"
     ERF = "erf"
+    ERFINV = "erfinv"
+    LGAMMA = "lgamma"  # log|Gamma|
+    POLYGAMMA = "polygamma"  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
     FLOOR = "floor"
     CAST = "cast"  # target DType; float to int truncates and saturates, NaN gives 0
     BITCAST = "bitcast"  # target DType of the same width
@@ -79,8 +82,8 @@ class Op(Enum):
 
 LEAVES = frozenset({Op.INPUT, Op.CONST, Op.IOTA})
 TRANSCENDENTAL_UNARY = frozenset(
-    {Op.EXP, Op.EXPM1, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.ERF}
-    | {Op.SINH, Op.COSH, Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH}
+    {Op.EXP, Op.EXPM1, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.ERF, Op.ERFINV}
+    | {Op.SINH, Op.COSH, Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH, Op.LGAMMA, Op.POLYGAMMA}
 )
 TRANSCENDENTAL_BINARY = frozenset({Op.POW, Op.ATAN2, Op.HYPOT})
 TRANSCENDENTAL = TRANSCENDENTAL_UNARY | TRANSCENDENTAL_BINARY  # expanded by codegen/math/expand.py

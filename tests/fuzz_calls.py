@@ -188,11 +188,12 @@ INTEGERS = [
     "max_elements", "argnums", "in_features", "out_features", "in_channels", "out_channels", "num_embeddings",
     "embedding_dim",
     "step_size", "milestones", "total_iters", "T_max", "T_0", "T_mult", "total_steps", "epochs", "steps_per_epoch", "patience",
-    "cooldown", "last_epoch",
+    "cooldown", "last_epoch", "num_samples", "edge_order", "N", "bins", "offset", "size", "strides",
 ]  # fmt: skip
 SWITCHES = [
     "keepdims", "descending", "stable", "endpoint", "copy", "include_initial", "largest", "sorted", "equal_nan", "invert",
-    "assume_unique", "requires_grad", "training", "bias", "nesterov", "retain_graph", "allow_unused", "return_index",
+    "assume_unique", "requires_grad", "replace", "replacement", "density", "increasing",
+    "training", "bias", "nesterov", "retain_graph", "allow_unused", "return_index",
     "return_inverse", "return_counts", "affine", "is_causal",
     "amsgrad", "maximize", "centered", "cycle_momentum", "three_phase", "error_if_nonfinite",
 ]  # fmt: skip
@@ -208,6 +209,7 @@ WORDS = {
     "folder": ("here", "a/b"),
     "anneal_strategy": ("cos", "linear"),
     "threshold_mode": ("rel", "abs"),
+    "method": ("linear", "lower", "higher", "midpoint", "nearest"),
 }
 
 
@@ -357,6 +359,7 @@ def call(seed: int, table: list[Entry]) -> str | None:
     rng = random.Random(seed)
     name, function, is_method = rng.choice(table)
     wf.manual_seed(0)
+    wf.set_default_dtype("float32")
     positional, keywords = arguments(rng, function, is_method)
     signal.alarm(SECONDS)
     try:

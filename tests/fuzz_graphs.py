@@ -229,10 +229,12 @@ def transcendental(b: Builder) -> Built:
             return b.apply(op, b.apply(Op.MUL, x, b.constant(0.5, x)))
         case Op.LOG1P:
             return b.apply(op, b.positive(x))
-        case Op.ASIN | Op.ACOS | Op.ATANH | Op.TAN:
+        case Op.ASIN | Op.ACOS | Op.ATANH | Op.TAN | Op.ERFINV:
             return b.apply(op, b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x)))
-        case Op.ACOSH:
+        case Op.ACOSH | Op.LGAMMA:
             return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
+        case Op.POLYGAMMA:
+            return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)), arg=b.choose(3))
         case Op.ATAN2 | Op.HYPOT:
             return b.apply(op, x, b.positive(b.partner(x)))
         case Op.POW:

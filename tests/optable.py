@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +17,7 @@ import graphs as g
 import numpy as np
 from opcomposites import composite_rows, erf
 from opspec import Array, Row, Spec, assert_matches, draw, leaves, values
+from scipy import special
 from weft.ir import dtype as dt
 from weft.ir import graph
 from weft.ir.dtype import DType
@@ -39,6 +41,11 @@ def _op(op: Op, arg: Any = None) -> Callable[..., Node]:
 
 def _in_double(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs: np.asarray(f(*(x.astype(np.float64) for x in xs))).astype(xs[0].dtype)
+
+
+def _log_gamma(x: Array) -> Array:
+    """SciPy's, with C's value at -inf."""
+    return np.where(x == -np.inf, np.inf, special.gammaln(x))
 
 
 def _maximum(a: Array, b: Array) -> Array:
@@ -85,6 +92,12 @@ def _unary_rows(d: DType) -> list[Row]:
         row("acosh", Op.ACOSH, _in_double(np.arccosh), "above"),
         row("atanh", Op.ATANH, _in_double(np.arctanh), "inside"),
         row("erf", Op.ERF, _in_double(erf)),
+        row("erfinv", Op.ERFINV, _in_double(special.erfinv), "inside"),
+        row("lgamma", Op.LGAMMA, _in_double(_log_gamma), "above", ulp=8, magnitude=1.0),
+        *(
+            row(f"polygamma{n}", Op.POLYGAMMA, _in_double(f), "positive", arg=n, ulp=16, magnitude=1.0, specials=False)
+            for n, f in enumerate((special.digamma, partial(special.polygamma, 1), partial(special.polygamma, 2)))
+        ),
         row("floor", Op.FLOOR, np.floor, "any", ulp=0),
     ]
 

@@ -1,12 +1,15 @@
-"""erf. In: a float32 or float64 Val. Out: the same function in basic ops."""
+"""erf and its inverse. In: a float32 or float64 Val. Out: the same function in basic ops."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from ...ir import dtype as dt
-from .build import Val, absolute, at_most, fma, horner, sign_bit, where, with_sign
+from ...ir.dtype import DType
+from .build import Val, absolute, at_most, choose, fma, horner, in_double, number, sign_bit, sqrt, where, with_sign
 from .exp import exp_parts, power_of_two
+from .hyper import at_one_or_beyond
+from .log import log
 
 
 @dataclass(frozen=True)
@@ -53,3 +56,85 @@ def erf(x: Val) -> Val:
     p, shifted = exp_parts(-fma(horner(t, c.far), t, t))
     far = fma(-p, power_of_two(shifted), 1.0)
     return with_sign(where(t < c.split, near, far), sign_bit(x))
+
+
+@dataclass(frozen=True)
+class _Inverse:
+    """erfinv(x) by w = -log(1 - x*x), s = sqrt(w): x + x * near(w) for w below `split`, else s + far(s - start).
+
+    near and far are quotients of polynomials.
+    """
+
+    split: float
+    start: float
+    near: tuple[tuple[float, ...], tuple[float, ...]]
+    far: tuple[tuple[float, ...], tuple[float, ...]]
+
+
+# Minimax fits, error 2**-28 and 2**-55 of erfinv.
+_ERFINV = {
+    dt.float32: _Inverse(
+        5.0,
+        2.1875,
+        (
+            (0.0003423592809241354, 0.004683608654930039, 0.028665669753105014, 0.22213027104759342, -0.11377307186713004),
+            (4.333125221373439e-05, 0.001583945713902528, 0.02671150827193305, 0.08686841258116751, 1.0),
+        ),
+        (
+            (-0.0008257998413126359, -0.03496811870208336, -0.11050929650006257, -0.1758541232595621, -0.16244717834202047),
+            (0.027063742737165948, 0.2153746432775009, 0.6966262813508488, 0.9718301462201288, 1.0),
+        ),
+    ),
+    dt.float64: _Inverse(
+        7.75,
+        2.75,
+        (
+            (
+                2.653016375717389e-10, 2.053821040992618e-08, 6.854089371011558e-07, 1.0859216781153824e-05,
+                0.00015885816259930677, 0.0010722407297369685, 0.010799587400582138, 0.025980114463578976,
+                0.22192063197432807, -0.11377307454724202,
+            ),
+            (
+                4.771399671884997e-12, 3.77792172822128e-09, 1.254596421835564e-07, 4.731915675506717e-06,
+                4.563180105866134e-05, 0.0009091286725092739, 0.0038204913410562207, 0.054069198987129106,
+                0.08871197865131397, 1.0,
+            ),
+        ),
+        (
+            (
+                -2.165872082790278e-07, -6.543094089253709e-05, -0.0009534019258532877, -0.005230011183682588,
+                -0.019326967220388923, -0.05231986460174508, -0.11011118106649712, -0.18065230890446082,
+                -0.20229330178555863, -0.1673773857666287,
+            ),
+            (
+                3.167699016749436e-05, 0.0008806209172080673, 0.007725304044452068, 0.0387084244621909, 0.1307179568691718,
+                0.3474158084578409, 0.6906420040486997, 1.127766942277469, 1.1997588251795104, 1.0,
+            ),
+        ),
+    ),
+}  # fmt: skip
+
+
+def erfinv(x: Val) -> Val:
+    """Infinite at -1 and 1, NaN outside."""
+    return in_double(_erfinv, x)
+
+
+def _erfinv(x: Val, to: DType) -> Val:
+    c = _ERFINV[to]
+    t = absolute(x)
+    w = -log((1.0 - t) * (t + 1.0))
+    s = sqrt(w)
+    is_near = w < c.split
+    u = where(is_near, w, s - c.start)
+    above, under = (_chosen(u, is_near, near, far) for near, far in zip(c.near, c.far, strict=True))
+    y = fma(where(is_near, t, number(1.0, x.dtype)), above / under, where(is_near, t, s))
+    return with_sign(where(t < 1.0, y, at_one_or_beyond(t)), sign_bit(x))
+
+
+def _chosen(u: Val, is_near: Val, near: tuple[float, ...], far: tuple[float, ...]) -> Val:
+    """The one polynomial or the other, highest power first."""
+    total, *rest = (choose(is_near, a, b, u.dtype) for a, b in zip(near, far, strict=True))
+    for coefficient in rest:
+        total = fma(total, u, coefficient)
+    return total

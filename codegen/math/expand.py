@@ -17,8 +17,9 @@ from ...ir.op import TRANSCENDENTAL, Op
 from ...ir.site import provenance
 from .arc import acos, asin, atan, atan2, hypot
 from .build import Val
-from .erf import erf
+from .erf import erf, erfinv
 from .exp import exp, expm1, tanh
+from .gamma import lgamma, polygamma
 from .half import expand_cast
 from .hyper import acosh, asinh, atanh, cosh, sinh
 from .log import log, log1p
@@ -26,7 +27,7 @@ from .mod import QUOTIENT, remainder
 from .pow import pow
 from .trig import sin, tan
 
-_WITH_ARG: dict[Op, Callable[..., Val]] = {Op.EXP: exp, Op.LOG: log, Op.SIN: sin}  # take (operand, arg)
+_WITH_ARG: dict[Op, Callable[..., Val]] = {Op.EXP: exp, Op.LOG: log, Op.SIN: sin, Op.POLYGAMMA: polygamma}  # (operand, arg)
 _PLAIN: dict[Op, Callable[..., Val]] = {
     Op.EXPM1: expm1,
     Op.LOG1P: log1p,
@@ -41,6 +42,8 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
     Op.ACOSH: acosh,
     Op.ATANH: atanh,
     Op.ERF: erf,
+    Op.ERFINV: erfinv,
+    Op.LGAMMA: lgamma,
     Op.POW: pow,
     Op.ATAN2: atan2,
     Op.HYPOT: hypot,

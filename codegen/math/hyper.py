@@ -74,9 +74,9 @@ def _atanh(x: Val, to: DType) -> Val:
     a = absolute(x)
     twice = a + a
     y = log_of_sum(twice + twice * a / (1.0 - a), to) * 0.5
-    return with_sign(where(a < 1.0, y, _at_one_or_beyond(a)), sign_bit(x))
+    return with_sign(where(a < 1.0, y, at_one_or_beyond(a)), sign_bit(x))
 
 
-def _at_one_or_beyond(a: Val) -> Val:
+def at_one_or_beyond(a: Val) -> Val:
     """inf for 1, NaN for what is greater or NaN."""
     return choose(a > 1.0, nan, inf, a.dtype) + (a - a)

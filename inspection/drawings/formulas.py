@@ -34,6 +34,8 @@ def word(n: Node) -> str:
             return _WAVES[n.arg].partition("(")[0]
         case Op.EXP | Op.LOG:
             return (_EXPS if n.op is Op.EXP else _LOGS)[n.arg]
+        case Op.POLYGAMMA:
+            return _polygamma(n.arg, "").partition("(")[0]
     return _WORDS.get(n.op, n.op.value)
 
 
@@ -78,7 +80,13 @@ _EXPS = {None: "exp", 2: "exp2"}
 _REDUCED = {"add": "sum", "max": "max", "mul": "prod"}
 
 Text = str | Callable[[Node], str]
-UNARY = "sqrt tan asin acos atan sinh cosh tanh asinh acosh atanh erf floor expm1 log1p"
+
+
+def _polygamma(n: int, x: str) -> str:
+    return f"polygamma({n}, {x})" if n else f"digamma({x})"
+
+
+UNARY = "sqrt tan asin acos atan sinh cosh tanh asinh acosh atanh erf erfinv lgamma floor expm1 log1p"
 
 FORMULAS: dict[Op, Text] = {
     **{Op(word): word + "({a})" for word in UNARY.split()},
@@ -89,6 +97,7 @@ FORMULAS: dict[Op, Text] = {
     Op.EXP: lambda n: _EXPS[n.arg] + "({a})",
     Op.LOG: lambda n: _LOGS[n.arg] + "({a})",
     Op.SIN: lambda n: _WAVES[n.arg].format("{a}"),
+    Op.POLYGAMMA: lambda n: _polygamma(n.arg, "{a}"),
     Op.CAST: lambda n: "{a}.to(" + n.arg.name + ")",
     Op.BITCAST: lambda n: "bits of {a} as " + n.arg.name,
     Op.ADD: "{a} + {b}",
@@ -157,6 +166,10 @@ def _reduced(n: Node) -> Rows:
     }[n.arg[0]]
 
 
+def _polygammas(n: Node) -> Rows:
+    return _derivative(_polygamma(n.arg, "a"), _polygamma(n.arg + 1, "a"), "{g} * " + _polygamma(n.arg + 1, "{a}"))
+
+
 def _moved(back: str) -> Rows:
     return (("moved back", back),)
 
@@ -182,6 +195,9 @@ BACKWARD: dict[Op, Rows | Callable[[Node], Rows]] = {
     Op.ATANH: _derivative("atanh(a)", "1 / (1 - a**2)", "{g} / (1 - {a}**2)"),
     Op.TANH: _derivative("tanh(a)", "1 - tanh(a)**2", "{g} * (1 - {y}**2)"),
     Op.ERF: _derivative("erf(a)", "2 / sqrt(pi) * exp(-a**2)", "{g} * 2 / sqrt(pi) * exp(-{a}**2)"),
+    Op.ERFINV: _derivative("erfinv(a)", "sqrt(pi) / 2 * exp(erfinv(a)**2)", "{g} * sqrt(pi) / 2 * exp({y}**2)"),
+    Op.LGAMMA: _derivative("lgamma(a)", "digamma(a)", "{g} * digamma({a})"),
+    Op.POLYGAMMA: _polygammas,
     Op.FLOOR: _derivative("floor(a)", "0", "0"),
     Op.CAST: ((_SAME, "{g} in the dtype of {a}"),),
     Op.ADD: (("d(a + b)/da = 1", "{g}"), ("d(a + b)/db = 1", "{g}")),
