@@ -127,5 +127,9 @@ class GrowthWarning(RuntimeWarning):
     """A graph that grows with every iteration and is never computed."""
 
 
+class AliasWarning(RuntimeWarning):
+    """An assignment to a part of a Tensor, which leaves the Tensor as it is, unlike a view of NumPy's."""
+
+
 class GradientWarning(RuntimeWarning):
     """A jitted function whose gradients are used by nothing."""

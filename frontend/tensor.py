@@ -265,6 +265,7 @@ class Tensor(Tracked):
 
     def __setitem__(self, key: Any, value: Any, /) -> None:
         """This Tensor gets the value that NumPy's x[key] = value gives; expressions made from the old one keep it."""
+        parts.assigned(self)
         tracks = [False]
         rebind(self, indexing.setitem(self.node, _key(key), _assigned(value, self.dtype, tracks), self.name), tracks[0])
 

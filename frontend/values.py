@@ -23,6 +23,7 @@ from .storage import Storage
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
+    from weakref import ref
 
     from .tensor import Tensor
 
@@ -42,7 +43,7 @@ class Value:
     """The fields of a Tensor, and its methods that make no other Tensor."""
 
     __slots__ = {
-        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage"), ""),
+        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "_part_of"), ""),
         "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
     }
     __array_priority__ = 1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
@@ -54,6 +55,7 @@ class Value:
     _requires_grad: bool
     _note: str | None
     _hooks: list[Callable[[Tensor], Tensor | None]] | None
+    _part_of: ref[Tensor]  # set in what was taken out of another Tensor by an index
 
     # ------------------------------------------------------------ what it stands for
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 
 import numpy as np
@@ -69,3 +70,32 @@ def test_gradients_and_assignments_see_no_difference() -> None:
     old = z[0, 0]
     z[0, 0] = 9.0
     assert (old.item(), z[0, 0].item(), z[0, 1].item()) == (VALUES[0, 0] + 1, 9.0, VALUES[0, 1] + 1)
+
+
+def test_an_assignment_to_a_part_warns_once_at_its_line_while_the_whole_is_there() -> None:
+    x = wf.zeros(2, 3)
+
+    def assign() -> None:
+        for row in x:
+            row[0] = 1.0
+
+    with pytest.warns(wf.errors.AliasWarning, match=r"leaves the whole Tensor as it is") as caught:
+        assign()
+        assign()
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, assign.__code__.co_firstlineno + 2)]
+    assert x.tolist() == [[0.0] * 3] * 2
+
+
+def test_assignments_to_copies_numbers_and_picked_elements_do_not_warn() -> None:
+    x = wf.arange(6.0).reshape(2, 3)
+    copied, number, picked = x[0].clone(), x[0, 0], x[wf.tensor([0, 1])]
+    rest = wf.zeros(4)[1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        copied[0] = 9.0
+        number += 1
+        picked += 1
+        rest[0] = 5.0
+        x[0, 1] = 7.0
+        x[1] += 1.0
+    assert (copied.tolist(), number.item(), rest.tolist(), x[0].tolist()) == ([9, 1, 2], 1.0, [5, 0, 0], [0, 7, 2])
