@@ -146,7 +146,7 @@ def carry_of(capture: Capture, roots: Sequence[Node], asked: Container[int]) -> 
     asked: the ids of the Tensors that it is for.
     """
     here = Computed(capture)
-    if not (_begins_with_kept(capture) or any(here.is_costly(n) for n in capture.again)):
+    if not (_begins_with_kept(capture) or any(here.is_repeated(n) for n in capture.again)):
         return None
     growth.after_repeating(capture.again)
     waiting = [(t, n) for t in state.lazy_tensors() if id(t) not in asked and not is_constant(n := t.node)]

@@ -10,12 +10,13 @@ from ..ir.graph import Node
 from ..ir.op import ELEMENTWISE, HINTS, LEAVES, TRANSCENDENTAL, VIEWS, Op
 from .capture import Capture
 
-_TRANSPARENT = HINTS | {Op.RESHAPE, Op.PERMUTE, Op.EXPAND, Op.SLICE, Op.COPY}
+_TRANSPARENT = HINTS | VIEWS - {Op.PAD} | {Op.COPY}
 _MAPS = ELEMENTWISE | VIEWS - _TRANSPARENT
 _LOCAL = _MAPS | _TRANSPARENT | LEAVES
 CHEAP = 16  # additions for each element, or one transcendental function, that may be repeated where nothing is loaded
 LARGE = 1 << 26  # bytes of a value that is rather computed anew from less
 DEPTH = 16  # maps and products that this takes at most
+MOST_FLIPS = 2  # of each other: a loop may flip a value again and again, and memory is never seen flipped
 
 
 class Computed:
@@ -29,11 +30,15 @@ class Computed:
         """All of them, but for Leaves that wait, which are what defines them."""
         return {n for n in self._index if n not in self._views and n.op is not Op.INPUT}
 
+    def is_repeated(self, n: Node) -> bool:
+        """Has something costly been computed before, or a number more than once: so a loop may count."""
+        return self.is_costly(n) or (n.computed > 1 and n.size == 1 and n.op in _MAPS)
+
     def is_costly(self, n: Node) -> bool:
         """Does it take more than a few operations on constants, counters and 0-d inputs."""
         total, seen, stack = 0, {n}, [n]
         if n.op in _TRANSPARENT:
-            return False
+            return _flips_of(n) > MOST_FLIPS
         while stack and total < CHEAP:
             n = stack.pop()
             if (n in self._views and n.shape) or n.op not in _LOCAL:
@@ -75,7 +80,7 @@ class Computed:
         if n.op in LEAVES:
             return ()
         if n.op in _TRANSPARENT:
-            return n.src if n.src[0].nbytes <= n.nbytes else None
+            return n.src if n.src[0].nbytes <= n.nbytes and _flips_of(n) <= MOST_FLIPS else None
         if n.size == 1:
             return None
         if n.nbytes > LARGE and (less := self._much_less(n)) != {n}:
@@ -98,6 +103,15 @@ class Computed:
             return {n}
         less = {found for s in n.src for found in self._much_less(s, depth - 1)}
         return less if 2 * sum(s.nbytes for s in less) <= n.nbytes else {n}
+
+
+def _flips_of(n: Node) -> int:
+    """How many there are in a chain of views."""
+    count = 0
+    while n.op in _TRANSPARENT:
+        count += n.op is Op.FLIP
+        n = n.src[0]
+    return count
 
 
 def _behind_views(n: Node) -> Node:
