@@ -9,9 +9,11 @@ than twice while something alive is made of it.
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ..ir import graph
@@ -21,10 +23,12 @@ from . import growth, state, storage
 from .capture import Capture, is_constant
 from .computed import Computed
 from .storage import Leaf, Storage
+from .transition import Released
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
 
 READS = 2  # programs that a value of a loop is expected to be read by, at least one of them in the next turn
+MOST_SEEN = 1 << 10  # Nodes of waiting Tensors that are looked at, and as many as the program has: those of the newest
 
 
 @dataclass(slots=True)
@@ -55,8 +59,11 @@ class Carry:
     kept: list[Kept] = field(default_factory=list)
     _moved: list[tuple[Tensor, weakref.ref[Node], Node]] = field(default_factory=list)
 
-    def let_go(self, outputs: dict[Node, Node]) -> None:
-        """Gives the waiting Tensors graphs over Leaves, which get memory from the program; `outputs`: those of its outputs."""
+    def let_go(self, tensors: Sequence[Tensor], nodes: Sequence[Node], released: Sequence[Released]) -> None:
+        """Gives the waiting Tensors graphs over Leaves, which get memory from the program; so has what it was asked for, if that
+        has let go of its graph."""
+        asked = zip(tensors, nodes, released, strict=True)
+        outputs = {n: t.node for t, n, r in asked if r.layout is not None and n in self.touched}
         self.kept = [Kept(_leaf_for(n), weakref.ref(n), is_new) for n, is_new in self.nodes.items()]
         leaves = outputs | {n: kept.leaf for n, kept in zip(self.nodes, self.kept, strict=True)}
         history = _above([n for t, n in self.waiting if t._requires_grad], leaves, through_leaves=False)
@@ -74,9 +81,22 @@ class Carry:
             if n is not None:
                 _exchange(t, new, n)
 
+    def settle(self, released: Sequence[Released], places: Sequence[int], outputs: Sequence[Storage]) -> int:
+        """The program has run. What something else still needs as it was, for a derivative, is found by its Node.
+
+        Returns how many outputs were kept.
+        """
+        for r, place in zip(released, places, strict=True):
+            n = None if r.old is None else r.old()
+            if n is not None and not is_constant(n):  # which stays one
+                storage.own(n, outputs[place])
+        for kept, stored in zip(self.kept, outputs[len(outputs) - len(self.kept) :], strict=True):
+            kept.settle(stored)
+        return len(self.kept)
+
     def undo(self, roots: Sequence[Node]) -> None:
-        """The run has failed: the Leaves are defined by these roots again, and no Tensor is left with one."""
-        for kept, root in zip(self.kept, roots, strict=True):
+        """The run has failed: the Leaves are defined by what computes the outputs again, and no Tensor is left with one."""
+        for kept, root in zip(self.kept, roots[len(roots) - len(self.kept) :], strict=True):
             kept.leaf.arg.definition = root
         for t, _, new in self._moved:
             if new.op is Op.INPUT and new.arg.definition is not None:
@@ -122,37 +142,48 @@ def _above(roots: Sequence[Node], below: Container[Node], through_leaves: bool =
     """The Nodes of these graphs down to what is `below`, which is left out, or in memory; sources first. The definition of a Leaf
     that waits belongs to them, unless derivatives matter, which end there."""
     order: dict[Node, None] = {}
+    _walk(roots, below, order, inf, through_leaves)
+    return list(order)
+
+
+def _walk(
+    roots: Sequence[Node], below: Container[Node], order: dict[Node, None], most: float, through_leaves: bool = True
+) -> float:
+    """Adds those Nodes to `order` that are not there, as long as it meets no more than `most`. Returns how many are left."""
     stack: list[Node | None] = list(roots)
     cached, lookup = storage.cached, storage.lookup
-    while stack:
+    while stack and most > 0:
         n = stack.pop()
         if n is None:  # what the next one is made of is done
             order[stack.pop()] = None  # type: ignore[index]
         elif n not in order and n not in below:
+            most -= 1
             if n.op is Op.CONST or ((id(n) in cached or not n.src) and lookup(n) is not None):
                 order[n] = None
                 continue
             stack += (n, None)
             stack += n.src or (graph.sources(n) if through_leaves else ())
-    return list(order)
+    return most
 
 
 # ---------------------------------------------------------------- what to keep
 
 
-def carry_of(capture: Capture, roots: Sequence[Node], asked: Container[int]) -> Carry | None:
+def carry_of(capture: Capture, roots: Sequence[Node], asked: Sequence[Tensor]) -> Carry | None:
     """What a program keeps that computes these roots; None where it neither repeats work nor begins with what was kept.
 
-    asked: the ids of the Tensors that it is for.
+    asked: the Tensors that it is for.
     """
     here = Computed(capture)
-    if not (_begins_with_kept(capture) or any(here.is_repeated(n) for n in capture.again)):
+    if not (any(here.is_repeated(n) for n in capture.again) or begins_with_kept(capture)):
         return None
+    for read in {id(whole): whole for s in capture.inputs for whole in [s.base or s]}.values():
+        read.carried = max(read.carried - 1, 0)
     growth.after_repeating(capture.again)
-    waiting = [(t, n) for t in state.lazy_tensors() if id(t) not in asked and not is_constant(n := t.node)]
     computed, made_here = here.nodes, set[Node]()
+    waiting, above = _waiting_beside(asked, computed)
     met = {n for _, n in waiting if n in computed}
-    for n in _above([n for _, n in waiting], computed):
+    for n in above:
         for s in n.src or graph.sources(n):
             if s in computed:
                 met.add(s)
@@ -166,8 +197,38 @@ def carry_of(capture: Capture, roots: Sequence[Node], asked: Container[int]) -> 
     return Carry({n: not n.computed for n in stored if n not in outputs}, waiting, set(stored))
 
 
-def _begins_with_kept(capture: Capture) -> bool:
-    found = [s for s in (s.base or s for s in capture.inputs) if s.carried]
-    for s in found:
-        s.carried -= 1
-    return bool(found)
+def _waiting_beside(asked: Sequence[Tensor], computed: set[Node]) -> tuple[list[tuple[Tensor, Node]], dict[Node, None]]:
+    """The Tensors that are not computed, the newest first, and their Nodes above those that are, sources first: so many that what
+    waits for long takes no time."""
+    ids, most = {*map(id, asked)}, float(MOST_SEEN + len(computed))
+    waiting: list[tuple[Tensor, Node]] = []
+    above: dict[Node, None] = {}
+    for t in state.lazy_tensors(_all_tensors):
+        if most <= 0:
+            break
+        if id(t) not in ids and not is_constant(n := t.node):
+            waiting.append((t, n))
+            most = _walk([n], computed, above, most)
+    return waiting, above
+
+
+def begins_with_kept(capture: Capture) -> bool:
+    """Does a program read what was kept for the next turn."""
+    return any((s.base or s).carried for s in capture.inputs)
+
+
+def _all_tensors() -> list[Tensor]:
+    """Those that Python's garbage collector knows; none where several threads compute, since nobody can tell which are whose."""
+    from .tensor import Tensor
+
+    if len(state.users) > 1:
+        return []
+    kinds = [Tensor]
+    for kind in kinds:
+        kinds += kind.__subclasses__()
+    return [t for t in gc.get_objects() if type(t) in kinds and _has_graph(t)]
+
+
+def _has_graph(t: Tensor) -> bool:
+    n = getattr(t, "_node", None)
+    return n is not None and (n.op is not Op.INPUT or isinstance(n.arg, Leaf)) and hasattr(t, "_storage")

@@ -31,8 +31,8 @@ class Computed:
         return {n for n in self._index if n not in self._views and n.op is not Op.INPUT}
 
     def is_repeated(self, n: Node) -> bool:
-        """Has something costly been computed before, or a number more than once: so a loop may count."""
-        return self.is_costly(n) or (n.computed > 1 and n.size == 1 and n.op in _MAPS)
+        """Is it worth a look that this has been computed before: what is costly, and numbers from the second time on."""
+        return n.computed > 1 if n.size == 1 and n.op in _MAPS else self.is_costly(n)
 
     def is_costly(self, n: Node) -> bool:
         """Does it take more than a few operations on constants, counters and 0-d inputs."""
@@ -90,7 +90,6 @@ class Computed:
         bases = {_behind_views(s) for s in n.src}
         grows = sum(b.nbytes for b in bases if b.op is not Op.CONST) < n.nbytes
         return n.src if grows or not self.is_costly(n) else None
-
 
     def _much_less(self, n: Node, depth: int = DEPTH) -> set[Node]:
         """What a large value is made of by maps and products, if that takes half of its bytes at most, as the factors of a matrix

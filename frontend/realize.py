@@ -26,12 +26,12 @@ from ..ir.wrapped import as_written
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
-from .carried import Carry, carry_of
+from .carried import Carry, begins_with_kept, carry_of
 from .devices import CPU, device_of, only_cpu
-from .pieces import pieces
+from .pieces import LEAST_NODES, pieces
 from .program_table import Program, constants_of, find, statistics, watched_of
 from .storage import Storage
-from .structure import Structure
+from .structure import Key, Structure
 from .transition import Lines, commit, keep, release, restore
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
@@ -166,14 +166,16 @@ def _compute(tensors: list[Tensor], with_scalars: bool = False, is_turn: bool = 
 
 def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool) -> None:
     try:
-        job, _held = _cut(device, tensors, with_scalars)  # until the end
+        job = _job(device, tensors, with_scalars)
+        if len(job.capture.entries) >= LEAST_NODES:
+            job, _held = _cut(job, tensors, with_scalars)  # until the end
         for t, n, stored in job.views:
             keep(t, n, stored)
         if not job.tensors:
             return
-        if is_turn:
+        if is_turn and (job.capture.again or begins_with_kept(job.capture)):
             _carry(job)
-        program = find(_finish(job).key, job.capture)
+        program = find(_key(job), job.capture)
         if observe.demands:
             observe.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
     except BaseException:
@@ -184,15 +186,14 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn:
     _run(job, program)
 
 
-def _cut(device: str, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list[Tensor]]:
+def _cut(job: Job, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list[Tensor]]:
     """What is left to compute when the pieces of a long graph are, and the Tensors that hold these."""
-    job = _job(device, tensors, with_scalars)
     held: list[Tensor] = []
     if not any(_is_updated(t) for t in tensors):  # a training step is one program
         with suppress(errors.IndexError):  # the whole program tells which index is the first
             while found := pieces(job.capture, job.roots):
-                held += _in_pieces(device, found)
-                job = _job(device, tensors, with_scalars)
+                held += _in_pieces(job.capture.device, found)
+                job = _job(job.capture.device, tensors, with_scalars)
     return job, held
 
 
@@ -213,7 +214,7 @@ def _in_pieces(device: str, found: list[list[Node]]) -> list[Tensor]:
 
 def _compute_job(job: Job) -> None:
     """Computes what it asks for, and keeps nothing else."""
-    _run(job, find(_finish(job).key, job.capture))
+    _run(job, find(_key(job), job.capture))
 
 
 @dataclass(slots=True)
@@ -232,7 +233,6 @@ class Job:
     capture: Capture
     donations: list[tuple[int, int]]
     views: list[tuple[Tensor, Node, Storage]]
-    key: tuple[Any, ...]
     carry: Carry | None = None
 
 
@@ -250,7 +250,7 @@ def _job(device: str, tensors: list[Tensor], with_scalars: bool = False) -> Job:
         _visit_scalars(capture)
     for t, n in capture.scalars:
         asked.setdefault(id(t), (t, n))
-    job = Job([], [], [], [], capture, [], [], ())
+    job = Job([], [], [], [], capture, [], [])
     places: dict[Node, int] = {}
     for t, n in asked.values():
         root = root_of(n)
@@ -263,23 +263,20 @@ def _job(device: str, tensors: list[Tensor], with_scalars: bool = False) -> Job:
         job.tensors.append(t)
         job.nodes.append(n)
         job.places.append(places[n])
+    job.donations = donations_of(list(places), capture)
     return job
 
 
 def _carry(job: Job) -> None:
     """Adds what the program keeps for the next turn of a loop."""
-    job.carry = carry_of(job.capture, job.roots, {*map(id, job.tensors)})
+    job.carry = carry_of(job.capture, job.roots, job.tensors)
     if job.carry is not None:
         job.roots += job.carry.nodes
 
 
-def _finish(job: Job) -> Job:
-    """Gives the program its key."""
-    capture, nodes = job.capture, list(dict.fromkeys(job.nodes))
-    numbers = capture.numbers(job.roots)
-    job.donations = donations_of(nodes, capture)
-    job.key = capture.finish(numbers, job.donations)
-    return job
+def _key(job: Job) -> Key:
+    """What the program is found by."""
+    return job.capture.finish(job.capture.numbers(job.roots), job.donations)
 
 
 def visit(capture: Capture, root: Node) -> None:
@@ -326,8 +323,9 @@ def asked_of(*tensors: Tensor) -> tuple[Structure, list[Storage]]:
     """The same, and the memory that it would read."""
     with lock:
         wanted = [t for t in _flat(tensors) if t._stored() is None]
-        capture = (job := _finish(_job(device_of(wanted[0].node) if wanted else CPU, wanted))).capture
-        structure = Structure(job.key, capture.packed_constants(), (), capture.sites, capture.origins())
+        job = _job(device_of(wanted[0].node) if wanted else CPU, wanted)
+        key, capture = _key(job), job.capture
+        structure = Structure(key, capture.packed_constants(), (), capture.sites, capture.origins())
         return structure, capture.inputs
 
 
@@ -351,33 +349,36 @@ def _run(job: Job, program: Program) -> None:
         program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
     released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
     if carry is not None:
-        carry.let_go({n: t.node for t, n, r in zip(tensors, job.nodes, released, strict=True) if r.layout and n in carry.touched})
+        carry.let_go(tensors, job.nodes, released)
     is_watched = options.current().debug_nans
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
     job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
     if carry is not None:
         carry.take_back()
-    kept = [] if carry is None else carry.kept
     outputs, late = [], None
     try:
         outputs = _outputs(program, inputs, slots, () if watched else donations)
         (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs])
     except BaseException as failure:
-        undo = partial(restore, tensors, released, places, inputs, slots, program.structure, lines, carry)
+        undo = partial(_undo, carry, tensors, released, places, inputs, slots, program.structure, lines)
         late = late_interrupt(failure, program, lines, undo)
     for t, r, place in zip(tensors, released, places, strict=True):
         commit(t, r, outputs[place])
-        if carry is not None and r.old is not None and (n := r.old()) is not None:
-            storage.own(n, outputs[place])
-    for k, stored in zip(kept, outputs[len(outputs) - len(kept) :], strict=True):
-        k.settle(stored)
-    if len(outputs) < len(places) + len(kept):
+    kept = 0 if carry is None else carry.settle(released, places, outputs)
+    if len(outputs) < len(places) + kept:
         for place, uses in Counter(places).items():
             if uses > 1:
                 outputs[place].mark_shared()
     if late is not None:
         raise late
+
+
+def _undo(carry: Carry | None, *run: Any) -> None:
+    """As before a run that has failed."""
+    roots = restore(*run)
+    if carry is not None:
+        carry.undo(roots)
 
 
 def lines_of(program: Program, sites: list[Site | None]) -> Lines:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Iterator
 from threading import get_ident
 from typing import Any
 
@@ -25,13 +26,13 @@ watchers: weak.Table[Any] = {}  # by id of a leaf: whose after_backward() is cal
 lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
 
 
-MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
+users: set[int] = set()  # threads that have computed something
 
 
 class _PerThread(threading.local):
     def __init__(self) -> None:
+        users.add(get_ident())
         self.held_scalars: weak.Table[Any] = {}  # by id of the Node: 0-d Tensors that are not computed yet
-        self.lazy: deque[weakref.ref[Any]] = deque(maxlen=MOST_LAZY)  # Tensors that were not computed when they were made
         self.indexed: weak.Table[Any] = {}  # by id of the Node: lazy Tensors of which parts were taken
         self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
 
@@ -39,27 +40,18 @@ class _PerThread(threading.local):
 thread = _PerThread()
 
 
-def lazy_tensors() -> list[Any]:
-    """The Tensors of this thread that are not computed, the oldest first."""
-    lazy = thread.lazy
-    found = {id(t): t for ref in lazy if (t := ref()) is not None and t._stored() is None}
-    lazy.clear()
-    lazy.extend(weakref.ref(t) for t in found.values())
-    return list(found.values())
-
-
-Tables = tuple[dict[int, Any], dict[int, Any], list[Any], deque[Any]]
+Tables = tuple[dict[int, Any], dict[int, Any], list[Any]]
 
 
 def no_tables() -> Tables:
     """Those of a thread that has made nothing yet."""
-    return {}, {}, [], deque(maxlen=MOST_LAZY)
+    return {}, {}, []
 
 
 def exchange(new: Tables) -> Tables:
     """Puts other tables in the place of this thread's, and returns those."""
-    old = thread.held_scalars, thread.indexed, thread.pending, thread.lazy
-    thread.held_scalars, thread.indexed, thread.pending, thread.lazy = new
+    old = thread.held_scalars, thread.indexed, thread.pending
+    thread.held_scalars, thread.indexed, thread.pending = new
     return old
 
 
@@ -94,6 +86,52 @@ def set_autocast(dtype: DType | None) -> None:
         autocasts.pop(get_ident(), None)
     else:
         autocasts[get_ident()] = dtype
+
+
+# ---------------------------------------------------------------- loops
+
+MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
+
+
+class _Lazy:
+    """Tensors that were not computed when they were registered, the oldest first."""
+
+    def __init__(self, tensors: list[Any]) -> None:
+        self.refs = deque(map(weakref.ref, tensors), MOST_LAZY)
+        self._enough = 2 * len(tensors)
+
+    def clean(self) -> None:
+        """Drops those that do not wait any more, now and then."""
+        if len(self.refs) > self._enough:
+            self.refs = deque((ref for ref in self.refs if _waits(ref())), MOST_LAZY)
+            self._enough = 2 * len(self.refs)
+
+
+loops: dict[int, _Lazy] = {}  # by thread, once it has computed something again; often empty
+
+
+def note_lazy(tensor: Any) -> None:
+    """Registers a Tensor that waits for its value, if a program of this thread may keep that."""
+    lazy = loops.get(get_ident())
+    if lazy is not None:
+        lazy.refs.append(weakref.ref(tensor))
+
+
+def lazy_tensors(all_tensors: Callable[[], list[Any]]) -> Iterator[Any]:
+    """The Tensors of this thread that are not computed, the newest first. The first time they are looked for among all."""
+    lazy = loops.get(get_ident())
+    if lazy is None:
+        lazy = loops[get_ident()] = _Lazy(all_tensors())
+    lazy.clean()
+    seen = set()
+    for ref in reversed(lazy.refs.copy()):
+        if _waits(t := ref()) and id(t) not in seen:
+            seen.add(id(t))
+            yield t
+
+
+def _waits(tensor: Any) -> bool:
+    return tensor is not None and tensor._stored() is None
 
 
 # ---------------------------------------------------------------- functions that are traced
@@ -253,7 +291,8 @@ def move(tensor: Any, n: Node, requires_grad: bool) -> None:
         if not is_outer(tensor):
             was, tensor._requires_grad, tensor._note = tensor._requires_grad, requires_grad, None
             changes.count += was != requires_grad
-            thread.lazy.append(weakref.ref(tensor))
+            if loops:
+                note_lazy(tensor)
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 

@@ -7,7 +7,6 @@ import builtins
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Self
-from weakref import ref
 
 import numpy as np
 
@@ -61,8 +60,8 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     t._storage = t._grad = t.name = t._note = t._hooks = None
     if state.traces:
         state.born(t)
-    elif n.op is not Op.INPUT:
-        state.thread.lazy.append(ref(t))
+    elif state.loops:
+        state.note_lazy(t)
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)
     if len(interned) > Seen.limit:

@@ -18,7 +18,6 @@ from ..ir.shapes import Shape
 from ..ir.site import Site, provenance
 from . import state, storage
 from .capture import is_constant
-from .carried import Carry
 from .history import reached, stale_owner
 from .storage import Storage
 
@@ -138,9 +137,9 @@ def restore(
     slots: list[Any],
     structure: Any,
     lines: Lines,
-    carry: Carry | None,
-) -> None:
-    """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten."""
+) -> list[Node]:
+    """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten. Returns what computes
+    the program's outputs."""
     nodes = [ref() for ref in slots] + [None] * (len(inputs) - len(slots))
     outputs, leaves = structure.graph(copies=True)
     known = {leaf: n or _leaf(s, structure.device) for leaf, n, s in zip(leaves, nodes, inputs, strict=True)}
@@ -151,8 +150,7 @@ def restore(
     for t, released, place in zip(tensors, releases, places, strict=True):
         with state.lock:
             _take_back(t, released, known[outputs[place]])
-    if carry is not None:
-        carry.undo([known[n] for n in outputs[len(outputs) - len(carry.kept) :]])
+    return [known[n] for n in outputs]
 
 
 def _leaf(stored: Storage, device: str) -> Node:

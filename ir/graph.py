@@ -107,7 +107,7 @@ def _asked_again(n: Node) -> Node:
 def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
     """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
     n = _new(Node)
-    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site()
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site(3)
     n.computed = 0
     if used:
         n._device = _device_of(n)

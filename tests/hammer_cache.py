@@ -71,7 +71,8 @@ STEPS = (
 
 
 def check(seed: int) -> bool:
-    value, wanted = graph(seed)
+    with np.errstate(over="ignore"):  # repeated squares reach infinity
+        value, wanted = graph(seed)
     return value.numpy().tobytes() == np.ascontiguousarray(wanted, np.float32).tobytes()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gc
 import random
 import warnings
-from collections import deque
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
-from weft.frontend import computed, growth, program_table, realize, state
+from weft.frontend import carried, computed, growth, program_table, realize, state
 from weft.frontend.realize import statistics
 from weft.ir import graph
 
@@ -247,9 +247,34 @@ def test_what_is_kept_is_never_overwritten_by_an_update() -> None:
     assert len({round(a, 9) for a, _ in seen}) == 1 and len({b for _, b in seen}) == 1
 
 
+def test_a_constant_that_a_loop_reads_stays_one() -> None:
+    x, nothing = random_matrix(5, 5), []
+    for _ in range(4):
+        x = x.cumsum(axis=0)
+        nothing.append(wf.zeros((), dtype=wf.float64))
+        wf.realize(x.sum(), nothing[-1])
+    assert wf.zeros(2, 3, dtype=wf.float64).strides == (3, 1)
+
+
+def test_a_loop_beside_much_that_waits_looks_at_little_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(carried, "MOST_SEEN", 100)
+    waiting = [random_matrix(3, 3).cumsum(axis=0) for _ in range(500)]
+    seen, walk = [], carried._walk
+
+    def walked(*args: Any) -> float:
+        left = walk(*args)
+        seen.append(len(args[2]))
+        return left
+
+    monkeypatch.setattr(carried, "_walk", walked)
+    numbers = [*power_iteration(8, False)]
+    assert 50 <= max(seen) <= 200 and numbers == pytest.approx([*power_iteration(8, True)])
+    assert waiting[0].sum().item() == pytest.approx(random_matrix(3, 3).numpy().cumsum(axis=0).sum())
+
+
 def test_growth_that_nothing_stops_warns_at_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(computed, "LARGE", -1)
-    monkeypatch.setattr(state.thread, "lazy", deque(maxlen=0))
+    monkeypatch.setattr(state, "lazy_tensors", lambda all_tensors: [])
     with pytest.warns(GrowthWarning, match=r"wf\.realize") as caught:
         list(power_iteration(6, False))
     assert [w.lineno for w in caught] == [power_iteration.__code__.co_firstlineno + 3]

@@ -17,7 +17,8 @@ import json, sys, time
 import numpy as np
 import weft as wf
 import weft.frontend.compile  # imports recurse
-from weft.frontend.realize import _programs, graph_of, statistics
+from weft.frontend.program_table import _programs, statistics
+from weft.frontend.realize import graph_of
 from weft.ir.graph import toposort
 sys.setrecursionlimit({RECURSION})
 start = time.perf_counter(), time.process_time()

@@ -27,7 +27,7 @@ MISTAKES: list[tuple[str, type[Exception], str]] = [
     ("wf.set_num_threads(2)", ATTRIBUTE, "write WEFT_NUM_THREADS=n in the environment"),
     ("wf.cat([x, x])", ATTRIBUTE, "write wf.concat([x, y], axis)"),
     ("wf.arcsin(x)", ATTRIBUTE, "write wf.asin(x)"),
-    ("wf.random.rand(3)", ATTRIBUTE, "write wf.rand(*shape), wf.randn or wf.randint"),
+    ("wf.random.rand(3)", ATTRIBUTE, "write wf.rand(*shape), wf.randn, wf.randint or wf.choice"),
     ("wf.autograd.grad", ATTRIBUTE, "write wf.grad(loss, x)"),
     ("wf.device('cpu')", ATTRIBUTE, "a text, one of wf.devices()"),
     ("wf.save(x, 'file')", ATTRIBUTE, "write wf.nn.save(path, model=model)"),

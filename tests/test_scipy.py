@@ -1,0 +1,34 @@
+"""SciPy's elementwise solvers on Tensors, which read a few numbers in every turn: right, and few programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandkit import python
+
+SOLVERS = """
+import numpy as np, weft as wf
+from scipy.optimize import elementwise
+from weft.frontend.program_table import statistics
+
+def numbers(*values): return wf.tensor(values, dtype=wf.float64)
+
+roots = elementwise.find_root(lambda x, c: x**3 - c, (numbers(0, 0, 0, 0), numbers(5, 5, 5, 5)), args=(numbers(1, 2, 3, 4),))
+assert type(roots.x) is wf.Tensor and bool(wf.all(roots.success))
+np.testing.assert_allclose(np.asarray(roots.x), np.cbrt([1, 2, 3, 4]), rtol=1e-12)
+print(statistics["built"])
+
+c, edge = numbers(1, 2, 3, 4), numbers(9, 9, 9, 9)
+least = elementwise.find_minimum(lambda x, c: (x - c) ** 2, (-edge, edge * 0, edge), args=(c,))
+np.testing.assert_allclose(np.asarray(least.x), [1, 2, 3, 4], rtol=1e-6)
+print(statistics["built"])
+"""
+
+
+def test_turns_of_a_solver_find_the_programs_of_the_turns_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+    done = python(tmp_path, "-c", SOLVERS)
+    assert done.returncode == 0, done.stderr
+    of_roots, of_both = map(int, done.stdout.split())
+    assert of_roots <= 30 and of_both - of_roots <= 30, "each turn builds programs of its own"
