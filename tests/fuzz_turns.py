@@ -22,7 +22,7 @@ Choose = Callable[[int], int]  # n -> one of 0 .. n-1
 N = 5
 SHAPES = {"s": (), "v": (N,), "m": (N, N)}
 UNREAD = 40  # turns before anything is read
-TURNS, SETTLED = 18, 13  # from then on, every program is found: a few variables that change places have periods of six
+TURNS, SETTLED = 24, 18  # from then on, every program is found: a few variables that change places have periods of six
 
 
 @dataclass(frozen=True)
