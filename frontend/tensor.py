@@ -60,7 +60,7 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     t._storage = t._grad = t.name = t._note = t._hooks = None
     if state.traces:
         state.born(t)
-    elif state.loops:
+    elif state.loops and n.op is not Op.INPUT:
         state.note_lazy(t)
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import threading
 from collections import Counter
 from pathlib import Path
 
@@ -131,14 +132,16 @@ def test_an_unjitted_step_makes_few_calls() -> None:
         optimizer.step()
         loss.item()
 
-    for _ in range(5):  # x is kept by the second, which computes it again, for two more
+    def profiled() -> None:
+        for _ in range(5):  # x is kept by the second, which computes it again, for two more
+            step()
+        sys.setprofile(lambda frame, event, arg: calls.update([event]))
         step()
-    sys.setprofile(lambda frame, event, arg: calls.update([event]))
-    try:
-        step()
-    finally:
-        sys.setprofile(None)
-    assert calls["call"] <= 6000 and calls["c_call"] <= 8000
+
+    fresh = threading.Thread(target=profiled)  # in which nothing waits that other tests have made
+    fresh.start()
+    fresh.join()
+    assert 0 < calls["call"] <= 6000 and calls["c_call"] <= 8000
 
 
 def test_a_wrong_label_in_the_middle_leaves_the_weights() -> None:
