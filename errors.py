@@ -127,6 +127,10 @@ class GrowthWarning(RuntimeWarning):
     """A graph that grows with every iteration and is never computed."""
 
 
+class CacheWarning(RuntimeWarning):
+    """A folder for compiled code that others can write to, which is therefore not used."""
+
+
 class AliasWarning(RuntimeWarning):
     """An assignment to a part of a Tensor, which leaves the Tensor as it is, unlike a view of NumPy's."""
 

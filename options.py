@@ -67,7 +67,7 @@ def _count(low: int, high: int | None = None) -> Callable[[str], int]:
     allowed = f"an integer from {low} to {high}" if high is not None else f"an integer, {low} or more"
 
     def parse(text: str) -> int:
-        if not re.fullmatch(r"\d{1,18}", text) or int(text) < low or (high is not None and int(text) > high):
+        if not re.fullmatch(r"[0-9]{1,18}", text) or int(text) < low or (high is not None and int(text) > high):
             raise ValueError(allowed)
         return int(text)
 
@@ -75,14 +75,14 @@ def _count(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def _size(text: str) -> int:
-    found = re.fullmatch(r"(\d{1,15})([KMGT]?)", text.upper())
+    found = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.upper())
     if not found:
         raise ValueError("a number of bytes like 500000, 200K, 64M or 2G")
     return int(found[1]) << (10 * "KMGT".find(found[2]) + 10 if found[2] else 0)
 
 
 def _device(text: str) -> str:
-    if not re.fullmatch(r"cpu|cuda(:\d+)?", text):
+    if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", text):
         raise ValueError("cpu, cuda or cuda:<number>")
     return text
 

@@ -6,7 +6,7 @@ import argparse
 import os
 from datetime import datetime
 
-from ..runtime import cache
+from ..runtime import cache, trusted
 from .status import DONE, FAILED, Commands, described, fail
 
 ABOUT = """\
@@ -16,7 +16,7 @@ It is safe to remove at any time: what is missing is made again.
 
 END = """\
 environment:
-  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft); "none" keeps nothing
+  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft), yours and writable by nobody else; "none" keeps nothing
   WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); what was not used for longest goes first
 
 exit status: 0, also where there is no cache; 1 if the folder cannot be read or a file not be removed; 2 for wrong usage.
@@ -38,12 +38,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_there(store: cache.DiskCache) -> bool:
-    """Whether there is a cache; if not, says why. Raises OSError for a folder that cannot be read."""
+    """Whether there is a cache; if not, says why. Raises OSError for a folder that cannot be read, or that others write to."""
     if store.folder is None:
         print("nothing is kept on disk: WEFT_CACHE_DIR is none, or this system has no home folder or no file locks")
         return False
     try:
-        os.listdir(store.folder)
+        os.close(trusted.open_folder(store.folder))
     except FileNotFoundError:
         print(f"there is no cache yet: {store.folder} does not exist")
         return False

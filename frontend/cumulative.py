@@ -15,7 +15,7 @@ from .arguments import Axes, as_bool, as_double, as_int, normalise_axes, normali
 from .autocast import widened
 from .broadcast import Operand, broadcast_to, to_dtype
 from .contract import alike
-from .elementwise import absolute, as_float, eq, ne, sqrt_, sub, where
+from .elementwise import absolute, as_float, ne, sub
 from .half import in_float32
 from .movement import concat, part
 from .transcendental import power
@@ -105,6 +105,4 @@ def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) 
         return total
     if order < 0:
         return power(total, 1 / order)
-    is_zero = eq(total, 0)
-    safe = where(is_zero, 1, total)
-    return where(is_zero, 0, sqrt_(safe) if order == 2 else power(safe, 1 / order))
+    return reductions.root(total, order)

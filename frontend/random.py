@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import pi, prod
 from threading import get_ident
 from typing import Any, ClassVar, Self
@@ -274,23 +275,39 @@ def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Nod
 def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = None) -> Tensor:
     """Whole numbers in [low, high), or in [0, low); int64 unless given.
 
-    A range r takes 64 random bits b as floor(b * r / 2**64), so probabilities are within r / 2**64 of equal (r < 2**32;
-    beyond, b % r).
+    A range r takes 64 random bits b as floor(b * r / 2**64), from r = 2**32 on 128 bits as floor(b * r / 2**128): the error of
+    a probability is below 2**-32 of it, or 2**-64, which no sample shows.
     """
     low = as_int("randint", "low", low)
     low, high = (0, low) if high is None else (low, as_int("randint", "high", high))
     if high <= low:
         raise errors.ShapeError(f"randint: there is no integer in [{low}, {high})")
     extents = as_shape("randint", (shape,))
-    w0, w1, _, _ = words(prod(extents))
-    drawn = _below(w0, w1, high - low)
+    drawn = _below(words(prod(extents)), high - low)
     out = ew.add(ew.cast(drawn, dt.int64), low)
     return wrap(reshape(ew.cast(out, default_int if dtype is None else as_dtype(dtype)), extents))
 
 
-def _below(w0: Node, w1: Node, count: int) -> Node:
-    if count >= 1 << 32:
-        return ew.mod(ew.bit_or(w0, ew.shift_left(w1, 32)), count)
-    extent = full(count, dt.uint64, w0.shape)
-    carry = philox.high(node(Op.MUL, (w0, extent)))
-    return philox.high(ew.add(node(Op.MUL, (w1, extent)), carry))
+def _below(words: philox.Words, count: int) -> Node:
+    """uint64 numbers below the count, at most 2**64: the high part of its product with the random bits."""
+    if count < 1 << 32:
+        return _times(words[:2], count)[-1]
+    if count == 1 << 64:
+        return ew.bit_or(words[0], ew.shift_left(words[1], 32))
+    rest = _times(words, count & philox.LOW)
+    whole = _times(words, count >> 32, rest[1:])
+    return ew.bit_or(whole[3], ew.shift_left(whole[4], 32))
+
+
+def _times(limbs: Sequence[Node], factor: int, plus: Sequence[Node] = ()) -> list[Node]:
+    """limbs * factor + plus in limbs of 32 bits, the lowest first, one more than there were."""
+    extent = full(factor, dt.uint64, limbs[0].shape)
+    out: list[Node] = []
+    carry: Node | None = None
+    for i, limb in enumerate(limbs):
+        terms = [node(Op.MUL, (limb, extent)), *plus[i : i + 1], *([] if carry is None else [carry])]
+        total = reduce(ew.add, terms)  # (2**32 - 1)**2 + 2 * (2**32 - 1) < 2**64
+        out.append(philox.low(total))
+        carry = philox.high(total)
+    assert carry is not None
+    return [*out, carry]

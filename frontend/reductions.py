@@ -19,7 +19,7 @@ from .autocast import widened
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
 from .half import in_float32
-from .transcendental import exp, log
+from .transcendental import exp, log, power
 
 
 def _kept(x: Node, axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -117,8 +117,15 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
 @widened
 @in_float32
 def std(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
-    """Square root of var."""
-    return sqrt_(var(x, axis, keepdims, correction))
+    """Square root of var. Its gradient where all elements are equal is 0."""
+    return root(var(x, axis, keepdims, correction))
+
+
+def root(total: Node, order: float = 2) -> Node:
+    """total ** (1 / order) of what is not negative; its derivative at 0 is 0."""
+    is_zero = eq(total, 0)
+    safe = where(is_zero, 1, total)
+    return where(is_zero, 0, sqrt_(safe) if order == 2 else power(safe, 1 / order))
 
 
 def argmax(x: Node, /, axis: int | None = None, keepdims: bool = False) -> Node:

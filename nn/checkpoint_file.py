@@ -181,7 +181,10 @@ def _part(path: Path, name: str, dtype: str, shape: list[int], data: bytearray) 
     if dtype not in NAMES:
         raise CheckpointError(f"{path}: {name} has elements of type {dtype}; Weft has {', '.join(NAMES)}")
     found = NAMES[dtype]
-    return found, np.frombuffer(data, found.carrier).reshape(shape)
+    try:
+        return found, np.frombuffer(data, found.carrier).reshape(shape)
+    except ValueError as error:  # too many axes, or no elements but a size beyond all memory
+        raise CheckpointError(f"{path}: {name} has shape {tuple(shape)}, which no array has ({error})") from None
 
 
 def as_tensor(dtype: DType, array: Array) -> Tensor:

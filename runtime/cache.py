@@ -3,6 +3,9 @@
 Creating a file costs more than compiling a tiny kernel, so entries share files, called packs (`pack.py`). A process appends to
 one pack, which it holds a lock on; it reads them all. Any process may drop any pack at any time, by unlinking it: whoever
 reads it still can, whoever appends to it finds out and goes on in another.
+
+Entries are run as machine code, so only what nobody but this user can write is read (`trusted.py`); else nothing is kept, and a
+warning says why. What is no pack is left as it is.
 """
 
 from __future__ import annotations
@@ -14,6 +17,8 @@ import os
 import re
 import threading
 import time
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
@@ -21,7 +26,8 @@ from typing import Any
 
 from llvmlite import __version__ as llvmlite_version
 
-from .. import options
+from .. import errors, options
+from . import trusted
 from .pack import HEADER, Entry, Pack, header
 
 try:
@@ -130,11 +136,12 @@ class DiskCache:
         """Adds to the index what is new in the folder, and lets go of packs that are no longer there."""
         if self._scanned + RESCAN_SECONDS > time.monotonic():
             return
-        self._forget_dropped()
-        for path in self._paths():
-            with contextlib.suppress(OSError, ValueError):
-                self._index(self._opened(path))
         self._scanned = time.monotonic()
+        self._forget_dropped()
+        with self._opened_folder() as folder:
+            for name in _names(folder):
+                with contextlib.suppress(OSError, ValueError):
+                    self._index(self._opened(folder, name))
 
     def _forget_dropped(self) -> None:
         """Closes packs that are no longer in the folder: while they are open they fill the disk."""
@@ -145,18 +152,29 @@ class DiskCache:
         for pack in gone:
             pack.close()
 
-    def _paths(self) -> list[str]:
+    @contextlib.contextmanager
+    def _opened_folder(self) -> Iterator[int]:
+        """A descriptor of the folder. Raises OSError where there is none, and for good where others can write to it."""
         assert self.folder is not None
-        with contextlib.suppress(OSError):
-            return sorted(entry.path for entry in os.scandir(self.folder) if PACK_NAME.fullmatch(entry.name))
-        return []
+        try:
+            folder = trusted.open_folder(self.folder)
+        except trusted.UntrustedError as why:
+            refused, self.folder = self.folder, None
+            warnings.warn_explicit(f"nothing is kept on disk: {why}", errors.CacheWarning, os.fspath(refused), 0)
+            raise
+        try:
+            yield folder
+        finally:
+            os.close(folder)
 
-    def _opened(self, path: str) -> Pack:
-        number = os.stat(path).st_ino  # another process may have dropped a pack and made one of the same name
+    def _opened(self, folder: int, name: str) -> Pack:
+        # by number: another process may have dropped a pack and made one of the same name
+        number = os.stat(name, dir_fd=folder, follow_symlinks=False).st_ino
         if number not in self._packs:
-            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            assert self.folder is not None
+            file = trusted.open_file(folder, name, os.O_RDONLY)
             number = os.fstat(file).st_ino
-            self._packs[number] = Pack(path, file)
+            self._packs[number] = Pack(os.path.join(self.folder, name), file)
         return self._packs[number]
 
     def _index(self, pack: Pack) -> None:
@@ -167,21 +185,26 @@ class DiskCache:
         """A pack with room that no other process appends to, an old one or a new one, and the file it is locked by."""
         assert self.folder is not None
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        self._trim()
-        paths = (os.path.join(self.folder, f"weft-{number:04}.pack") for number in count())
-        self._own = next(claimed for path in paths if (claimed := self._claim(path, room)) is not None)
+        with self._opened_folder() as folder:
+            self._trim(folder)
+            names = (f"weft-{number:04}.pack" for number in count())
+            self._own = next(claimed for name in names if (claimed := self._claim(folder, name, room)) is not None)
         return self._own
 
-    def _claim(self, path: str, room: int) -> tuple[Pack, int] | None:
-        """Locks this pack and cuts off what it ends in torn; None where it is full or another process appends to it."""
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    def _claim(self, folder: int, name: str, room: int) -> tuple[Pack, int] | None:
+        """Locks this pack and cuts off what it ends in torn; None where it is full, not ours, or taken by another process."""
+        try:
+            file = trusted.open_file(folder, name, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+        except trusted.UntrustedError:
+            return None
         try:
             if os.fstat(file).st_size + room <= self.most and _lock(file):
-                pack = self._opened(path)
+                pack = self._opened(folder, name)
                 if os.path.sameopenfile(pack.file, file):  # else it was dropped and made anew meanwhile
                     self._index(pack)
-                    os.ftruncate(file, pack.scanned)
-                    return pack, file
+                    if not pack.is_foreign():
+                        os.ftruncate(file, pack.scanned)
+                        return pack, file
         except BaseException:
             os.close(file)
             raise
@@ -200,19 +223,19 @@ class DiskCache:
             with contextlib.suppress(OSError):
                 os.utime(pack.file)
 
-    def _trim(self) -> None:
+    def _trim(self, folder: int) -> None:
         """Drops packs, those unused for longest first, until there is room for another."""
         found = []
-        for path in self._paths():
-            with contextlib.suppress(OSError):
-                status = os.stat(path)
-                found.append((status.st_mtime, status.st_size, path))
+        for name, pack in _packs(folder):
+            with contextlib.closing(pack):
+                status = os.fstat(pack.file)
+                found.append((status.st_mtime, status.st_size, name))
         total = sum(size for _, size, _ in found)
-        for _, size, path in sorted(found):
+        for _, size, name in sorted(found):
             if total <= self.limit - self.most:
                 break
             with contextlib.suppress(OSError):
-                os.unlink(path)
+                os.unlink(name, dir_fd=folder)
             total -= size
         self._forget_dropped()
 
@@ -231,9 +254,8 @@ class DiskCache:
         """What the folder holds now."""
         found = Summary()
         newest: dict[bytes, Entry] = {}
-        for path in self._paths():
-            with contextlib.suppress(OSError):
-                pack = Pack(path, os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+        with contextlib.suppress(OSError), self._opened_folder() as folder:
+            for _, pack in _packs(folder):
                 with contextlib.closing(pack):
                     newest |= {entry[0]: entry for entry in pack.new_entries()}
                     status = os.fstat(pack.file)
@@ -249,17 +271,34 @@ class DiskCache:
     def clear(self) -> Cleared:
         """Drops every pack, also those that processes use: they go on in new ones."""
         done = Cleared()
-        for path in self._paths():
-            try:
-                size = os.stat(path).st_size
-                os.unlink(path)
-            except FileNotFoundError:
-                continue
-            except OSError as failure:
-                done.failures.append(failure)
-            else:
-                done.files, done.total = done.files + 1, done.total + size
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), self._opened_folder() as folder:
+            for name, pack in _packs(folder):
+                with contextlib.closing(pack):
+                    size = os.fstat(pack.file).st_size
+                try:
+                    os.unlink(name, dir_fd=folder)
+                except FileNotFoundError:
+                    continue
+                except OSError as failure:
+                    done.failures.append(failure)
+                else:
+                    done.files, done.total = done.files + 1, done.total + size
         return done
+
+
+def _names(folder: int) -> list[str]:
+    return sorted(entry.name for entry in os.scandir(folder) if PACK_NAME.fullmatch(entry.name))
+
+
+def _packs(folder: int) -> Iterator[tuple[str, Pack]]:
+    """Those of this user, opened anew."""
+    for name in _names(folder):
+        with contextlib.suppress(OSError):
+            pack = Pack(name, trusted.open_file(folder, name, os.O_RDONLY))
+            if pack.is_foreign():
+                pack.close()
+            else:
+                yield name, pack
 
 
 def _name(key: str) -> bytes:

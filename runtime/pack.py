@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 MAGIC = b"weftpk02"
+FAMILY = MAGIC[:6]  # of every version
 HEADER = struct.Struct("<8s16sQ16s8sI4x")  # magic, name, bytes of data, digest of name and data, kind, checksum of these
 CHECKED = HEADER.size - 8
 BLOCK = 1 << 20  # bytes of a pack that are scanned at once
@@ -63,10 +64,15 @@ class Pack:
         data = whole[HEADER.size :]
         return data if whole[: HEADER.size] == header(name, kind, data) else None
 
+    def is_foreign(self) -> bool:
+        """Does it hold something else: neither an entry, nor the beginning of one."""
+        start = os.pread(self.file, len(FAMILY), 0)
+        return not FAMILY.startswith(start) and next(Pack(self.path, self.file).new_entries(), None) is None
+
     def is_dropped(self) -> bool:
         """Whether the folder no longer has it. What is open stays readable, but no other process will see more of it."""
         try:
-            return not os.path.samestat(os.stat(self.path), os.fstat(self.file))
+            return not os.path.samestat(os.lstat(self.path), os.fstat(self.file))
         except OSError:
             return True
 

@@ -103,6 +103,12 @@ def test_derivatives_at_kinks() -> None:
     assert wf.grad(x.clip(0, 1), x).item() == 1.0
 
 
+def test_the_deviation_of_equal_numbers_has_no_slope() -> None:
+    x = wf.ones(3, 4, requires_grad=True)
+    (x.std() + x.std(0).sum() + wf.norm(x - 1)).backward()
+    assert x.grad is not None and x.grad.tolist() == [[0.0] * 4] * 3
+
+
 def test_where_keeps_nan_out_of_the_gradient() -> None:
     x = wf.tensor([0.0, 4.0], requires_grad=True)
     wf.where(x > 0, x.sqrt(), 0.0).sum().backward()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import subprocess
 import sys
@@ -241,6 +243,15 @@ def test_a_damaged_file_changes_nothing(path: Path, damage: Callable[[bytes], by
     with pytest.raises(nn.CheckpointError, match=r"run\.safetensors: (not a safetensors file, or )?damaged"):
         nn.load(path, model=net)
     assert values(net) == before and wf.get_rng_state() == generator
+
+
+@pytest.mark.parametrize("shape", [[1] * 70, [0, 1 << 62], [0, 1 << 40, 1 << 40]])
+def test_a_shape_that_no_array_has_is_refused(path: Path, shape: list[int]) -> None:
+    elements = 4 * math.prod(shape)
+    header = json.dumps({"w": {"dtype": "F32", "shape": shape, "data_offsets": [0, elements]}}).encode()
+    path.write_bytes(len(header).to_bytes(8, "little") + header + bytes(elements))
+    with pytest.raises(nn.CheckpointError, match=r"run\.safetensors: (w has shape|not a safetensors file)"):
+        nn.load(path, w=wf.zeros(1))
 
 
 def test_what_does_not_fit_changes_no_object_and_not_the_generator(path: Path) -> None:

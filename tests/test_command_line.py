@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pkgutil
 import re
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import weft as wf
-from weft.__main__ import COMMANDS
+from weft.__main__ import COMMANDS, main
 from weft.runtime.cache import DiskCache
 
 
@@ -128,11 +129,19 @@ def test_a_folder_that_cannot_be_read_has_status_1(tmp_path: Path, command: str)
     assert done.returncode == 1 and done.stderr.startswith("weft: ") and str(tmp_path / "file") in done.stderr
 
 
-def test_a_file_that_cannot_be_removed_has_status_1(tmp_path: Path) -> None:
-    where = filled(tmp_path)
-    (tmp_path / "weft-9999.pack").mkdir()
-    done = weft("cache", "--clear", **where)
-    assert done.returncode == 1 and "in 1 file" in done.stdout and "weft-9999.pack" in done.stderr
+def test_a_file_that_cannot_be_removed_has_status_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    filled(tmp_path)
+
+    def refuse(name: str, dir_fd: int) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted", name)
+
+    monkeypatch.setattr(os, "unlink", refuse)
+    with wf.options.override(cache_dir=tmp_path):
+        assert main(["cache", "--clear"]) == 1
+    printed = capsys.readouterr()
+    assert "in 0 files" in printed.out and "weft-0000.pack" in printed.err
 
 
 def test_a_wrong_option_has_status_2() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import struct
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +53,15 @@ GOOD = idx(np.zeros((2, 3), np.uint8))
         (b"\0\0\x07\x01", "not an idx file"),
         (GOOD[:9], "the header needs 12 bytes, the file holds 9"),
         (GOOD[:-1], "needs 6 bytes of data, the file holds 5"),
-        (GOOD + b"x", "needs 6 bytes of data, the file holds 7"),
+        (GOOD + b"x", "needs 6 bytes of data, the file holds more"),
+        (b"\0\0\x08\x41" + b"\0\0\0\1" * 65 + b"x", "no array has shape"),
+        (b"\0\0\x08\x03" + b"\0" * 4 + b"\xff" * 8, "no array has shape"),
+        (b"\0\0\x0e\x04" + b"\xff" * 16, "the file holds 0"),
         (gzip.compress(GOOD)[:-9], "cannot be decompressed"),
-        (gzip.compress(GOOD)[:12] + b"\xff" * 20, "cannot be decompressed"),
+        (gzip.compress(GOOD)[:12] + b"\xff" * 20, "not an idx file"),
         (gzip.compress(GOOD)[:-8] + b"\0" * 8, "cannot be decompressed"),
     ],
-    ids=["empty", "text", "type", "header", "short", "long", "cut-gzip", "bad-gzip", "bad-crc"],
+    ids=["empty", "text", "type", "header", "short", "long", "axes", "nothing", "huge", "cut-gzip", "bad-gzip", "bad-crc"],
 )
 def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: str) -> None:
     path = tmp_path / "file"
@@ -65,6 +69,20 @@ def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: s
     with pytest.raises(data.DataError, match=says) as e:
         data.read_idx(path)
     assert str(path) in str(e.value)
+
+
+@pytest.mark.parametrize("read", [data.read_idx, lambda path: [*data.read_lines(path)]], ids=["idx", "lines"])
+def test_a_file_that_grows_when_it_is_decompressed_takes_no_more_memory_than_it_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Any
+) -> None:
+    monkeypatch.setattr(data.lines, "LONGEST", 1 << 16)
+    (tmp_path / "bomb.gz").write_bytes(gzip.compress(GOOD + bytes(1 << 26)))
+    tracemalloc.start()
+    with pytest.raises(data.DataError, match=r"bomb\.gz(: damaged: .* holds more|, line 1: longer than)"):
+        read(tmp_path / "bomb.gz")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 22
 
 
 def test_missing_file_is_named(tmp_path: Path) -> None:

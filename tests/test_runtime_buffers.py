@@ -215,6 +215,7 @@ def test_options_come_from_the_environment(environment):
     ("name", "value", "allowed"),
     [
         ("NUM_THREADS", "0", "an integer from 1 to 256"),
+        ("NUM_THREADS", "\u0663", "an integer from 1 to 256"),
         ("NUM_THREADS", "many", "an integer from 1 to 256"),
         ("MIN_CHUNKS", "-1", "an integer, 1 or more"),
         ("VERIFY", "maybe", "one of 1, true, yes, on, 0, false, no, off"),

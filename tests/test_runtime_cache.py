@@ -11,7 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from weft import options
+from weft import errors, options
 from weft.runtime import cache
 from weft.runtime.cache import DiskCache
 from weft.runtime.pack import HEADER
@@ -232,10 +232,10 @@ def test_a_folder_that_cannot_be_written_is_still_read(make, tmp_path, monkeypat
     make().put("0", DATA)
     real = os.open
 
-    def read_only(path, flags, *mode):
+    def read_only(path, flags, *mode, **folder):
         if flags & (os.O_RDWR | os.O_CREAT):
             raise OSError(errno.EROFS, "read-only file system")
-        return real(path, flags, *mode)
+        return real(path, flags, *mode, **folder)
 
     monkeypatch.setattr(os, "open", read_only)
     monkeypatch.setattr(os, "utime", lambda *_: read_only("", os.O_RDWR))
@@ -396,3 +396,73 @@ def test_importing_looks_up_no_c_library(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+# ---------------------------------------------------------------- whom it trusts
+
+
+def open_to_others(store, path):
+    path.chmod(path.stat().st_mode | 0o020)
+
+
+def of_another_user(store, path):
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    os.chown(path, 12345, 12345)
+
+
+@pytest.mark.parametrize("change", [open_to_others, of_another_user])
+def test_a_folder_that_others_can_write_to_is_neither_read_nor_written(make, tmp_path, change):
+    make().put("k", DATA)
+    before = size_of(tmp_path)
+    change(make, tmp_path)
+    store = make()
+    with pytest.warns(errors.CacheWarning, match="nothing is kept on disk: .*(chmod go-w|another user)"):
+        assert store.get("k") is None
+    store.put("other", DATA)
+    assert store.get("k") is None and size_of(tmp_path) == before
+
+
+@pytest.mark.parametrize("change", [open_to_others, of_another_user])
+def test_a_pack_that_others_can_write_to_is_neither_read_nor_written(make, tmp_path, change):
+    make().put("k", DATA)
+    (pack,) = packs(tmp_path)
+    whole = pack.read_bytes()
+    change(make, pack)
+    store = make()
+    assert store.get("k") is None
+    store.put("other", DATA)
+    assert store.get("other") == DATA and pack.read_bytes() == whole and len(packs(tmp_path)) == 2
+
+
+def a_link(folder, pack, text):
+    other = folder / "thesis.txt"
+    other.write_bytes(text)
+    pack.symlink_to(other)
+
+
+def a_file(folder, pack, text):
+    pack.write_bytes(text)
+
+
+def a_pipe(folder, pack, text):
+    os.mkfifo(pack)
+
+
+@pytest.mark.parametrize("stands", [a_link, a_file, a_pipe])
+def test_what_is_no_pack_is_never_touched(make, tmp_path, stands):
+    pack, text = tmp_path / "weft-0000.pack", b"my thesis\n" * 1000
+    stands(tmp_path, pack, text)
+    store = make(limit=8 * 3 * (HEADER.size + len(DATA)))
+    for i in range(60):  # packs are dropped meanwhile
+        store.put(str(i), DATA)
+    assert make().get("59") == DATA
+    assert store.clear().failures == [] and make().get("59") is None
+    assert pack.is_fifo() or pack.read_bytes() == text
+
+
+def test_the_command_says_that_others_can_write_to_the_folder(tmp_path):
+    tmp_path.chmod(0o777)
+    line = [sys.executable, "-m", "weft", "cache", "--stats"]
+    done = subprocess.run(line, env=os.environ | {"WEFT_CACHE_DIR": str(tmp_path)}, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and f"other users may write to {tmp_path}: chmod go-w" in done.stderr

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 import weft as wf
 from commandkit import python, script
-from weft.frontend import philox
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from weft.frontend import philox, random
 from weft.frontend.tensor import wrap
 from weft.ir import dtype as dt
 from weft.ir.graph import const
@@ -98,6 +100,24 @@ def test_whole_numbers(low: int, high: int) -> None:
     assert x.dtype == np.int64 and low <= x.min() and x.max() < high
     assert abs(x.mean() - (low + high - 1) / 2) <= 4 * (high - low) / np.sqrt(12 * 6000)
     assert wf.randint(4, shape=3, dtype="uint8").dtype is wf.uint8
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.integers(0, 2**32 - 1), min_size=4, max_size=4), st.integers(1, 2**64))
+def test_whole_numbers_are_the_high_part_of_a_product(words: list[int], count: int) -> None:
+    nodes = [wf.tensor([w], dtype=wf.uint64).node for w in words]
+    bits = 64 if count < 2**32 else 128
+    drawn = sum(w << 32 * i for i, w in enumerate(words)) % 2**bits
+    if count < 2**64:
+        assert wrap(random._below(nodes, count)).item() == drawn * count >> bits
+
+
+def test_large_ranges_are_unbiased() -> None:
+    wf.manual_seed(0)
+    thirds = np.bincount(wf.randint(0, 3 * 2**61, 30_000).numpy() >> 61, minlength=3)
+    assert abs(thirds - 10_000).max() < 400  # five standard deviations
+    wide = wf.randint(-(2**63), 2**63, 1000).numpy()
+    assert wide.min() < -(2**62) and wide.max() > 2**62
 
 
 def test_uniform_and_normal_take_their_parameters() -> None:

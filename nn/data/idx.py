@@ -7,7 +7,7 @@ import struct
 import zlib
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 __all__ = ["Array", "DataError", "read_idx"]
 
 IDX_TYPES = {0x08: ">u1", 0x09: ">i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+PIECE = 1 << 24  # bytes read at once
 
 
 class DataError(errors.WeftError, ValueError):
@@ -43,24 +44,44 @@ def read_idx(path: str | Path) -> Array:
     array([7, 2, 1], dtype=uint8)
     """
     path = as_path("read_idx", path)
-    data = _contents(path)
-    if len(data) < 4 or data[:2] != b"\0\0" or data[2] not in IDX_TYPES:
-        raise DataError(f"{path}: not an idx file: it starts with {data[:4].hex(' ') or 'nothing'}")
-    header = 4 + 4 * data[3]
-    if len(data) < header:
-        raise DataError(f"{path}: damaged: the header needs {header} bytes, the file holds {len(data)}")
-    dtype, shape = np.dtype(IDX_TYPES[data[2]]), struct.unpack(f">{data[3]}I", data[4:header])
-    expected = prod(shape) * dtype.itemsize
-    if len(data) - header != expected:
-        raise DataError(f"{path}: damaged: shape {shape} needs {expected} bytes of data, the file holds {len(data) - header}")
-    return np.frombuffer(data, dtype, offset=header).reshape(shape).astype(dtype.newbyteorder("="))
-
-
-def _contents(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
-        return gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+        with _opened(path) as file:
+            return _array(path, file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
         raise DataError(f"{path}: damaged: it cannot be decompressed ({e})") from e
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e
+
+
+def _opened(path: Path) -> IO[bytes] | gzip.GzipFile:
+    with path.open("rb") as file:
+        is_gzip = file.read(2) == b"\x1f\x8b"
+    return gzip.open(path) if is_gzip else path.open("rb")
+
+
+def _array(path: Path, file: IO[bytes] | gzip.GzipFile) -> Array:
+    """Reads no more than the header says, and one byte to see that there is none."""
+    start = file.read(4)
+    if len(start) < 4 or start[:2] != b"\0\0" or start[2] not in IDX_TYPES:
+        raise DataError(f"{path}: not an idx file: it starts with {start.hex(' ') or 'nothing'}")
+    extents = file.read(4 * start[3])
+    if len(extents) < 4 * start[3]:
+        raise DataError(f"{path}: damaged: the header needs {4 + 4 * start[3]} bytes, the file holds {4 + len(extents)}")
+    dtype, shape = np.dtype(IDX_TYPES[start[2]]), struct.unpack(f">{start[3]}I", extents)
+    expected = prod(shape) * dtype.itemsize
+    data = _at_most(file, expected + 1)
+    if len(data) != expected:
+        held = f"the file holds {len(data)}" if len(data) < expected else "the file holds more"
+        raise DataError(f"{path}: damaged: shape {shape} needs {expected} bytes of data, {held}")
+    try:
+        return np.frombuffer(data, dtype).reshape(shape).astype(dtype.newbyteorder("="))
+    except ValueError as e:  # too many axes, or no elements but a size beyond all memory
+        raise DataError(f"{path}: damaged: no array has shape {shape} ({e})") from None
+
+
+def _at_most(file: IO[bytes] | gzip.GzipFile, size: int) -> bytearray:
+    """The next bytes, in pieces: a damaged header may ask for more than there is memory."""
+    data = bytearray()
+    while len(data) < size and (piece := file.read(min(PIECE, size - len(data)))):
+        data += piece
+    return data

@@ -12,6 +12,8 @@ from .idx import DataError
 
 __all__ = ["read_lines"]
 
+LONGEST = 1 << 26  # bytes of a line; of damaged and of hostile files it is all that is in memory
+
 
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where it cannot be read.
@@ -24,7 +26,9 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     path, number = as_path("read_lines", path), 0
     try:
         with (gzip.open if _is_gzip(path) else open)(path, "rb") as file:
-            for number, line in enumerate(file, 1):
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
+                if len(line) > LONGEST:
+                    raise DataError(f"{path}, line {number}: longer than {LONGEST} bytes, which no text is")
                 yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
     except UnicodeDecodeError as e:
         raise DataError(f"{path}, line {number}: not UTF-8 text: {e.reason} at byte {e.start}") from None
