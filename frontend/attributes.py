@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from threading import Lock
 from types import NoneType
 from typing import Any
 
+from .. import locks
 from . import state
 from .arguments import shown
 from .live_number import Ask, LiveNumber, Sources
@@ -86,7 +86,7 @@ def _observed(self: Attributes, name: str) -> Any:
     return value if trace is None else trace.reads.seen(self, name, value)
 
 
-_lock = Lock()
+_lock = locks.new("attributes")
 _watching: list[Any] = []  # the traces in force, in any thread
 
 

@@ -69,11 +69,14 @@ class Compiler:
             self._pass_on()
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
-        self._interval = sys.getswitchinterval()
+        thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # the system has no more threads: all is compiled at the end
+            self._beside = False
+            return
+        self._thread, self._interval = thread, sys.getswitchinterval()
         sys.setswitchinterval(min(self._interval, SWITCH_SECONDS))
-        self._thread.start()
-        self._pass_on()
 
     def _pass_on(self) -> None:
         for text in self._held:

@@ -6,7 +6,6 @@ itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from math import pi, prod
@@ -15,7 +14,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .. import errors
+from .. import errors, locks
 from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, full, node, reshape
@@ -38,7 +37,7 @@ class Generator:
     """A key, and how many draws were made with it; thread-safe."""
 
     def __init__(self, seed: int) -> None:
-        self._lock = threading.Lock()
+        self._lock = locks.new("generator")
         self._start(seed)
 
     def manual_seed(self, seed: int) -> None:
@@ -101,7 +100,7 @@ def _checked(state: Any) -> tuple[int, int]:
 class _Default:
     """The generator of all random Tensors, made at the first draw: importing touches no memory."""
 
-    lock = threading.Lock()
+    lock = locks.new("generator")
     generator: Generator | None = None
 
 

@@ -7,7 +7,6 @@ value, and only reference counts know that. If the run fails, the graph is rebui
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from .. import errors, options
+from .. import errors, locks, options
 from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.program import Value
@@ -35,7 +34,7 @@ from .structure import Key, Structure
 from .transition import Lines, commit, keep, release, restore
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
-lock = threading.RLock()  # one thread at a time computes, or reads memory that a program could write
+lock = locks.new("compute")
 
 
 def realize(*tensors: Any) -> Any:

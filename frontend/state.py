@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from threading import get_ident
 from typing import Any
 
+from .. import locks
 from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node
@@ -23,7 +24,7 @@ from .storage import Leaf
 retaining: weak.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
 hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
 watchers: weak.Table[Any] = {}  # by id of a leaf: whose after_backward() is called when one has led there
-lock = threading.RLock()  # of the fields of every Tensor: held for a few assignments, never while anything is computed
+lock = locks.new("tensors")
 
 
 users: set[int] = set()  # threads that have computed something

@@ -11,13 +11,12 @@ what they meet, and so does what is computed of such alone, or of 0-d values tha
 from __future__ import annotations
 
 import struct
-import threading
 import weakref
 from collections.abc import Iterable
 from math import prod
 from typing import Any
 
-from .. import errors
+from .. import errors, locks
 from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
@@ -72,7 +71,7 @@ class _Entry(weakref.ref[Node]):
 
 used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
 interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
-_intern_lock = threading.RLock()  # re-entrant: a Node may die while another is being interned
+_intern_lock = locks.new("graph")  # re-entrant: a Node may die while another is being interned
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:

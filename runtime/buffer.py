@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import mmap
-import os
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from .. import errors
+from .. import errors, locks
 from . import system
 
 ALIGNMENT = 64
@@ -52,11 +50,7 @@ class Allocator:
         self._arenas: list[Block] = []  # the one that the last run gave back, no more but for a moment
         self._mapped = 0  # bytes in use and bytes kept for reuse
         self._unchecked = 0  # bytes mapped since the system was asked
-        self.reset_lock()
-
-    def reset_lock(self) -> None:
-        """A new lock: in a forked child, where the thread that held the old one does not exist."""
-        self._lock = threading.RLock()  # of _mapped
+        self._lock = locks.new("memory")  # of _mapped
 
     def take(self, nbytes: int) -> Block:
         """A block of at least nbytes, contents undefined; of several free ones the last freed (its cache lines are warm)."""
@@ -196,8 +190,6 @@ def _refusal(size: int) -> errors.MemoryError:
 
 
 memory = Allocator()
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=memory.reset_lock)
 
 
 class _View:

@@ -15,7 +15,6 @@ import functools
 import hashlib
 import os
 import re
-import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ from typing import Any
 
 from llvmlite import __version__ as llvmlite_version
 
-from .. import errors, options
+from .. import errors, locks, options
 from . import trusted
 from .pack import HEADER, Entry, Pack, header
 
@@ -73,20 +72,17 @@ class DiskCache:
         self._packs: dict[int, Pack] = {}  # by the number of the file
         self._scanned = float("-inf")  # when the folder was last looked at
         self._own: tuple[Pack, int] | None = None  # the pack that this process appends to, and the file it is locked by
-        self._reset()
-
-    def _reset(self) -> None:
-        """At the start and in a forked child, which must leave its parent's pack alone."""
         self._process = os.getpid()
-        self._lock = threading.RLock()
-        own, self._own = self._own, None
-        if own:
-            os.close(own[1])  # the parent keeps its lock
+        self._lock = locks.new("disk")
 
     def _mine(self) -> Any:
-        """The lock of this process."""
-        if self._process != os.getpid():
-            self._reset()
+        """The lock; a forked child leaves its parent's pack alone."""
+        with self._lock:
+            if self._process != os.getpid():
+                self._process = os.getpid()
+                own, self._own = self._own, None
+                if own:
+                    os.close(own[1])  # the parent keeps its file lock
         return self._lock
 
     def get(self, key: str) -> bytes | None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import platform
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from llvmlite import __version__ as llvmlite_version
 
+from .. import locks
 from . import cache, flat, native
 
 KEPT_BYTES = 16 << 20  # of code that may stand by unused: the kernels of hundreds of programs
@@ -53,7 +53,7 @@ class Known:
 
     def __init__(self, limit: int = KEPT_BYTES) -> None:
         self.limit = limit
-        self.lock = threading.RLock()
+        self.lock = locks.new("code")
         self._codes: weakref.WeakValueDictionary[str, Code] = weakref.WeakValueDictionary()
         self._kept: OrderedDict[str, Code] = OrderedDict()
         self._bytes = 0

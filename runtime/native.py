@@ -6,18 +6,15 @@ LLVM is loaded at first use: a process whose code is all on disk never needs it.
 from __future__ import annotations
 
 import functools
-import os
-import threading
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
+from .. import locks
 from ..codegen.llvm.build import binding, runs_anywhere
 from ..errors import CompileError
 
-lock = threading.RLock()  # llvmlite is used by one thread at a time; held over a fork, so that a child finds it free
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+lock = locks.new("compiler")
 
 _numbers = count()  # the engine wants a new name for each library
 _loaded: set[Library] = set()  # keeps code mapped until it is released

@@ -7,13 +7,12 @@ import os
 import platform
 import signal
 import sys
-import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from .. import options
+from .. import locks, options
 from . import call_ir, driver_ir, pool_ir
 from .code import portable
 
@@ -69,7 +68,7 @@ class Pool:
         self.running = 1
         self._asked = 1
         self._runtime: Runtime | None = None
-        self._lock = threading.Lock()
+        self._lock = locks.new("pool")
 
     def runtime(self) -> Runtime:
         """The native functions."""
@@ -100,7 +99,6 @@ class Pool:
 
     def after_fork(self) -> None:
         """In a child, which has none of the workers: it runs serially until it asks for another number of threads."""
-        self._lock = threading.Lock()
         self.running = 1
         if self._runtime is not None:
             self._runtime.forget()

@@ -7,7 +7,6 @@ around each launch give the times (`cuda/timed.py`).
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -16,6 +15,7 @@ from statistics import median
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from .. import locks
 from .driver_ir import PARALLEL
 from .image import Image, chunk_count
 from .threads import pool
@@ -135,7 +135,7 @@ class HostTimings(Timings):
         self._room = min(MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL))
         self._records: list[_Record] = []  # of runs that are over
         self._last: _Record | None = None
-        self._adding = threading.Lock()
+        self._adding = locks.new("timing")
 
     def run(self, table: int, args: int) -> int:
         """What weft_run does. Returns 1 if a check has failed."""

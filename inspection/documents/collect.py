@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from ... import locks
 from ...frontend import compile, observe, program_table
 from ...runtime.timed import timing
 from ..modules import Calls, summary_of
@@ -78,7 +78,7 @@ class Collection:
         self._trees: dict[int, Json] = {}  # by the place of a Module in the roots
         self._is_new = False  # something of the Modules, since the trees were made
         self._process = os.getpid()
-        self._lock = threading.Lock()
+        self._lock = locks.new("report")
 
     @property
     def is_ours(self) -> bool:

@@ -6,10 +6,10 @@ PyCUDA is looked for when somebody first asks for a device, and what was found s
 from __future__ import annotations
 
 import importlib.util
-import threading
 from dataclasses import dataclass
 from typing import Any
 
+from ... import locks
 from ...errors import DeviceError
 from .driver import Driver
 from .kernels import Kernels
@@ -28,7 +28,7 @@ class Unit:
 
 
 _units: dict[int, Unit] = {}
-_lock = threading.RLock()
+_lock = locks.new("device")
 _pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that tells why not
 
 

@@ -6,10 +6,10 @@ lives: they are small.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ... import locks
 from . import images
 from .driver import Built, Driver, Module, Usage
 
@@ -26,7 +26,7 @@ class Kernels:
 
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
-        self._lock = threading.RLock()
+        self._lock = locks.new("kernels")
         self._modules: dict[str, Module] = {}
         self._reports: dict[str, Usage] = {}  # of compilers, by the name of a function
 

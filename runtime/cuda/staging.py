@@ -7,9 +7,10 @@ is free as soon as it has been read, and the copy of one piece overlaps that of 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections import deque
 from typing import Any
+
+from ... import locks
 
 PIECE = 4 << 20  # bytes: about 0.1 ms on the bus, a hundred times what starting a copy takes
 PIECES = 4
@@ -46,7 +47,7 @@ class Staging:
     def __init__(self, cuda: Any, stream: Any) -> None:
         self._cuda, self._stream = cuda, stream
         self._slots: deque[_Slot] = deque()
-        self._lock = threading.RLock()  # of the order of the slots
+        self._lock = locks.new("staging")  # of the order of the slots
 
     def upload(self, to: int, source: int, nbytes: int) -> None:
         """Reads all of the source before it returns."""

@@ -1,0 +1,56 @@
+"""Every lock of the package. In: its rank. Out: a re-entrant lock; a forked child finds it free, and what it guards whole.
+
+Locks are taken in the order of RANKS: a thread that holds one asks only for those behind it. So does fork(), for all of them. It
+waits for the program that another thread runs, and then no thread is halfway through anything that the child goes on with.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+RANKS = (
+    "compute",  # one thread at a time computes, or reads memory that a program could write
+    "report",  # the programs that a report lists
+    "attributes",  # which threads trace functions that read Modules
+    "generator",  # the key and the draws of random numbers
+    "pool",  # the native driver and its threads
+    "device",  # GPUs that are open
+    "kernels",  # of a GPU
+    "code",  # what is known of machine code
+    "disk",  # the cache
+    "compiler",  # llvmlite is used by one thread at a time
+    "tensors",  # the fields of every Tensor: held for a few assignments, never while anything is computed
+    "graph",  # Nodes that are alive
+    "staging",  # memory through which a GPU is copied to
+    "timing",  # durations of runs
+    "memory",  # how much of it there is
+)
+
+_made: dict[str, weakref.WeakSet[Any]] = {rank: weakref.WeakSet() for rank in RANKS}
+_held: list[Any] = []  # by the thread that forks
+
+
+def new(rank: str) -> Any:
+    """A lock of this rank."""
+    lock = threading.RLock()
+    _made[rank].add(lock)
+    return lock
+
+
+def _take_all() -> None:
+    for rank in RANKS:
+        for lock in list(_made[rank]):
+            lock.acquire()
+            _held.append(lock)
+
+
+def _give_all() -> None:
+    while _held:
+        _held.pop().release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_take_all, after_in_parent=_give_all, after_in_child=_give_all)
