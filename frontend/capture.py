@@ -30,7 +30,10 @@ MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than th
 class Capture:
     """What a program must compute: `entries` lists the Nodes after their sources, `inputs` the memory they read."""
 
-    __slots__ = ("again", "constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views")
+    __slots__ = (
+        *("constants", "device", "entries", "index", "inputs", "owners", "scalars", "sites", "slots", "views"),
+        *("again", "goes_on"),  # what loops repeat
+    )
 
     def __init__(self, device: str = CPU) -> None:
         self.device = device
@@ -38,6 +41,7 @@ class Capture:
         self.views: dict[Node, Storage] = {}  # values in memory, also through views
         self.slots: list[Node] = []  # the Node of each input
         self.inputs: list[Storage] = []
+        self.goes_on = False  # does it read what was kept for the next turn of a loop
         self.constants: list[tuple[float, DType]] = []  # one per use
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
@@ -91,7 +95,7 @@ class Capture:
 
     def mark(self) -> None:
         """The Nodes are about to be computed, some of them once more."""
-        more = [(n, n.computed + 1) for n in self.again]
+        more = [(n, n.computed + 1) for n in self.again] if self.again else ()
         for n in self.index:
             n.computed = 1
         for n, times in more:
@@ -144,6 +148,7 @@ class Capture:
         stored = self.views[n]
         self.index[n] = len(self.entries)
         self.inputs.append(stored)
+        self.goes_on |= (stored.base or stored).carried > 0
         self.slots.append(n)
         entry = (stored.dtype, stored.shape, stored.strides)
         self.entries.append(entry if stored.layout[3] == self.device else (*entry, True))

@@ -175,7 +175,7 @@ def carry_of(capture: Capture, roots: Sequence[Node], asked: Sequence[Tensor]) -
     asked: the Tensors that it is for.
     """
     here = Computed(capture)
-    if not (any(here.is_repeated(n) for n in capture.again) or begins_with_kept(capture)):
+    if not (any(here.is_repeated(n) for n in capture.again) or capture.goes_on):
         return None
     for read in {id(whole): whole for s in capture.inputs for whole in [s.base or s]}.values():
         read.carried = max(read.carried - 1, 0)
@@ -210,11 +210,6 @@ def _waiting_beside(asked: Sequence[Tensor], computed: set[Node]) -> tuple[list[
             waiting.append((t, n))
             most = _walk([n], computed, above, most)
     return waiting, above
-
-
-def begins_with_kept(capture: Capture) -> bool:
-    """Does a program read what was kept for the next turn."""
-    return any((s.base or s).carried for s in capture.inputs)
 
 
 def _all_tensors() -> list[Tensor]:

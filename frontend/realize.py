@@ -25,7 +25,7 @@ from ..ir.wrapped import as_written
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
-from .carried import Carry, begins_with_kept, carry_of
+from .carried import Carry, carry_of
 from .devices import CPU, device_of, only_cpu
 from .pieces import LEAST_NODES, pieces
 from .program_table import Program, constants_of, find, statistics, watched_of
@@ -172,7 +172,7 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn:
             keep(t, n, stored)
         if not job.tensors:
             return
-        if is_turn and (job.capture.again or begins_with_kept(job.capture)):
+        if is_turn and (job.capture.again or job.capture.goes_on):
             _carry(job)
         program = find(_key(job), job.capture)
         if observe.demands:
