@@ -124,10 +124,9 @@ def _realize(targets: list[Tensor], with_scalars: bool = False) -> None:
     except BaseException:
         state.wait_again(waiting)
         raise
-    grads = [t.grad for t in waiting if t.grad is not None]
-    wanted = [t for t in _flat([waiting, grads, targets]) if t._stored() is None]
+    wanted = [t for t in _flat([waiting, targets]) if t._stored() is None]
     if wanted:
-        _compute(wanted, with_scalars=True)
+        _compute(wanted, with_scalars=True, inside=[t.grad for t in waiting if t.grad is not None])
 
 
 def _attach_view(t: Tensor) -> bool:
@@ -151,21 +150,24 @@ def _attach_view(t: Tensor) -> bool:
 # ---------------------------------------------------------------- from Tensors to a program
 
 
-def _compute(tensors: list[Tensor], with_scalars: bool = False, is_turn: bool = True) -> None:
+def _compute(
+    tensors: list[Tensor], with_scalars: bool = False, is_turn: bool = True, inside: Sequence[Tensor] = ()
+) -> None:
+    """`inside`: Tensors that are computed, too, if that takes nothing more."""
     if only_cpu():
-        _compute_on(CPU, tensors, with_scalars, is_turn)
+        _compute_on(CPU, tensors, with_scalars, is_turn, inside)
         return
     try:
         for device, group in copies.rounds(tensors):
-            _compute_on(device, group, with_scalars, is_turn)
+            _compute_on(device, group, with_scalars, is_turn, inside)
     except BaseException:
         state.wait_again(tensors)
         raise
 
 
-def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool) -> None:
+def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn: bool, inside: Sequence[Tensor]) -> None:
     try:
-        job = _job(device, tensors, with_scalars)
+        job = _job(device, tensors, with_scalars, inside)
         if len(job.capture.entries) >= LEAST_NODES:
             job, _held = _cut(job, tensors, with_scalars)  # until the end
         for t, n, stored in job.views:
@@ -240,11 +242,12 @@ def root_of(n: Node) -> Node:
     return n.arg.definition or n if n.op is Op.INPUT else n
 
 
-def _job(device: str, tensors: list[Tensor], with_scalars: bool = False) -> Job:
+def _job(device: str, tensors: list[Tensor], with_scalars: bool = False, inside: Sequence[Tensor] = ()) -> Job:
     capture = Capture(device)
     asked = {id(t): (t, t.node) for t in tensors}
     for _, n in asked.values():
         visit(capture, root_of(n))
+    asked |= {id(t): (t, n) for t in inside if t._stored() is None and (n := t.node) in capture.index}
     if with_scalars:
         _visit_scalars(capture)
     for t, n in capture.scalars:

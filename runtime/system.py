@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import os
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
 CGROUP = "/sys/fs/cgroup/memory."
 
 
@@ -24,7 +29,19 @@ def left() -> int | None:
     limit, used = _number(CGROUP + "max"), _number(CGROUP + "current")
     if limit is not None and used is not None:
         found.append(limit - used + (_field(CGROUP + "stat", "inactive_file") or 0))
+    room = _address_space()
+    if room is not None:
+        found.append(room)
     return max(0, min(found)) if found else None
+
+
+def _address_space() -> int | None:
+    """Bytes that `ulimit -v` leaves to this process; None without such a limit."""
+    if resource is None:
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _field("/proc/self/status", "VmSize:")
+    return None if limit == resource.RLIM_INFINITY or used is None else limit - (used << 10)
 
 
 def shown(nbytes: int) -> str:

@@ -250,3 +250,14 @@ def test_the_line_is_the_users_through_every_namespace() -> None:
     x, i = table(), wf.tensor([ROWS])
     for build in (lambda: x.take(i, 0), lambda: xp.take(x, i, axis=0), lambda: F.embedding(i, x), lambda: wf.take(x, i, 0)):
         assert text_of(build()).endswith(f"in {__file__}:{here() - 1}")
+
+
+def test_a_gradient_that_cannot_be_computed_leaves_later_updates_alone() -> None:
+    layer, x = nn.Linear(3, 5), wf.ones(4, 3)
+    before = layer.weight.numpy().copy()
+    F.cross_entropy(layer(x), wf.tensor([0, 1, 2, 5])).backward()  # there is no class 5
+    with wf.no_grad():
+        layer.weight += 0.25
+    np.testing.assert_array_equal(layer.weight.numpy(), before + np.float32(0.25))
+    with pytest.raises(wf.errors.IndexError):
+        layer.weight.grad.numpy()
