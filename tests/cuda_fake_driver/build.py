@@ -72,6 +72,7 @@ def pycuda() -> Path:
     """A folder to import PyCUDA from. Skips the test where it cannot be fetched."""
     site = KEPT / "site"
     if not site.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=KEPT) as work:
             new = Path(work) / "site"
             pip("install", "--target", str(new), wheel(Path(work)), *PARTS)
