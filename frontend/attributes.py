@@ -7,8 +7,7 @@ how often it has been set. A Module notes in itself which of its attributes were
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
@@ -90,19 +89,19 @@ _lock = locks.new("attributes")
 _watching: list[Any] = []  # the traces in force, in any thread
 
 
-@contextmanager
-def watching(trace: Any) -> Iterator[None]:
+def watch(trace: Any) -> None:
     """The trace is told of every attribute that its thread reads. Otherwise Modules have no __getattribute__, which is slow."""
     with _lock:
         _watching.append(trace)
         Attributes.__getattribute__ = _observed  # type: ignore[method-assign, assignment]
-    try:
-        yield
-    finally:
-        with _lock:
-            _watching.remove(trace)
-            if not _watching:
-                del Attributes.__getattribute__
+
+
+def unwatch(trace: Any) -> None:
+    """No more; nothing happens where it is not told."""
+    with _lock:
+        _watching[:] = [other for other in _watching if other is not trace]
+        if not _watching and "__getattribute__" in vars(Attributes):
+            del Attributes.__getattribute__
 
 
 class Attribute:

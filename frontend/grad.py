@@ -11,6 +11,7 @@ import numpy as np
 from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, full
+from ..signals import within
 from . import creation, state
 from .arguments import as_double, as_function, as_int, as_sequence, shown
 from .history import depends, reached, stale_owner
@@ -33,7 +34,11 @@ class _GradMode:
 
     def __enter__(self) -> None:
         self._before.append(state.mode.grad_enabled)
-        state.set_grad_enabled(self.enabled)
+        try:
+            state.set_grad_enabled(self.enabled)
+        except BaseException:  # Ctrl-C, when it is set
+            self.__exit__()
+            raise
 
     def __exit__(self, *exception: object) -> None:
         state.set_grad_enabled(self._before.pop())
@@ -41,8 +46,7 @@ class _GradMode:
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with type(self)():  # each call its own: several threads may be inside
-                return function(*args, **kwargs)
+            return run_with_grad(self.enabled, partial(function, *args, **kwargs))
 
         return call
 
@@ -55,6 +59,12 @@ class no_grad(_GradMode):
 
 class enable_grad(_GradMode):
     """Inside, results require gradients again."""
+
+
+def run_with_grad(enabled: bool, body: Callable[[], R]) -> R:
+    """What body() gives where results require gradients, or do not."""
+    before = state.mode.grad_enabled
+    return within(partial(state.set_grad_enabled, enabled), partial(state.set_grad_enabled, before), body)
 
 
 # ---------------------------------------------------------------- backward

@@ -19,9 +19,9 @@ from . import movement, realize, retrace, state
 from .arguments import as_function, as_int, as_sequence, shown
 from .broadcast import default_float
 from .capture import is_constant
-from .recorded import record
+from .recorded import Recorded, record
 from .repeat import DIFFERS, Repeat
-from .signature import Arguments, layout_of, mapped, marks_of
+from .signature import Arguments, Layout, layout_of, mapped, marks_of
 from .step import Step
 from .storage import Storage
 from .tensor import Tensor, wrap
@@ -266,13 +266,16 @@ def _add(steps: Steps, key: Key, step: Step) -> None:
 def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
     def step_of(trace: Trace) -> Step:
         trace.marks = partial(marks_of, function, args, kwargs, statics)
-        with trace.running():
+
+        def recorded_layouts() -> tuple[Recorded, list[Layout]]:
             arrays = {*arguments.arrays}
             layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
             numbers = [wrap(trace.number(v)) for v in arguments.numbers]
             positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
             result = function(*positional, **by_name)
-            recorded = record(trace, arguments.tensors, arguments.arrays, result)
+            return record(trace, arguments.tensors, arguments.arrays, result), layouts
+
+        recorded, layouts = trace.run(recorded_layouts)
         with realize.lock:
             return Step(recorded, trace, layouts, arguments.structure)
 
@@ -310,13 +313,16 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
     results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
     trace = Trace("compile")
-    with trace.running():
+
+    def recorded_layouts() -> tuple[Recorded, list[Layout]]:
         places = {n: trace.outer(t).leaf for n, t in known.items()}
         layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
         new = _substituted(places, [*_nodes(results), *values])
         for (t, _), value in zip(pairs, values, strict=True):
             state.assign(t, new[value])
-        recorded = record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x))
+        return record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)), layouts
+
+    recorded, layouts = trace.run(recorded_layouts)
     with realize.lock:
         step = Step(recorded, trace, layouts)
     return partial(_run, step)

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -22,6 +21,7 @@ from ..ir.op import Op
 from ..ir.program import Value
 from ..ir.site import Site, located, what_of
 from ..ir.wrapped import as_written
+from ..signals import deferred
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown
 from .capture import Capture, is_constant
@@ -31,7 +31,7 @@ from .pieces import LEAST_NODES, pieces
 from .program_table import Program, constants_of, find, statistics, watched_of
 from .storage import Storage
 from .structure import Key, Structure
-from .transition import Lines, commit, keep, release, restore
+from .transition import Lines, Released, commit, keep, reclaim, release, restore
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
 lock = locks.new("compute")
@@ -60,8 +60,9 @@ def beside(*tensors: Tensor) -> None:
     if state.traces and state.trace() is not None:
         return
     with lock:
-        before = state.exchange(state.no_tables())
+        before = state.tables()
         try:
+            state.exchange(state.no_tables())
             _compute([t for t in tensors if t._stored() is None], is_turn=False)
         finally:
             state.exchange(before)
@@ -340,6 +341,7 @@ def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dic
 
 
 def _run(job: Job, program: Program) -> None:
+    """Whatever is raised on the way, Ctrl-C by Python among it: each Tensor has its value, or its graph again."""
     statistics["runs"] += 1
     if not statistics["runs"] % growth.PERIOD:
         growth.after_programs()
@@ -349,22 +351,45 @@ def _run(job: Job, program: Program) -> None:
     carry = job.carry
     if program.makers is None:
         program.makers = [storage.allocator(r.dtype, r.shape, program.structure.device) for r in job.roots]
-    released = [release(t, n) for t, n in zip(tensors, job.nodes, strict=True)]
-    if carry is not None:
-        carry.let_go(tensors, job.nodes, released)
     is_watched = options.current().debug_nans
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
-    job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
-    if carry is not None:
-        carry.take_back()
-    outputs, late = [], None
+    released: list[Released] = []
+    outputs: list[Storage] = []
+    has_run = False
     try:
+        _let_go(job, released)
+        if carry is not None:
+            carry.let_go(tensors, job.nodes, released)
+        job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
+        if carry is not None:
+            carry.take_back()
         outputs = _outputs(program, inputs, slots, () if watched else donations)
-        (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs])
+        has_run = (watched or program.executable).run([s.address for s in inputs], [s.address for s in outputs]) is None
+        _give(tensors, released, places, outputs, carry)
     except BaseException as failure:
-        undo = partial(_undo, carry, tensors, released, places, inputs, slots, program.structure, lines)
-        late = late_interrupt(failure, program, lines, undo)
+        from ..runtime.failures import Interrupted
+
+        with deferred():
+            if has_run or isinstance(failure, Interrupted):
+                _give(tensors, released, places, outputs, carry)
+                raise getattr(failure, "reason", failure) from None
+            if job.nodes is not None:
+                _reclaim(job, carry)
+            else:
+                _undo(carry, tensors, released, places, inputs, slots, program.structure, lines)
+            raise explained(failure, program, lines) from None
+
+
+def _let_go(job: Job, released: list[Released]) -> None:
+    for t, n in zip(job.tensors, job.nodes, strict=True):
+        released.append(release(t, n))
+
+
+def _give(
+    tensors: list[Tensor], released: list[Released], places: list[int], outputs: list[Storage], carry: Carry | None
+) -> None:
+    """The program has run: Tensors get their memory. May be done again where it was interrupted."""
     for t, r, place in zip(tensors, released, places, strict=True):
         commit(t, r, outputs[place])
     kept = 0 if carry is None else carry.settle(released, places, outputs)
@@ -372,8 +397,14 @@ def _run(job: Job, program: Program) -> None:
         for place, uses in Counter(places).items():
             if uses > 1:
                 outputs[place].mark_shared()
-    if late is not None:
-        raise late
+
+
+def _reclaim(job: Job, carry: Carry | None) -> None:
+    """Nothing has run, and the graph is still there: whoever has let go of it gets it back."""
+    for t, n, place in zip(job.tensors, job.nodes, job.places, strict=True):
+        reclaim(t, n, job.roots[place])
+    if carry is not None:
+        carry.undo(job.roots)
 
 
 def _undo(carry: Carry | None, *run: Any) -> None:

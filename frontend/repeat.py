@@ -27,17 +27,32 @@ others are in `words` already. It takes as long as its Python statements, so the
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from sys import getrefcount
 from typing import Any
 
+from ..signals import deferred
 from . import realize, state
 from .signature import mapped
 from .tensor import Tensor, of_storage
 
 DIFFERS = object()  # this call is not like the one before
 Repeat = Callable[..., Any]
+
+
+class Actions:
+    """What Python does after a call, each once: one that is interrupted has done nothing, for its last statement does it all."""
+
+    __slots__ = ("_done", "_every")
+
+    def __init__(self, every: Sequence[Callable[[], None]]) -> None:
+        self._every, self._done = every, 0
+
+    def finish(self) -> None:
+        """Does those that are left."""
+        while self._done < len(self._every):
+            self._done += self._every[self._done]() is None
 
 
 class Known:
@@ -182,40 +197,56 @@ class Writer:
         if step.donors:
             self.add(f'statistics["donated"] += {len(step.donors)}')
         addresses = ", ".join(address for _, address in differing)
+        self.add(*(f"k{i} = object()" for i, _ in self.exchanged()))  # from the call to the end of the exchange nothing is called
         self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
         self.add("except BaseException as failure:")
         self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=realize.late_interrupt)
         self.values |= {"fail": step.prepared.fail, "interrupted": step.prepared.interrupted, "undo": step.scalars.undo}
         self.values |= {"program": step.program, "lines": step.lines}
-        for t, o in step.updates:
-            if o in self.new:
-                self.exchange(t, self.new.index(o))
+        for i, k in self.exchanged():
+            self.exchange(i, k)
 
-    def exchange(self, t: int, k: int) -> None:
-        """A captured Tensor that is not written in place gets the memory of n<k>, which gets the old one."""
-        i = t - self.count
+    def exchanged(self) -> list[tuple[int, int]]:
+        """(which captured Tensor is not written in place, which new memory it gets)."""
+        return [(t - self.count, self.new.index(o)) for t, o in self.step.updates if o in self.new]
+
+    def exchange(self, i: int, k: int) -> None:
+        """Captured Tensor i, which is not written in place, gets the memory of n<k>, which gets the old one."""
         self.add(f"s = captured[{i}]._storage", f"s.buffer, n{k}.buffer = n{k}.buffer, s.buffer")
-        self.add(f"s.address, s.offset = n{k}.address, 0", f"s.token = known.tokens[{i}] = object()")
+        self.add(f"s.address, s.offset = n{k}.address, 0", f"s.token = known.tokens[{i}] = k{i}")
         for word, n, offset in self.step.inputs:
-            if n == t:
+            if n == i + self.count:
                 self.add(f"words[{word}] = {address_of('s', offset)}")
+
+    def whole(self, lines: Sequence[str]) -> None:
+        """The same once more where they are interrupted: a call counts as a whole."""
+        body = [f"    {line}" for line in lines]
+        self.add("try:", *body, "except BaseException as failure:", "    late = failure", "    with deferred():")
+        self.add(*(f"    {line}" for line in body), deferred=deferred)
 
     def results(self) -> None:
         """Gradients, what Python does after a call, what the function returns."""
         step, count = self.step, self.count
+        lines: list[str] = []
         for j, r in enumerate(step.results):
             if r.output is not None:
-                self.add(f"v{j} = of_storage(n{self.new.index(r.output)}, note{j})", **{f"note{j}": r.note})
+                lines.append(f"v{j} = of_storage(n{self.new.index(r.output)}, note{j})")
+                self.values[f"note{j}"] = r.note
             else:
-                self.add(f"v{j} = fixed{j}", **{f"fixed{j}": r.value if r.tensor is None else step.captured[r.tensor - count]})
-        for t, j in step.gradients:
-            if j is not None:
-                self.add(f"captured[{t - count}]._grad = v{j}")
+                lines.append(f"v{j} = fixed{j}")
+                self.values[f"fixed{j}"] = r.value if r.tensor is None else step.captured[r.tensor - count]
+        lines += [f"captured[{t - count}]._grad = v{j}" for t, j in step.gradients if j is not None]
         cleared = [step.captured[t - count] for t, j in step.gradients if j is None]
         if cleared:
-            self.add("for t in cleared:", "    t._grad = None", cleared=cleared)
-        for k, action in enumerate(step.afterwards):
-            self.add(f"action{k}()", **{f"action{k}": action})
+            lines += ["for t in cleared:", "    t._grad = None"]
+            self.values["cleared"] = cleared
+        if step.afterwards:
+            lines.append("actions.finish()")
+            self.add("actions = Actions(afterwards)", Actions=Actions, afterwards=step.afterwards)
+        if step.afterwards or step.gradients:
+            self.whole(lines)
+        else:
+            self.add(*lines)
         self.add("if late is not None:", "    raise late")
         values = ", ".join(f"v{j}" for j in range(len(step.results)))
         if step.result == 0:

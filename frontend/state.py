@@ -49,9 +49,14 @@ def no_tables() -> Tables:
     return {}, {}, []
 
 
+def tables() -> Tables:
+    """Those of this thread."""
+    return thread.held_scalars, thread.indexed, thread.pending
+
+
 def exchange(new: Tables) -> Tables:
     """Puts other tables in the place of this thread's, and returns those."""
-    old = thread.held_scalars, thread.indexed, thread.pending
+    old = tables()
     thread.held_scalars, thread.indexed, thread.pending = new
     return old
 

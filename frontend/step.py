@@ -12,10 +12,11 @@ from typing import Any
 
 from ..ir.index import row_major_strides
 from ..ir.op import Op
+from ..signals import deferred
 from . import observe, program_table, realize, state, storage
 from .devices import CPU
 from .recorded import Recorded, Result, View
-from .repeat import Known, is_repeatable, references, repeater
+from .repeat import Actions, Known, is_repeatable, references, repeater
 from .scalars import Scalars
 from .signature import TENSOR, Layout, mapped
 from .storage import Storage
@@ -132,24 +133,23 @@ class Step:
             outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())
             self.words[self.first_output + o] = outputs[o].address
         realize.statistics["runs"] += 1
-        late = None
+        has_run, actions = False, Actions(self.afterwards)
         try:
-            self.prepared.execute() if watched is None else self._execute(watched)
+            has_run = (self.prepared.execute() if watched is None else self._execute(watched)) is None
+            result = self._finished(handles, memory, outputs, actions)
         except BaseException as failure:
-            lines = self.lines if watched is None else realize.lines_of(self.program, self.structure.sites)
-            late = realize.late_interrupt(failure, self.program, lines, self.scalars.undo)
+            with deferred():
+                if not has_run:
+                    lines = self.lines if watched is None else realize.lines_of(self.program, self.structure.sites)
+                    failure = realize.late_interrupt(failure, self.program, lines, self.scalars.undo)
+                self._finished(handles, memory, outputs, actions)
+                raise failure from None
         realize.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())
-        for t, o in self.updates:
-            if outputs[o] is not memory[t]:
-                state.replace(handles[t], outputs[o])
-        result = self._finished(handles, memory, outputs)
         if self.repeat is not None and self.captured:
             self._remember()
-        if late is not None:
-            raise late
         return result
 
-    def _execute(self, watched: Any) -> None:
+    def _execute(self, watched: Any) -> Any:
         """The run of what checks its values; the next call must look, too."""
         self.known.changes = -1
         last = self.first_output + len(self.makers)
@@ -191,15 +191,21 @@ class Step:
             s.token = s.token or object()
         self.known.tokens = [s.token for s in memory]
 
-    def _finished(self, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:
-        """After the run: Tensors that become views, gradients, what Python does, and the result."""
+    def _finished(
+        self, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage], actions: Actions
+    ) -> Any:
+        """After the run: new memory, Tensors that become views, gradients, what Python does, and the result. May be done again
+        where it was interrupted.
+        """
+        for t, o in self.updates:
+            if outputs[o] is not memory[t]:
+                state.replace(handles[t], outputs[o])
         for t, view in self.moves:
             state.replace(handles[t], _shown(view, memory))
         values = [_value(r, handles, memory, outputs) for r in self.results]
         for t, place in self.gradients:
             handles[t]._grad = None if place is None else values[place]
-        for action in self.afterwards:
-            action()
+        actions.finish()
         return values[0] if self.result == 0 else mapped(self.result, values.__getitem__)
 
 

@@ -181,7 +181,7 @@ class _Owned:
     def __init__(self, n: Node, storage: Storage) -> None:
         key = id(n)
         self._storage = storage
-        self._ref = weakref.ref(n, lambda _: cached.pop(key, None) if cached.get(key) is self else None)
+        self._ref = weakref.ref(n, lambda _, known=cached: known.pop(key, None) if known.get(key) is self else None)
 
     def __call__(self) -> Storage:
         return self._storage

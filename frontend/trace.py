@@ -8,10 +8,9 @@ Values that Python computes anew at every call (a learning rate, a draw number) 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from threading import get_ident
-from typing import Any
+from typing import Any, TypeVar
 
 from .. import errors
 from ..ir.dtype import DType
@@ -19,13 +18,15 @@ from ..ir.graph import Node
 from ..ir.op import Op
 from ..ir.shapes import Shape
 from ..ir.site import located, user_site
+from ..signals import within
 from . import realize, state, storage
-from .attributes import Reads, watching
+from .attributes import Reads, unwatch, watch
 from .devices import CPU
 from .storage import Storage
 from .weak_numbers import Number
 
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
+R = TypeVar("R")
 Recipe = Callable[[], Sequence[float]]
 Undo = Callable[[Sequence[float]], None]
 UNTOUCHED = object()  # the .grad of a Tensor that the function has not looked at
@@ -67,38 +68,37 @@ class Trace:
         self.leaves: list[Node] = []  # every placeholder
         self.assumes_no_grad: list[Tensor] = []
         self._natives: dict[int, weakref.ref[Any]] = {}  # by id: Tensors that were made in here
-        self._tables = state.no_tables()
+        self._tables = self._outside = state.no_tables()  # in here; of the thread
 
     # ------------------------------------------------------------ when it is in force
 
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """In force in this thread. Afterwards no placeholder can be computed from."""
-        self._exchange()
+    def run(self, body: Callable[[], R]) -> R:
+        """What body() gives while this is in force in the thread. Afterwards no placeholder can be computed from."""
+        self._outside = state.tables()
+        return within(self._begin, self._end, body)
+
+    def _begin(self) -> None:
+        self._resume()
+        watch(self)
+
+    def _end(self) -> None:
+        self._pause()
+        unwatch(self)
+        self.is_over = True
+        for leaf in self.leaves:
+            leaf.arg.storage = leaf.arg.owner = None
+
+    def outside(self, body: Callable[[], R]) -> R:
+        """What body() gives while this is not in force: what is computed is computed now."""
+        return within(self._pause, self._resume, body)
+
+    def _resume(self) -> None:
+        state.exchange(self._tables)
         state.traces[get_ident()] = self
-        try:
-            with watching(self):
-                yield
-        finally:
-            del state.traces[get_ident()]
-            self._exchange()
-            self.is_over = True
-            for leaf in self.leaves:
-                leaf.arg.storage = leaf.arg.owner = None
 
-    @contextmanager
-    def suspended(self) -> Iterator[None]:
-        """Not in force: what is computed is computed now."""
-        del state.traces[get_ident()]
-        self._exchange()
-        try:
-            yield
-        finally:
-            self._exchange()
-            state.traces[get_ident()] = self
-
-    def _exchange(self) -> None:
-        self._tables = state.exchange(self._tables)
+    def _pause(self) -> None:
+        state.traces.pop(get_ident(), None)
+        state.exchange(self._outside)
 
     # ------------------------------------------------------------ Tensors, from inside and outside
 
@@ -117,9 +117,7 @@ class Trace:
         """
         found = self.outers.get(id(t))
         if found is None:
-            with self.suspended():
-                stored = realize.value(t)
-                owned = t._requires_grad and t.is_leaf
+            stored, owned = self.outside(lambda: (realize.value(t), t._requires_grad and t.is_leaf))
             leaf = self.placeholder(*stored.layout, roams)
             if owned:
                 leaf.arg.owner = weakref.ref(t)
@@ -209,8 +207,7 @@ class Trace:
         """What `how` makes of the memory of a value that is the same at every call. Raises JitError for another."""
         self.require_constant(t)
         n = t._node
-        with self.suspended():
-            found = realize.read(t, how)
+        found = self.outside(lambda: realize.read(t, how))
         t._node = n  # in here it stands for what it stood for
         return found
 
@@ -302,15 +299,15 @@ def turn(source: Any, place: int) -> int:
     return 0 if found is None else found.turn(source, place)  # type: ignore[no-any-return]
 
 
-@contextmanager
-def outside() -> Iterator[None]:
-    """What is made in here is no part of the jitted function that is being traced: it stays for later calls."""
+def outside(body: Callable[[], R]) -> R:
+    """What body() gives; it is no part of the jitted function that is being traced, but stays for later calls."""
     found = state.trace() if state.traces else None
-    if found is None:
-        yield
-    else:
-        with found.suspended():
-            yield
+    return body() if found is None else found.outside(body)  # type: ignore[no-any-return]
+
+
+def is_traced() -> bool:
+    """Is a function traced in this thread."""
+    return bool(state.traces) and state.trace() is not None
 
 
 def afterwards(action: Callable[[], None]) -> None:

@@ -7,6 +7,7 @@ it stands for in between gets the memory too, and a Tensor that has moved on is 
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +59,23 @@ def release(t: Tensor, n: Node) -> Released:
     return released
 
 
+def reclaim(t: Tensor, n: Node, root: Node) -> None:
+    """Gives a Tensor that may have let go of its graph this one back; `root` computes the Node n."""
+    if n.op is Op.INPUT:
+        if n.arg.storage is None:
+            n.arg.definition = root
+            state.wait_again([t])
+        return
+    with state.lock:
+        released = state.released.pop(id(t), None)
+        if released is not None and released.leaf is not None:
+            released.leaf.arg.definition = n  # for what another thread has built on it
+        if getattr(t, "_node", n) is n or (released is not None and t._node is released.leaf):
+            t._node = n
+    if not n.shape:
+        state.hold_scalar(t)
+
+
 def _keeps_history(t: Tensor) -> bool:
     return t._requires_grad and t._note is None
 
@@ -75,8 +93,8 @@ def commit(t: Tensor, released: Released, stored: Storage) -> None:
         t._storage = stored
         if n is None or _is_only_named(released, n):
             return
+        storage.remember(n, stored)
         t._node = n
-    storage.remember(n, stored)
     if _keeps_history(t):
         _watch_history(t)
 
@@ -123,10 +141,44 @@ def _watch_history(t: Tensor) -> None:
         leaf.arg.dependents.append(weakref.ref(t))
 
 
-# ---------------------------------------------------------------- when a run fails
+# ---------------------------------------------------------------- when something fails
+
+
+Version = tuple[Tensor, Node, Storage | None]
+
+
+def versions(tensors: Sequence[Tensor]) -> list[Version]:
+    """What Tensors stand for now; nothing in a jitted function that is traced, which forgets what it has assigned if it fails."""
+    if state.traces and state.trace() is not None:
+        return []
+    return [(t, t.node, t._storage) for t in tensors]
+
+
+def go_back(found: Sequence[Version]) -> None:
+    """Gives Tensors that were assigned to since what they stood for."""
+    for t, n, stored in found:
+        if t.node is not n:
+            with state.lock:
+                t._node, t._storage = n, stored
+            if t._requires_grad:
+                state.own(t)
+            if n.op is Op.INPUT and n.arg.definition is not None:
+                state.wait_again([t])
+
 
 
 Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
+
+
+def retract(tensors: Sequence[Tensor]) -> bool:
+    """Takes Tensors whose next values wait back to their last; False, and nothing is done, where one has no such values."""
+    leaves = [t.node for t in tensors]
+    if not all(n.op is Op.INPUT and n.arg.definition is not None and n.arg.previous for n in leaves):
+        return False
+    for t, n in zip(tensors, leaves, strict=True):
+        with state.lock:
+            _revert(t, *n.arg.previous)
+    return True
 
 
 def restore(

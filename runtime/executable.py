@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import WeftError
 from .buffer import Block, memory
 from .code import Code
-from .failures import NO_CHECK_FAILED, Interrupted, failure
+from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
 from .image import FIRST, STATUS, Image
 from .prepared import Prepared
 from .threads import pool
@@ -81,6 +81,15 @@ class Executable:
             frame = self._frames.pop()
         except IndexError:
             frame = _Frame(self._pointers)
+        frame.begin()
+        try:
+            self._run_in(frame, inputs, outputs)
+        except CheckFailed:
+            raise
+        except BaseException as reason:
+            raise frame.interrupted(reason) from None
+
+    def _run_in(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         if not self.arena_bytes:
             self._call(frame, inputs, outputs, 0)
             return
@@ -94,20 +103,19 @@ class Executable:
         """The program with an argument block of its own, for one caller at a time."""
         frame, run, table, fail = _Frame(self._pointers), self._run, self._table_address, self._fail
         words: Any = (ctypes.c_int64 * self._pointers).from_buffer(frame.args, 8 * FIRST)
-        address, ensure, arena, timed = frame.address, pool.ensure, self.arena_bytes, self.timings is not None
+        address, ensure, arena = frame.address, pool.ensure, self.arena_bytes
 
         def failed() -> None:
             fail(*frame.status())
 
-        def serial() -> None:
-            if timed:
-                frame.begin()
+        def execute() -> None:
+            frame.begin()
             try:
-                bad = run(table, address)
+                full()
+            except CheckFailed:
+                raise
             except BaseException as reason:
                 raise frame.interrupted(reason) from None
-            if bad:
-                failed()
 
         def full() -> None:
             ensure()
@@ -121,9 +129,13 @@ class Executable:
             finally:
                 memory.give_arena(block)
 
-        if self._parallel or arena or timed:
-            return Prepared(words, full, failed)
-        return Prepared(words, serial, failed, frame.interrupted, (table, address, self._brief), self)
+        def serial() -> None:
+            if run(table, address):
+                failed()
+
+        if self._parallel or arena or self.timings is not None:
+            return Prepared(words, execute, failed)
+        return Prepared(words, execute, failed, frame.interrupted, (table, address, self._brief), self)
 
     def bound(self, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> tuple[int, int, object]:
         """What the driver takes for runs on these addresses, and what keeps it: for measurements, without a look at checks."""
@@ -133,12 +145,7 @@ class Executable:
 
     def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
-        if self.timings is not None:
-            frame.begin()
-        try:
-            failed = self._run(self._table_address, frame.address)
-        except BaseException as reason:
-            raise frame.interrupted(reason) from None
+        failed = self._run(self._table_address, frame.address)
         status = frame.status() if failed else None
         self._frames.append(frame)
         if status is not None:

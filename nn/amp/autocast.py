@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 from ... import errors
@@ -12,6 +12,7 @@ from ...frontend.arguments import as_bool, as_choice, shown
 from ...frontend.broadcast import as_dtype
 from ...ir import dtype as dt
 from ...ir.dtype import DType
+from ...signals import within
 
 __all__ = ["autocast"]
 
@@ -51,7 +52,11 @@ class autocast:
 
     def __enter__(self) -> None:
         self._before.append(state.autocast())
-        state.set_autocast(self.dtype if self.enabled else None)
+        try:
+            state.set_autocast(self.dtype if self.enabled else None)
+        except BaseException:  # Ctrl-C, when it is set
+            self.__exit__()
+            raise
 
     def __exit__(self, *exception: object) -> None:
         state.set_autocast(self._before.pop())
@@ -59,7 +64,8 @@ class autocast:
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with autocast(dtype=self.dtype, enabled=self.enabled):  # each call its own: several threads may be inside
-                return function(*args, **kwargs)
+            before, now = state.autocast(), self.dtype if self.enabled else None
+            enter, leave = partial(state.set_autocast, now), partial(state.set_autocast, before)
+            return within(enter, leave, partial(function, *args, **kwargs))
 
         return call

@@ -180,8 +180,7 @@ class GradScaler:
     def _flag(self, optimizer: Optimizer) -> Tensor:
         """Has a gradient of this optimiser been found that is not finite."""
         if optimizer not in self._found:
-            with outside():  # a jitted function assigns to it at every call
-                self._found[optimizer] = ops.tensor(False)
+            self._found[optimizer] = outside(lambda: ops.tensor(False))  # a jitted function assigns to it at every call
         return self._found[optimizer]
 
     def _now(self) -> Stages:

@@ -18,14 +18,18 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_function
 from ...frontend.devices import only_cpu
-from ...frontend.grad import enable_grad, no_grad
+from ...frontend.grad import run_with_grad
 from ...frontend.other_parameters import Naming
+from ...frontend.repeat import Actions
 from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
-from ...frontend.trace import afterwards, guard, live_scalars, outside, turn
+from ...frontend.trace import afterwards, guard, is_traced, live_scalars, outside, turn
+from ...frontend.transition import go_back, retract, versions
 from ...ir import dtype as dt
 from ...ir.dtype import DType
+from ...ir.graph import Node
 from ...ir.site import provenance, user_site
+from ...signals import deferred
 from ..parameter import clear_gradients
 from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
@@ -135,25 +139,47 @@ class Optimizer(Naming):
                 self._check(k)
                 self.complete(k, places)
                 guard(self._pattern(k, places))
-        with no_grad(), provenance(user_site()):  # one look for the user's line, not one per node
-            for k, places in work:
-                self._update_group(k, places, skip)  # its graph is held by nobody here when the step runs
         places = [i for _, updated in work for i in updated]
-        versions = [(self.params[i], self.params[i].node) for i in places[:1]]
+        tensors = [t for i in places for t in (self.params[i], *self.state[i].values())]
+
+        def count() -> None:
+            self._count(places, skip)
+
+        if is_traced():  # which assigns to nothing until it is called, and then to all
+            self._assign(work, tensors, skip)
+            afterwards(count)
+            return
+        counted, version = Actions([count]), None
         try:
-            ops.realize(
-                *(t for i in places for t in (self.params[i], *self.state[i].values())), *([] if skip is None else [skip])
-            )
+            version = self._assign(work, tensors, skip)
+            ops.realize(*tensors, *([] if skip is None else [skip]))
+            counted.finish()
         except BaseException:
-            if any(p.node is version for p, version in versions):  # Ctrl-C: the new value is there, or still to come
-                self._count(places, skip)
-            raise
-        afterwards(partial(self._count, places, skip))  # not where the step failed
+            with deferred():
+                if version is not None and tensors[0].node is version and not retract(tensors):
+                    counted.finish()  # Ctrl-C, when the new values were there
+                raise
+
+    def _assign(self, work: Sequence[tuple[int, list[int]]], tensors: Sequence[Tensor], skip: Tensor | None) -> Node | None:
+        """Gives the Tensors their next values, all or none. Returns what the first one stands for now."""
+        before = versions(tensors)
+        try:
+            run_with_grad(False, partial(self._update_groups, work, skip))
+            return tensors[0].node if tensors else None
+        except BaseException:
+            with deferred():
+                go_back(before)
+                raise
 
     def places(self) -> list[tuple[int, range]]:
         """Each group's number, and where its parameters are among all."""
         ends = [*accumulate(len(group["params"]) for group in self.param_groups)]
         return [(k, range(first, end)) for k, (first, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True))]
+
+    def _update_groups(self, work: Sequence[tuple[int, list[int]]], skip: Tensor | None) -> None:
+        with provenance(user_site()):  # one look for the user's line, not one per node
+            for k, places in work:
+                self._update_group(k, places, skip)  # its graph is held by nobody here when the step runs
 
     def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
@@ -214,14 +240,16 @@ class Optimizer(Naming):
         self.param_groups[k].update(checked(type(self).__name__, self.param_groups[k], self.checks))
 
     def _count(self, places: Sequence[int], skip: Tensor | None) -> None:
+        """Its last statement does it all."""
         if skip is not None and skip.item():
             return
         steps = self.steps
         if len(places) == len(steps) and steps.count(steps[0]) == len(steps):
-            steps[:] = [steps[0] + 1] * len(steps)  # for many parameters a loop takes as long as their program
-            return
-        for i in places:
-            steps[i] += 1
+            new = [steps[0] + 1] * len(steps)  # for many parameters a loop takes as long as their program
+        else:
+            updated = {*places}
+            new = [step + (i in updated) for i, step in enumerate(steps)]
+        steps[:] = new
 
     # ------------------------------------------------------------ state
 
@@ -238,9 +266,9 @@ class Optimizer(Naming):
 
     def new_state(self, what: str, p: Tensor, group: Group) -> Tensor:
         """A state Tensor of a parameter that has made no step."""
-        with outside():  # a jitted function reads it anew at every call
-            dtype = dt.float32 if p.dtype.is_half else p.dtype
-            return ops.tensor(np.full(self.state_shape(what, p), self.initial(what, group)), dtype, p.device)
+        dtype = dt.float32 if p.dtype.is_half else p.dtype
+        first = np.full(self.state_shape(what, p), self.initial(what, group))
+        return outside(lambda: ops.tensor(first, dtype, p.device))  # a jitted function reads it anew at every call
 
     # ------------------------------------------------------------ what a subclass defines
 
@@ -279,9 +307,12 @@ class Optimizer(Naming):
 
 def follow(state: Tensor, p: Tensor) -> None:
     """Moves state to the device of its parameter."""
-    with outside():
+
+    def move() -> None:
         if state.device != p.device:
             become(state, state.detach().to(p.device).node)
+
+    outside(move)
 
 
 def _form(name: str, x: Any) -> Any:
@@ -290,5 +321,4 @@ def _form(name: str, x: Any) -> Any:
 
 
 def _with_gradients(closure: Callable[[], Any]) -> Any:
-    with enable_grad():
-        return closure()
+    return run_with_grad(True, closure)

@@ -1,0 +1,67 @@
+"""Signals wait while state is between two values. In: a `with` block. Out: it runs whole; what came is handled behind it.
+
+Python runs the handler of a signal, which may raise KeyboardInterrupt, between any two steps of the main thread. Inside the block
+the handlers are replaced by a note of who came. Only the main thread handles signals; in others the block is nothing.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+R = TypeVar("R")
+
+NAMES = ("SIGINT", "SIGTERM", "SIGALRM", "SIGHUP", "SIGUSR1", "SIGUSR2", "SIGVTALRM", "SIGPROF", "SIGBREAK")
+_numbers = [getattr(signal, name) for name in NAMES if hasattr(signal, name)]  # those that programs have handlers for
+
+
+def within(enter: Callable[[], object], leave: Callable[[], object], body: Callable[[], R]) -> R:
+    """What body() gives between enter() and leave(). leave() comes whatever is raised, and wherever, the first time; where Ctrl-C
+    comes as a `with` block ends, its __exit__ may not. It may come twice, or without enter().
+    """
+    try:
+        enter()
+        result = body()
+        leave()
+        return result
+    except BaseException:
+        leave()
+        raise
+
+
+class deferred:
+    """Blocks nest."""
+
+    __slots__ = ("_before", "_came")
+
+    def __enter__(self) -> None:
+        self._before: dict[int, Any] = {}
+        self._came: dict[int, Any] = {}  # by number: the frame that it met
+        if threading.get_ident() != threading.main_thread().ident:
+            return
+        try:
+            for number in _numbers:
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    self._before[number] = handler
+                    signal.signal(number, self._came.setdefault)
+        except BaseException:
+            self._restore()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        self._restore()
+        raised: list[BaseException] = []
+        for number, frame in self._came.items():
+            try:
+                self._before[number](number, frame)
+            except BaseException as error:
+                raised.append(error)
+        if raised:
+            raise raised[0]
+
+    def _restore(self) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,191 @@
+"""Ctrl-C, and errors, at any line of a training step: it is whole or not begun, and training goes on with the same bits."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft import nn
+from weft.nn import functional as F
+from weft.nn import optim
+
+# a finalizer that meets the signal says so on stderr, and the step goes on
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+PACKAGE = str(Path(wf.__file__).parent)
+
+
+def plain(step: Callable[[], Any]) -> Callable[[], Any]:
+    return step
+
+
+def sgd(model: nn.Module) -> optim.Optimizer:
+    return optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+
+
+def adamw(model: nn.Module) -> optim.Optimizer:
+    weights = [p for p in model.parameters() if p.ndim > 1]
+    others = [p for p in model.parameters() if p.ndim == 1]
+    return optim.AdamW([{"params": weights, "weight_decay": 0.1}, {"params": others, "lr": 0.02}], lr=0.01)
+
+
+class Training:
+    """A small network, and what its steps change. `keeps`: is what was before still referred to, so that nothing is in place."""
+
+    def __init__(self, wrapper: Callable[..., Any], make: Callable[[nn.Module], optim.Optimizer], keeps: bool) -> None:
+        wf.manual_seed(3)
+        self.model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4))
+        self.optimizer = make(self.model)
+        self.step = wrapper(self._step)
+        self.keeps, self.kept = keeps, {}
+        rng = np.random.default_rng(0)
+        self.x, self.y = wf.tensor(rng.standard_normal((8, 6)).astype(np.float32)), wf.tensor(rng.integers(0, 4, 8))
+
+    def _step(self) -> wf.Tensor:
+        self.optimizer.zero_grad()
+        loss = F.cross_entropy(self.model(self.x), self.y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), 0.5)
+        self.optimizer.step()
+        return loss
+
+    def state(self) -> Any:
+        self.kept = self.model.state_dict() if self.keeps else {}
+        values = [p.numpy().tobytes() for p in self.model.parameters()]
+        return values, [{k: t.numpy().tobytes() for k, t in s.items()} for s in self.optimizer.state], list(self.optimizer.steps)
+
+
+class Reference:
+    """The same training without interruptions."""
+
+    def __init__(self, *how: Any) -> None:
+        self.training = Training(*how)
+        for _ in range(2):
+            self.training.step()
+        self.now = self.training.state()
+        self._move()
+
+    def _move(self) -> None:
+        self.training.step()
+        self.next = self.training.state()
+
+    def follows(self, found: Any) -> bool:
+        """Is this state at the boundary of a step, the last one or the next."""
+        if found == self.next:
+            self.now = found
+            self._move()
+        return found == self.now
+
+
+class Stop:
+    """Raises an error at a line of the package, counted from 1; `lines`: how many there were."""
+
+    def __init__(self, at: int, error: type[BaseException]) -> None:
+        self.at, self.error, self.lines = at, error, 0
+
+    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
+        if not frame.f_code.co_filename.startswith(PACKAGE):
+            return None
+        if event == "line":
+            self.lines += 1
+            if self.lines == self.at:
+                sys.settrace(None)
+                raise self.error("stop")
+        return self
+
+    def run(self, step: Callable[[], Any]) -> None:
+        before = sys.gettrace()
+        sys.settrace(self)
+        try:
+            step()
+        except self.error:
+            pass
+        finally:
+            sys.settrace(before)
+
+
+def check_that_it_works() -> None:
+    """Modes are as they were."""
+    x = wf.ones(2, requires_grad=True)
+    (x * 2).sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [2.0, 2.0]
+    wf.manual_seed(1)
+
+
+HOW = [
+    pytest.param(plain, sgd, False, id="lazy-sgd"),
+    pytest.param(plain, adamw, True, id="lazy-adamw-kept"),
+    pytest.param(wf.jit, sgd, False, id="jit-sgd"),
+    pytest.param(wf.jit, adamw, True, id="jit-adamw-kept"),
+]
+
+
+@pytest.mark.parametrize("stride", [101, pytest.param(5, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
+def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], error: type[BaseException], stride: int) -> None:
+    reference, training = Reference(*how), Training(*how)
+    for _ in range(2):
+        training.step()
+    assert reference.follows(training.state())
+    count = Stop(-1, error)
+    count.run(training.step)
+    assert count.lines > 40 and reference.follows(training.state())
+    for at in range(1, count.lines + 1, stride if count.lines > 1000 else 1 + stride // 15):
+        Stop(at, error).run(training.step)
+        assert reference.follows(training.state()), f"torn by {error.__name__} at line {at} of {count.lines}"
+    check_that_it_works()
+    training.step()
+    assert reference.follows(training.state())
+
+
+@contextmanager
+def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
+    """SIGALRM raises KeyboardInterrupt; gives what sets the timer."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        yield lambda: signal.setitimer(signal.ITIMER_REAL, seconds())  # type: ignore[func-returns-value]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system")
+@pytest.mark.parametrize("times", [50, pytest.param(2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
+def test_timers_interrupt_steps_between_and_never_within(how: tuple[Any, ...], times: int) -> None:
+    reference, training = Reference(*how), Training(*how)
+    for _ in range(2):
+        training.step()
+    longest, rng, came = 4e-3 if how[0] is plain else 8e-5, random.Random(0), 0
+    with interrupts(partial(rng.uniform, 1e-5, longest)) as start:
+        for _ in range(times):
+            try:
+                start()
+                for _ in range(3):
+                    training.step()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                came += 1
+            state, steps = training.state(), 0
+            while not reference.follows(state):
+                steps += 1
+                assert steps < 4, "torn"
+                reference.now = reference.next
+                reference._move()
+    assert came > times // 10
+    check_that_it_works()
