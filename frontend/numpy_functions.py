@@ -181,12 +181,12 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return ops.nonzero(condition) if x is None and y is None else ops.where(condition, x, y)
 
 
-def _transpose(x: Any, axes: Any = None) -> Tensor:
-    return ops.transpose(x) if axes is None else ops.permute(x, axes)
+def _transpose(a: Any, axes: Any = None) -> Tensor:
+    return ops.transpose(a) if axes is None else ops.permute(a, axes)
 
 
-def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
-    a, b = ops.asarray(a), ops.asarray(b)
+def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    a, b = ops.asarray(a1), ops.asarray(a2)
     same = (a == b) | (a.isnan() & b.isnan()) if equal_nan and a.shape == b.shape else None
     return a.shape == b.shape and bool((a == b if same is None else same).all())
 
