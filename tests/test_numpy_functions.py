@@ -163,6 +163,21 @@ def test_values_are_those_of_numpy(name: str) -> None:
         same(call(*tensors), want)
 
 
+@pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 4), None), ((2, 3, 4), (1, 2)), ((2, 3, 4), (2, 0)), ((2, 3, 4), (-1, 1))])
+def test_norms_of_matrices_are_those_of_numpy(order: Any, shape: tuple[int, ...], axis: Any) -> None:
+    for x in (RNG.normal(size=shape), RNG.integers(-9, 9, shape)):
+        for keepdims in (False, True):
+            same(np.linalg.norm(wf.tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
+
+
+@pytest.mark.parametrize("order", [None, 0, 1, 2, 3.5, -1, np.inf])
+def test_norms_of_vectors_are_those_of_numpy(order: Any) -> None:
+    same(np.linalg.norm(T[0], order), np.linalg.norm(X[0], order))
+    for axis in (0, (1,)):
+        same(np.linalg.norm(T, order, axis=axis), np.linalg.norm(X, order, axis=axis))
+
+
 @pytest.mark.parametrize("called", OURS, ids=str)
 def test_ufuncs_are_weft_s(called: Any) -> None:
     for arrays in ((Y, 2 * Y), (Y + 1, Y), (N, N[::-1]), (B, ~B)):
@@ -249,6 +264,9 @@ T = wf.tensor(X)
         (lambda: np.cbrt(T), r"np\.cbrt is no function of Weft"),
         (lambda: np.multiply.outer(T, T), r"np\.multiply\.outer is no function of Weft"),
         (lambda: np.split(T, 2), r"np\.split of a Tensor: write wf\.chunk\(x, n\)"),
+        (lambda: np.linalg.norm(T, 2), r"no norm of order 2 along 2 axes: write np\.linalg\.norm\(x\.numpy"),
+        (lambda: np.linalg.norm(T, "nuc", (0, 1)), "no norm of order 'nuc' along 2 axes"),
+        (lambda: np.linalg.norm(T[None], 1), "no norm of order 1 along 3 axes"),
         (lambda: np.put_along_axis(T, N, 0, 1), r"np\.put_along_axis of a Tensor: write x = wf\.put_along_axis"),
         (lambda: np.sum(T, where=B), r"np\.sum of a Tensor is wf\.sum, which has no where=: write np\.sum\(x\.numpy\(\)"),
         (lambda: np.sort(T, order="F"), "has no order="),
