@@ -126,7 +126,7 @@ def histogram(
     """
     dtype = dt.float32 if x.dtype.is_half else as_float(x).dtype
     flat = reshape(to_dtype(x, dtype if x.dtype.is_float else dt.float64), (x.size,))
-    edges = _edges(flat, bins, range, dtype)
+    edges, given = _edges(flat, bins, range, dtype)
     count = edges.size - 1
     values = graph.full(1, dt.int64, flat.shape) if weights is None else _weights(x, weights)
     inner = to_dtype(edges, flat.dtype)
@@ -134,9 +134,10 @@ def histogram(
     place = where(eq(flat, last), count, searchsorted(inner, flat, "right"))
     total = part(node(Op.SCATTER, (values, place), ((0,), (count + 2,))), 0, 1, count + 1)
     if not as_bool("histogram", "density", density):
-        return total, edges
+        return total, to_dtype(edges, given)
     total = as_float(total)
-    return div(div(total, reductions.sum(total)), diff(edges)), edges
+    widths = to_dtype(diff(edges), given)
+    return div(div(total, reductions.sum(total)), widths), to_dtype(edges, given)
 
 
 def _weights(x: Node, weights: Node) -> Node:
@@ -145,21 +146,21 @@ def _weights(x: Node, weights: Node) -> Node:
     return reshape(to_dtype(weights, dt.int64) if weights.dtype.kind == "b" else weights, (x.size,))
 
 
-def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> Node:
-    """The edges in their dtype."""
+def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DType]:
+    """The edges as they are compared with integers, and the dtype in which they are given: this one, or that of given edges."""
     if isinstance(bins, (list, tuple)):
         bins = _edges_of_numbers(bins)
     if isinstance(bins, Node) and bins.ndim:
         if bins.ndim != 1 or bins.size < 2:
             raise errors.ShapeError(f"histogram: edges are a vector of two or more, not of shape {bins.shape}")
-        return as_float(bins)
+        return bins if bins.dtype.is_float else to_dtype(bins, dt.float64), as_float(bins).dtype
     count = as_count("histogram", "bins", bins, 1)
     low, high = _limits(flat) if limits is None else (graph.full(v, dt.float64, ()) for v in _range(limits))
     is_point = eq(low, high)
     low, high = where(is_point, sub(low, 0.5), low), where(is_point, add(high, 0.5), high)
     number = node(Op.IOTA, (), count + 1)
     inside = add(low, mul(to_dtype(number, dt.float64), div(sub(high, low), count)))
-    return to_dtype(where(eq(number, count), high, inside), dtype)
+    return where(eq(number, count), high, inside), dtype
 
 
 def _edges_of_numbers(bins: Any) -> Node:

@@ -155,6 +155,17 @@ def test_histograms_are_numpys(data: st.DataObject) -> None:
         np.testing.assert_allclose(g.numpy(), w, rtol=2e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("x", [[0, 16777217], [123456789] * 3, [2**40, 2**40 + 1, 2**40 + 5]], ids=str)
+@pytest.mark.parametrize("bins", [2, 10, "edges"])
+def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
+    bins = np.unique([x[0] - 1, *x]) if bins == "edges" else bins
+    for density in (False, True):
+        got, want = wf.histogram(T(x), T(bins), density=density), np.histogram(x, bins, density=density)
+        np.testing.assert_allclose(got[0].numpy(), want[0], rtol=1e-6)
+        assert got[1].dtype is wf.float32
+        np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
+
+
 def test_histograms_leave_out_nan_and_count_nothing() -> None:
     counts, edges = wf.histogram(T([np.nan, 1.0, 2.0]), 2, (1, 2))
     assert counts.tolist() == [1, 1] and edges.tolist() == [1.0, 1.5, 2.0]
