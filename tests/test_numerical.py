@@ -166,6 +166,17 @@ def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
         np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_the_range_of_a_histogram_is_that_of_the_finite_elements(dtype: str) -> None:
+    finite = np.array([3.0, -1.0, 0.5, 2.0])
+    want = np.histogram(finite, 4)
+    for others in ([np.nan], [np.inf], [-np.inf, np.nan, np.inf]):
+        got = wf.histogram(T(np.concatenate([finite, others]).astype(dtype)), 4)
+        assert got[0].tolist() == want[0].tolist() and got[1].tolist() == want[1].tolist()
+        counts, edges = wf.histogram(T(np.array(others, dtype)), 2)
+        assert counts.tolist() == [0, 0] and edges.tolist() == [0.0, 0.5, 1.0]
+
+
 def test_histograms_leave_out_nan_and_count_nothing() -> None:
     counts, edges = wf.histogram(T([np.nan, 1.0, 2.0]), 2, (1, 2))
     assert counts.tolist() == [1, 1] and edges.tolist() == [1.0, 1.5, 2.0]
