@@ -70,7 +70,7 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
     >>> wf.choice([10, 20, 30], 2, p=[0.0, 1.0, 0.0]).tolist()
     [20, 20]
     """
-    whole = isinstance(a, int) and not isinstance(a, bool)
+    whole = isinstance(a, (int, np.integer)) and not isinstance(a, bool)
     source = None if whole else as_tensor("choice", "a", a)
     if source is not None and not source.ndim:
         raise errors.ShapeError("choice: a is an int or has an axis to choose from, not shape ()")

@@ -93,6 +93,7 @@ def test_choices_of_a_tensor_are_its_slices() -> None:
     assert x.grad is not None and sorted(x.grad.sum(axis=1).tolist()) == [0, 4, 4]
     assert wf.choice([10, 20, 30], 4, p=[0, 1, 0]).tolist() == [20] * 4
     assert isinstance(wf.choice(5).item(), int)
+    assert wf.choice(np.int64(5), 3, replace=False).shape == (3,)
 
 
 def test_draws_like_another_tensor_have_its_dtype() -> None:
