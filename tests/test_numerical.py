@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,23 @@ def test_lerp_is_exact_at_its_ends() -> None:
     found = wf.lerp(a, b, wf.tensor([0.25, 0.5, 0.75]))
     np.testing.assert_allclose(found.numpy(), [0.75e8 - 0.25, 0.4, 0.75e8 - 0.75], rtol=1e-6)
     assert wf.lerp(1, 2, 0.5).item() == 1.5 and wf.lerp(a.half(), b.half(), 0.5).dtype is wf.float16
+
+
+def test_interp_between_infinite_points_is_numpys() -> None:
+    ends, at = [-np.inf, -1.0, 2.0, np.inf, np.nan], np.array([-np.inf, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, np.inf])
+    for xp in ([0.0, 1.0, 2.0], [-np.inf, 1.0, 2.0], [0.0, 1.0, np.inf], [0.0, 1.0, 1.0]):
+        for fp in product(ends, repeat=3):
+            with np.errstate(all="ignore"):
+                want = np.interp(at, xp, fp)
+            np.testing.assert_allclose(wf.interp(T(at), T(np.array(xp)), T(np.array(fp))).numpy(), want, err_msg=f"{xp} {fp}")
+
+
+def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
+    x, fp = (T(v, requires_grad=True) for v in ([0.5, 1.0, 1.5], [1.0, 2.0, np.inf, 5.0]))
+    found = wf.interp(x, T([0.0, 1.0, 2.0, 3.0]), fp)
+    assert found.tolist() == [1.5, 2.0, np.inf]
+    found[:2].sum().backward()
+    assert x.grad is not None and x.grad[0].item() == 1.0 and fp.grad is not None and fp.grad.tolist() == [0.5, 1.5, 0.0, 0.0]
 
 
 # ---------------------------------------------------------------- quantiles
