@@ -26,7 +26,7 @@ class Tree(Attributes, Naming):
     """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
 
     def __init__(self) -> None:
-        super().__init__()  # that of a class beside it, if it has one
+        """Nothing, and no other class's: one beside a Module is set up by its own __init__, as in PyTorch."""
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
