@@ -47,10 +47,10 @@ class Tree(Attributes, Naming):
 
         Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
         """
-        old = vars(self).get(name)
+        old = vars(self).get(name, MISSING)
         if type(value) is LiveNumber:  # computed in a jitted function, which is traced
             value = value.value
-        if old is None and recipe_of(self, name) is not None:
+        if old is MISSING and recipe_of(self, name) is not None:
             what = f"{type(self).__name__}.{name} is computed from other parts of the layer"
             raise errors.ArgumentError(f"{what}: change those, or remove its parametrizations or pruning first")
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):
