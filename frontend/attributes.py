@@ -1,7 +1,8 @@
 """Attributes of Modules on which a jitted function depends. In: what it reads while it is traced. Out: what must stay as it was.
 
 Plain values (numbers, bools, texts, None, members of enumerations, tuples of these) are compared; of anything else it counts
-how often it has been set. A Module notes in itself which of its attributes were ever read, so that others may change for free.
+how often it has been set. What was looked for in vain, or found in the class, must not be set over. A Module notes in itself
+which of its attributes were ever read, so that others may change for free.
 """
 
 from __future__ import annotations
@@ -80,9 +81,19 @@ def changed(module: Attributes, name: str, old: Any, new: Any, is_part: bool) ->
 
 
 def _observed(self: Attributes, name: str) -> Any:
-    value = super(Attributes, self).__getattribute__(name)
     trace = state.trace()
+    try:
+        value = super(Attributes, self).__getattribute__(name)
+    except AttributeError:
+        if trace is not None:
+            trace.reads.seen(self, name, MISSING)
+        raise
     return value if trace is None else trace.reads.seen(self, name, value)
+
+
+def _can_be_set_over(kind: type, name: str) -> bool:
+    """Would an instance's own attribute come before what its class has: before a function, but not before a property."""
+    return not name.startswith("__") and not hasattr(type(getattr(kind, name, None)), "__set__")
 
 
 _lock = locks.new("attributes")
@@ -105,26 +116,33 @@ def unwatch(trace: Any) -> None:
 
 
 class Attribute:
-    """One that was read, its value then, and how often it had been set if that is not plain."""
+    """One that was read, its value then, and how often it had been set if that is neither plain nor missing.
 
-    __slots__ = ("is_assigned", "module", "name", "times", "value")
+    noted: how often each attribute of the Module has been set, which counts on there.
+    """
 
-    def __init__(self, module: Attributes, name: str, value: Any, times: int) -> None:
-        self.module, self.name, self.is_assigned = weakref.ref(module), name, False
-        self.value: Any = value if is_plain(value) else MISSING
-        self.times = None if is_plain(value) else times
+    __slots__ = ("is_assigned", "module", "name", "noted", "times", "value")
+
+    def __init__(self, module: Attributes, name: str, value: Any, noted: dict[str, int]) -> None:
+        is_compared = value is MISSING or (is_plain(value) and _present(module, name) is value)  # no descriptor made it
+        self.module, self.name, self.noted, self.is_assigned = weakref.ref(module), name, noted, False
+        self.value: Any = value if is_compared else MISSING
+        self.times = None if is_compared else noted.get(name, 0)
 
     def now(self) -> Any:
-        """The value of a plain one, which stays where the function itself assigned to it while it was traced."""
+        """The value of a plain or missing one, which stays where the function itself assigned to it while it was traced."""
         module = self.module()
-        return self.value if module is None or self.is_assigned else _present(module, self.name)
+        if module is None or self.is_assigned:
+            return self.value
+        if self.value is MISSING:  # a metaclass may have one of the name, such as mro
+            return _fields(module).get(self.name, MISSING)
+        return _present(module, self.name)
 
     def differs(self) -> bool:
-        """Has it got another value."""
+        """Has one that the function did not assign to got another value."""
         if self.times is None:
             return not same(self.now(), self.value)
-        module = self.module()
-        return module is not None and not self.is_assigned and _noted(module).get(self.name) != self.times
+        return self.noted[self.name] != self.times
 
 
 class Reads:
@@ -143,23 +161,24 @@ class Reads:
         return bool(self._numbers)
 
     def seen(self, module: Attributes, name: str, value: Any) -> Any:
-        """What the function gets for an attribute of this value."""
+        """What the function gets for an attribute of this value. MISSING: there is none."""
         key = id(module), name
         attribute = self._attributes.get(key)
         if attribute is not None:
             return value if attribute.is_assigned else self._numbers.get(key, value)
         fields = _fields(module)
-        if name in fields or name == PARTS or (is_plain(value) and getattr(type(module), name, MISSING) is value):
-            times = fields.setdefault(READ, Noted()).times.setdefault(name, 0)
-            attribute = self._attributes[key] = Attribute(module, name, value, times)
+        if name in fields or name == PARTS or _can_be_set_over(type(module), name):
+            noted = fields.setdefault(READ, Noted()).times
+            times = noted.setdefault(name, 0)
+            attribute = self._attributes[key] = Attribute(module, name, value, noted)
             self._modules[id(module)] = module
-            if self._gives_live_numbers and times and type(value) in (int, float):
+            if self._gives_live_numbers and times and attribute.times is None and type(value) in (int, float):
                 value = self._numbers[key] = LiveNumber(self._trace, attribute.now, value, frozenset({attribute}))
         return value
 
     def assigned(self, module: Attributes, name: str) -> None:
         """The function sets an attribute, which is no part of the signature then."""
-        attribute = self._attributes.setdefault((id(module), name), Attribute(module, name, None, 0))
+        attribute = self._attributes.setdefault((id(module), name), Attribute(module, name, None, {}))
         attribute.is_assigned = True
         self._modules[id(module)] = module
 
@@ -170,7 +189,7 @@ class Reads:
 
     def conditions(self) -> Conditions:
         """What must be as it was for the trace to hold."""
-        compared = [a for key, a in self._attributes.items() if key not in self._numbers]
+        compared = [a for key, a in self._attributes.items() if key not in self._numbers and not a.is_assigned]
         compared.sort(key=lambda a: a.name == PARTS)  # tells less than others do
         return Conditions([*map(weakref.ref, self._modules.values())], compared, self._decisions)
 
@@ -207,8 +226,8 @@ class Conditions:
         what = f"{kind}.{attribute.name}{where and f' of {where}'}"
         if attribute.times is not None:
             return f"{what} was set anew"
-        now = attribute.now()
-        return f"{what} changed from {shown(attribute.value)} to {'nothing' if now is MISSING else shown(now)}"
+        old, new = ("nothing" if value is MISSING else shown(value) for value in (attribute.value, attribute.now()))
+        return f"{what} changed from {old} to {new}"
 
     def _path(self, module: Any) -> str:
         """Where the Module stands in the first one that holds it, such as Net.drop; nothing for one that stands alone."""

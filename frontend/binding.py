@@ -100,7 +100,8 @@ def unwrapped(name: str, what: str, x: Any, tracks: list[bool]) -> Any:
         tracks[0] |= x._requires_grad
         return x.node
     if isinstance(x, (list, tuple)) and any(isinstance(i, (Tracked, np.ndarray, list, tuple)) for i in x):
-        return tuple(unwrapped(name, what, i, tracks) for i in x)
+        parts = [unwrapped(name, what, i, tracks) for i in x]
+        return parts if isinstance(x, list) else tuple(parts)
     if not isinstance(x, (np.ndarray, np.generic, int, float)):
         return x
     try:

@@ -63,7 +63,7 @@ def _indices(name: str, x: Any) -> Node:
     """An integer Node, also from an int, from ints or from integer Nodes in a sequence."""
     if isinstance(x, range):
         x = as_sequence(name, "a range of indices", x)
-    if isinstance(x, (list, tuple)) and any(isinstance(i, Node) for i in x):
+    if isinstance(x, (list, tuple)) and _holds_node(x):
         return stack([_indices(name, i) for i in x])
     if isinstance(x, (int, list, tuple)) and not isinstance(x, bool):
         x = _leaf(name, x)
@@ -71,6 +71,10 @@ def _indices(name: str, x: Any) -> Node:
     if not isinstance(x, Node):
         raise errors.DTypeError(f"{name}: expected an integer tensor, got {type(x).__name__}")
     return as_integers(name, x)
+
+
+def _holds_node(x: Any) -> bool:
+    return isinstance(x, Node) or (isinstance(x, (list, tuple)) and any(map(_holds_node, x)))
 
 
 def _leaf(name: str, x: Any) -> Node:
@@ -105,9 +109,10 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
 def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
     """What of x stands at these indices of an axis, or of several axes: rows of a table by their numbers.
 
-    indices: integers for one axis, or a tuple of such, which broadcast, with one for each of several axes. Shape: that of the
-    indices, then the other axes of x. Indices must lie in 0 .. extent-1; what does not raises IndexError when it is computed.
-    Raises DTypeError, ShapeError. (The function that PyTorch calls gather is wf.take_along_axis.)
+    indices: integers for one axis, also in nested lists, or a tuple of such, or a list of Tensors, which broadcast, with one for
+    each of several axes. Shape: that of the indices, then the other axes of x. Indices must lie in 0 .. extent-1; what does not
+    raises IndexError when it is computed. Raises DTypeError, ShapeError. (The function that PyTorch calls gather is
+    wf.take_along_axis.)
 
     >>> x = wf.tensor([[1, 2, 3], [4, 5, 6]])
     >>> wf.gather(x, [1, 0, 1]).tolist()
@@ -126,14 +131,19 @@ def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int])
         raise errors.DTypeError(f"{function}: axis is an int or several, not {shown(axis)}; {_AS_TORCH[function]}")
     wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = tuple(normalise_axis(function, a, x.ndim) for a in wanted)
-    several = indices if isinstance(indices, (tuple, list)) else (indices,)
-    if len(places) == 1 and all(type(i) is int for i in several):
-        several = (list(several),)
+    several = _by_axis(indices) if len(places) == 1 or not isinstance(indices, (tuple, list)) else indices
     if len(several) != len(places) or len(set(places)) != len(places) or not places:
         raise errors.ShapeError(f"{function}: {len(several)} indices for axes {wanted} of shape {x.shape}")
     found = [cast(_indices(function, i), dt.int64) for i in several]
     shape = broadcast_shape(function, [i.shape for i in found])
     return places, [broadcast_to(i, shape) for i in found]
+
+
+def _by_axis(indices: Any) -> Sequence[Any]:
+    """The indices of each axis, of which there is one: the parts of a tuple or of a list of Tensors, else the whole."""
+    is_tuple = isinstance(indices, tuple) and not all(type(i) is int or isinstance(i, np.integer) for i in indices)
+    is_list = isinstance(indices, list) and indices and all(isinstance(i, Node) for i in indices)
+    return indices if is_tuple or is_list else (indices,)
 
 
 _AS_TORCH = {  # what to write for PyTorch's functions of these names, which take (x, dim, index, ..)

@@ -60,7 +60,16 @@ def _between(at: Node, xp: Node, fp: Node) -> Node:
     """On the line through the two points around each place."""
     low = clip(sub(searchsorted(xp, at, "right"), 1), 0, xp.size - 2)
     (x0, f0), (x1, f1) = ([node(Op.GATHER, (p, i), (0,)) for p in (xp, fp)] for i in (low, add(low, 1)))
-    return lerp(f0, f1, where(eq(x0, x1), 1.0, div(sub(at, x0), sub(x1, x0))))
+    line = lerp(f0, f1, where(eq(x0, x1), 1.0, div(sub(at, x0), sub(x1, x0))))
+    return where(isnan(line), _by_slope(at, x0, f0, x1, f1), line)
+
+
+def _by_slope(at: Node, x0: Node, f0: Node, x1: Node, f1: Node) -> Node:
+    """What NumPy gives where points are infinite: a point itself, a line from either point, or both values."""
+    slope = div(sub(f1, f0), sub(x1, x0))
+    up, down = (add(mul(slope, sub(at, x)), f) for x, f in ((x0, f0), (x1, f1)))
+    between = where(isnan(up), where(eq(f0, f1), f0, down), up)
+    return where(eq(at, x1), f1, where(eq(at, x0), f0, between))
 
 
 def _repeated(at: Node, xp: Node, fp: Node, period: float) -> tuple[Node, Node, Node]:

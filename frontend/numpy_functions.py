@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import cache
 from inspect import Parameter, signature
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -109,8 +110,9 @@ def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], k
     if name in DESCRIBING or name in CONVERTING:
         plain = _stand_in if name in DESCRIBING else Tensor.numpy
         return called(*(_mapped(plain, x) for x in args), **{k: _mapped(plain, x) for k, x in kwargs.items()})
-    if called.__module__ == "numpy" and name in ALIKE:
-        return ALIKE[name](*args, **kwargs)
+    alike = ALIKE.get(label.removeprefix("np."))
+    if alike is not None:
+        return alike(*args, **kwargs)
     if name in DIFFERENT:
         raise errors.CallError(f"{label} of a Tensor: write {DIFFERENT[name]}")
     name = RENAMED.get(name, name)
@@ -181,12 +183,12 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
     return ops.nonzero(condition) if x is None and y is None else ops.where(condition, x, y)
 
 
-def _transpose(x: Any, axes: Any = None) -> Tensor:
-    return ops.transpose(x) if axes is None else ops.permute(x, axes)
+def _transpose(a: Any, axes: Any = None) -> Tensor:
+    return ops.transpose(a) if axes is None else ops.permute(a, axes)
 
 
-def _array_equal(a: Any, b: Any, equal_nan: bool = False) -> bool:
-    a, b = ops.asarray(a), ops.asarray(b)
+def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    a, b = ops.asarray(a1), ops.asarray(a2)
     same = (a == b) | (a.isnan() & b.isnan()) if equal_nan and a.shape == b.shape else None
     return a.shape == b.shape and bool((a == b if same is None else same).all())
 
@@ -203,6 +205,27 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: An
     return _call("np.pad", "pad", (array, pad_width), {"mode": mode, "value": value, **others})
 
 
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
+    """numpy.linalg.norm: with an order and two axes that of matrices, else that of the elements along the axes."""
+    x = ops.asarray(x)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    if ord is None or (len(axes) == 2 and isinstance(ord, str) and ord == "fro"):
+        return ops.norm(x, 2, axes, keepdims)
+    return ops.norm(x, ord, axes, keepdims) if len(axes) < 2 else _matrix_norm(x, ord, axes, keepdims)
+
+
+def _matrix_norm(x: Tensor, ord: Any, axes: Any, keepdims: bool) -> Tensor:
+    """The greatest (of a negative order: least) sum of |x| along columns (of order 1) or rows (of an infinite one)."""
+    if len(axes) != 2 or isinstance(ord, str) or ord not in (1, -1, inf, -inf):
+        raise errors.CallError(
+            f"np.linalg.norm: Weft has no norm of order {ord!r} along {len(axes)} axes: write np.linalg.norm(x.numpy(), ...), "
+            f"or wf.norm(x, ord, axis) for the norm of the elements"
+        )
+    summed, other = axes if abs(ord) == 1 else axes[::-1]
+    out = (ops.max if ord > 0 else ops.min)(ops.norm(x, 1, summed, keepdims=True), other, keepdims=True)
+    return out if keepdims else ops.squeeze(out, tuple(axes))
+
+
 ALIKE: dict[str, Function] = {
     "where": _where,
     "transpose": _transpose,
@@ -210,4 +233,5 @@ ALIKE: dict[str, Function] = {
     "array_equal": _array_equal,
     "column_stack": _column_stack,
     "pad": _pad,
+    "linalg.norm": _norm,
 }

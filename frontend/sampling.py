@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
+import numpy as np
+
 from .. import errors
 from ..ir import dtype as dt
 from ..ir.dtype import DType
@@ -13,7 +15,7 @@ from ..ir.op import Op
 from . import elementwise as ew
 from . import random, sorting
 from . import transcendental as tr
-from .arguments import as_bool, as_count, as_shape, normalise_axis
+from .arguments import as_bool, as_count, as_shape, normalise_axis, shown
 from .binding import as_tensor
 from .broadcast import as_dtype, default_int, to_dtype
 from .devices import check_device
@@ -61,13 +63,14 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
     """Elements drawn from a, or numbers below an int a: NumPy's Generator.choice. Of several axes slices along one.
 
     size: their number or a shape; None: one, without an axis. replace=False: each at most once. p: a weight for each, even if not
-    given; weights are divided by their sum, and what weighs nothing is not drawn (with replace=False: last). Gradients flow to a.
-    Raises ArgumentError for more than there are without replacement, ShapeError, DTypeError.
+    given; weights are divided by their sum, and what weighs nothing is not drawn (with replace=False: last). Weights that are
+    negative or not finite, or whose sum is 0, raise ArgumentError, unless they are a Tensor: then what is drawn has no meaning.
+    Gradients flow to a. Raises ArgumentError for more than there are without replacement, ShapeError, DTypeError.
 
     >>> wf.choice([10, 20, 30], 2, p=[0.0, 1.0, 0.0]).tolist()
     [20, 20]
     """
-    whole = isinstance(a, int) and not isinstance(a, bool)
+    whole = isinstance(a, (int, np.integer)) and not isinstance(a, bool)
     source = None if whole else as_tensor("choice", "a", a)
     if source is not None and not source.ndim:
         raise errors.ShapeError("choice: a is an int or has an axis to choose from, not shape ()")
@@ -85,7 +88,7 @@ def _chosen(count: int, drawn: int, replace: bool, p: Any) -> Node:
         raise errors.ArgumentError(f"choice: there is nothing to draw {drawn} from")
     _require("choice", drawn, count, replace)
     if p is not None:
-        weights = as_tensor("choice", "p", p).node
+        weights = _weights("choice", "p", p)
         if weights.shape != (count,):
             raise errors.ShapeError(f"choice: weights of shape {weights.shape} for {count} elements")
         return _weighted(weights, drawn, replace)
@@ -98,15 +101,31 @@ def multinomial(probs: Any, num_samples: int, replacement: bool = False) -> Tens
     """Places along the last axis, drawn with these weights, as int64: torch.multinomial. Shape (.., num_samples) of (.., n).
 
     Weights need not add up to 1; what weighs nothing is not drawn (without replacement: last). Weights that are negative or
-    NaN, or whose sum is 0, have no meaning. Raises ArgumentError for more than n without replacement, ShapeError.
+    not finite, or whose sum is 0, raise ArgumentError, unless they are a Tensor: then what is drawn has no meaning. Raises
+    ArgumentError for more than n without replacement, ShapeError.
     """
-    weights = as_tensor("multinomial", "probs", probs).node
+    weights = _weights("multinomial", "probs", probs)
     drawn = as_count("multinomial", "num_samples", num_samples)
     if not weights.ndim or not weights.shape[-1]:
         raise errors.ShapeError(f"multinomial: expected weights along the last axis, got shape {weights.shape}")
     replace = as_bool("multinomial", "replacement", replacement)
     _require("multinomial", drawn, weights.shape[-1], replace)
     return wrap(_weighted(weights, drawn, replace))
+
+
+def _weights(name: str, what: str, given: Any) -> Node:
+    """The Node of weights. Raises ArgumentError for numbers that cannot be weights; the values of Tensors are not looked at."""
+    weights = as_tensor(name, what, given).node
+    if weights.ndim and weights.size and _are_numbers(given):
+        with np.errstate(over="ignore"):
+            sums = np.asarray(given, np.float64).sum(-1)
+        if not (np.asarray(given) >= 0).all() or not ((sums > 0) & np.isfinite(sums)).all():
+            raise errors.ArgumentError(f"{name}: {what} are finite weights of at least 0, not all of them 0, not {shown(given)}")
+    return weights
+
+
+def _are_numbers(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic, int, float)) or (isinstance(x, (list, tuple)) and all(map(_are_numbers, x)))
 
 
 def _require(name: str, drawn: int, count: int, replace: bool) -> None:
@@ -120,12 +139,12 @@ def _weighted(weights: Node, drawn: int, replace: bool) -> Node:
 
 
 def _with_replacement(weights: Node, drawn: int) -> Node:
-    """The place whose part of the sum of weights holds a uniform number."""
+    """The place whose part of the sum of weights holds a uniform number; of weights without meaning some place."""
     sums = node(Op.SCAN, (weights,), weights.ndim - 1)
     total = part(sums, sums.ndim - 1, sums.shape[-1] - 1, sums.shape[-1])
     shape = (*weights.shape[:-1], drawn)
     at = ew.mul(reshape(random.uniforms(prod(shape)), shape), total)
-    return sorting.search_lines(sums, at)
+    return ew.minimum(sorting.search_lines(sums, at), sums.shape[-1] - 1)
 
 
 def _without_replacement(weights: Node, drawn: int) -> Node:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from math import isfinite, nan, prod
+from math import inf, nan, prod
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from .autocast import widened
 from .broadcast import Scalar, broadcast_to, to_dtype
 from .contract import matmul
 from .cumulative import diff
-from .elementwise import add, as_float, ceil, div, eq, floor, isinf, isnan, logical_and, mul, round_, sub, where
+from .elementwise import add, as_float, ceil, div, eq, floor, gt, isfinite, isinf, isnan, logical_and, mul, round_, sub, where
 from .half import in_float32
 from .interpolation import lerp
 from .movement import part
@@ -115,10 +116,10 @@ def histogram(
 ) -> tuple[Node, Node]:
     """(how many elements of x lie in each bin, the edges of the bins): numpy.histogram.
 
-    bins: their number, between the least and the greatest element or the two numbers of `range`; or all edges, ascending. An
-    edge belongs to the bin after it, the last one to the bin before. Elements outside and NaNs count nowhere. Counts are int64,
-    or of the dtype of the weights, which have x's shape; with density floats, so that counts times widths add up to 1.
-    Raises ArgumentError, DTypeError, ShapeError.
+    bins: their number, between the two numbers of `range` or the least and the greatest finite element (0 and 1 if there is
+    none); or all edges, ascending. An edge belongs to the bin after it, the last one to the bin before. Elements outside and
+    NaNs count nowhere. Counts are int64, or of the dtype of the weights, which have x's shape; with density floats, so that
+    counts times widths add up to 1. Raises ArgumentError, DTypeError, ShapeError.
 
     >>> counts, edges = wf.histogram(wf.tensor([1.0, 2.0, 1.5, 4.0]), bins=3)
     >>> counts.tolist(), edges.tolist()
@@ -126,7 +127,7 @@ def histogram(
     """
     dtype = dt.float32 if x.dtype.is_half else as_float(x).dtype
     flat = reshape(to_dtype(x, dtype if x.dtype.is_float else dt.float64), (x.size,))
-    edges = _edges(flat, bins, range, dtype)
+    edges, given = _edges(flat, bins, range, dtype)
     count = edges.size - 1
     values = graph.full(1, dt.int64, flat.shape) if weights is None else _weights(x, weights)
     inner = to_dtype(edges, flat.dtype)
@@ -134,9 +135,10 @@ def histogram(
     place = where(eq(flat, last), count, searchsorted(inner, flat, "right"))
     total = part(node(Op.SCATTER, (values, place), ((0,), (count + 2,))), 0, 1, count + 1)
     if not as_bool("histogram", "density", density):
-        return total, edges
+        return total, to_dtype(edges, given)
     total = as_float(total)
-    return div(div(total, reductions.sum(total)), diff(edges)), edges
+    widths = to_dtype(diff(edges), given)
+    return div(div(total, reductions.sum(total)), widths), to_dtype(edges, given)
 
 
 def _weights(x: Node, weights: Node) -> Node:
@@ -145,21 +147,21 @@ def _weights(x: Node, weights: Node) -> Node:
     return reshape(to_dtype(weights, dt.int64) if weights.dtype.kind == "b" else weights, (x.size,))
 
 
-def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> Node:
-    """The edges in their dtype."""
+def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DType]:
+    """The edges as they are compared with integers, and the dtype in which they are given: this one, or that of given edges."""
     if isinstance(bins, (list, tuple)):
         bins = _edges_of_numbers(bins)
     if isinstance(bins, Node) and bins.ndim:
         if bins.ndim != 1 or bins.size < 2:
             raise errors.ShapeError(f"histogram: edges are a vector of two or more, not of shape {bins.shape}")
-        return as_float(bins)
+        return bins if bins.dtype.is_float else to_dtype(bins, dt.float64), as_float(bins).dtype
     count = as_count("histogram", "bins", bins, 1)
     low, high = _limits(flat) if limits is None else (graph.full(v, dt.float64, ()) for v in _range(limits))
     is_point = eq(low, high)
     low, high = where(is_point, sub(low, 0.5), low), where(is_point, add(high, 0.5), high)
     number = node(Op.IOTA, (), count + 1)
     inside = add(low, mul(to_dtype(number, dt.float64), div(sub(high, low), count)))
-    return to_dtype(where(eq(number, count), high, inside), dtype)
+    return where(eq(number, count), high, inside), dtype
 
 
 def _edges_of_numbers(bins: Any) -> Node:
@@ -170,10 +172,14 @@ def _edges_of_numbers(bins: Any) -> Node:
 
 
 def _limits(flat: Node) -> tuple[Node, Node]:
-    """The least and the greatest element in float64; 0 and 1 of nothing."""
+    """The least and the greatest finite element in float64; 0 and 1 if there is none."""
     if not flat.size:
         return graph.full(0.0, dt.float64, ()), graph.full(1.0, dt.float64, ())
-    return to_dtype(reductions.min(flat), dt.float64), to_dtype(reductions.max(flat), dt.float64)
+    finite = isfinite(flat)
+    low = to_dtype(reductions.min(where(finite, flat, inf)), dt.float64)
+    high = to_dtype(reductions.max(where(finite, flat, -inf)), dt.float64)
+    is_none = gt(low, high)
+    return where(is_none, 0.0, low), where(is_none, 1.0, high)
 
 
 def _range(limits: Any) -> tuple[float, float]:
@@ -181,7 +187,7 @@ def _range(limits: Any) -> tuple[float, float]:
     if len(given) != 2:
         raise errors.ArgumentError(f"histogram: range is two numbers, not {shown(limits)}")
     low, high = (as_double("histogram", "each of range", v) for v in given)
-    if not (isfinite(low) and isfinite(high) and low <= high):
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         raise errors.ArgumentError(f"histogram: range is two finite numbers that ascend, not {shown(limits)}")
     return low, high
 

@@ -26,7 +26,7 @@ class Tree(Attributes, Naming):
     """What a Module holds: set as attributes, or in lists, tuples and dicts of them."""
 
     def __init__(self) -> None:
-        super().__init__()  # that of a class beside it, if it has one
+        """Nothing, and no other class's: one beside a Module is set up by its own __init__, as in PyTorch."""
 
     if not TYPE_CHECKING:  # a checker knows what there is
 
@@ -47,10 +47,10 @@ class Tree(Attributes, Naming):
 
         Raises DTypeError for a Tensor set over a Parameter, which would be learned no more.
         """
-        old = vars(self).get(name)
+        old = vars(self).get(name, MISSING)
         if type(value) is LiveNumber:  # computed in a jitted function, which is traced
             value = value.value
-        if old is None and recipe_of(self, name) is not None:
+        if old is MISSING and recipe_of(self, name) is not None:
             what = f"{type(self).__name__}.{name} is computed from other parts of the layer"
             raise errors.ArgumentError(f"{what}: change those, or remove its parametrizations or pruning first")
         if isinstance(value, Tensor) and not isinstance(value, (Parameter, Buffer)):

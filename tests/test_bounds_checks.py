@@ -246,6 +246,28 @@ def test_indices_in_sequences() -> None:
         np.testing.assert_array_equal(wf.gather(x, (indices,)).numpy(), rows[[2, 0]])
 
 
+@pytest.mark.parametrize("indices", [[[0, 1]], [[0, 1], [1, 0]], [np.int64(0), np.int64(1)], [[[1]]], [], [range(2)]], ids=str)
+def test_lists_are_the_indices_of_one_axis(indices: Any) -> None:
+    x, places = np.arange(6.0).reshape(2, 3), np.asarray(indices, np.int64)
+    for axis, a in ((0, 0), ((0,), 0), ([1], 1), (-1, 1)):
+        want = np.moveaxis(np.take(x, places, a), range(a, a + places.ndim), range(places.ndim))
+        np.testing.assert_array_equal(wf.gather(wf.tensor(x), indices, axis).numpy(), want)
+        added, expected = wf.scatter_add(wf.tensor(x), indices, 1.0, axis), x + np.zeros_like(x)
+        np.add.at(expected, (slice(None),) * a + (places,), 1.0)
+        np.testing.assert_array_equal(added.numpy(), expected)
+
+
+def test_tuples_and_lists_of_tensors_are_the_indices_of_each_axis() -> None:
+    x = wf.tensor([[1, 2, 3], [4, 5, 6]])
+    for one in (([1, 0],), [wf.tensor([1, 0])], [np.array([1, 0])], (1, 0), (np.int64(1), 0), [wf.tensor(1), 0], [1, 0]):
+        assert wf.gather(x, one, 0).tolist() == [[4, 5, 6], [1, 2, 3]]
+    assert wf.gather(x, [[wf.tensor(1), 0]]).tolist() == [[[4, 5, 6], [1, 2, 3]]]
+    for two in (([1, 0], [2, 0]), [[1, 0], [2, 0]], [wf.tensor([1, 0]), np.array([2, 0])]):
+        assert wf.gather(x, two, (0, 1)).tolist() == [6, 1]
+    with pytest.raises(E.ShapeError, match="2 indices for axes"):
+        wf.gather(x, [wf.tensor([1, 0]), wf.tensor([2, 0])])
+
+
 def test_the_line_is_the_users_through_every_namespace() -> None:
     x, i = table(), wf.tensor([ROWS])
     for build in (lambda: x.take(i, 0), lambda: xp.take(x, i, axis=0), lambda: F.embedding(i, x), lambda: wf.take(x, i, 0)):

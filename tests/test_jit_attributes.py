@@ -100,6 +100,81 @@ def test_a_changed_attribute_is_noticed(changes: dict[str, list[Any]], way: str)
         equal(call(x), model(x))
 
 
+class Open(nn.Module):
+    """Attributes of the class, of which an instance may have its own, and one that it may have or not."""
+
+    act = staticmethod(F.relu)
+    scale: float | None = 2.0
+    offset: float | None = None
+
+    def forward(self, x: wf.Tensor) -> wf.Tensor:
+        x = self.act(x) * (10.0 if self.scale is None else self.scale)
+        x = x if getattr(self, "extra", None) is None else x * self.extra
+        return self.shifted(x) if hasattr(self, "shift") else self.moved(x)
+
+    def moved(self, x: wf.Tensor) -> wf.Tensor:
+        return x if self.offset is None else x + self.offset
+
+    def shifted(self, x: wf.Tensor) -> wf.Tensor:
+        return x - self.shift
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("act", [F.sigmoid, wf.tanh]),
+        ("scale", [None, 3.0, 2.0]),
+        ("offset", [1.5, None]),
+        ("extra", [5.0, 6, None]),
+        ("shift", [1.0, nn.Parameter(wf.ones(3))]),
+        ("moved", [wf.exp]),
+        ("forward", [wf.exp]),
+    ],
+)
+@pytest.mark.parametrize("way", ["captured", "argument", "nested"])
+def test_an_attribute_set_over_that_of_the_class_or_over_none_is_noticed(name: str, values: list[Any], way: str) -> None:
+    model, x = Open(), wf.tensor(X)
+    call = WAYS[way](model)
+    for _ in range(2):
+        equal(call(x), model(x))
+        for value in values:
+            setattr(model, name, value)
+            equal(call(x), model(x))
+        delattr(model, name)
+    equal(call(x), model(x))
+
+
+def test_what_is_looked_for_costs_no_trace_while_it_stays_missing() -> None:
+    """Names that a class of classes has, properties and what descriptors make among it."""
+
+    class Made:
+        def __get__(self, module: Any, kind: Any) -> float:
+            return 3.0 if module is not None else 4.0
+
+    class Asking(Open):
+        made = Made()
+
+        @property
+        def lost(self) -> float:
+            return self.nothing  # type: ignore[no-any-return]
+
+        def forward(self, x: wf.Tensor) -> wf.Tensor:
+            assert not any(hasattr(self, name) for name in ("mro", "__name__", "lost", "nothing", "kept"))
+            self.kept = 1.0
+            return super().forward(x) * self.made * self.k
+
+    model, x = Asking(), wf.tensor(X)
+    model.k = 1.0
+    f = Counted(model)
+    for k in (1.0, 2.0, 3.0, 4.0):
+        model.k = k
+        f(x)
+        vars(model).pop("kept", None)
+        model.extra = 3.0
+        del model.extra
+    assert f.traces == 2
+
+
 LAYERS: list[tuple[nn.Module, str, list[float]]] = [
     (nn.Dropout(0.5), "p", [0.9, 0.1, 0.3]),
     (nn.Dropout1d(0.5), "p", [0.9, 0.1, 0.3]),
@@ -282,6 +357,7 @@ def test_a_retrace_names_the_attribute_and_the_module(
         lambda: setattr(net[2], "act", wf.tanh),
         lambda: setattr(net, "name", "unread"),
         lambda: setattr(net[0], "bias", None),
+        lambda: setattr(net[1], "forward", nn.Identity()),
     ]
     with options.override(debug=True):
         for step in steps:
@@ -293,6 +369,7 @@ def test_a_retrace_names_the_attribute_and_the_module(
         "Dropout.p of Sequential.1 changed from 0.5 to 0.75",
         "Layer.act of Sequential.2 was set anew",
         "Linear.bias of Sequential.0 was set anew",
+        "Dropout.forward of Sequential.1 was set anew",
     ]
 
 

@@ -97,3 +97,15 @@ def test_what_is_refused(given: dict[str, Any], kind: type[Exception], says: str
 def test_a_label_out_of_range_raises_when_it_is_computed() -> None:
     with pytest.raises(IndexError, match="3"):
         F.ctc_loss(wf.zeros(4, 1, 3), [[3]], [4], [1]).item()
+
+
+@pytest.mark.parametrize("jitted", [False, True])
+@pytest.mark.parametrize(("times", "labels"), [(5, 1), (-1, 1), (4, 2), (4, -1)])
+def test_a_length_out_of_range_raises_when_it_is_computed(times: int, labels: int, jitted: bool) -> None:
+    def loss(times: wf.Tensor, labels: wf.Tensor) -> wf.Tensor:
+        return F.ctc_loss(wf.zeros(4, 2, 3).log_softmax(), [[1], [2]], times, labels)
+
+    call = wf.jit(loss) if jitted else loss
+    assert call(wf.tensor([0, 4]), wf.tensor([0, 1])).item() > 0.0
+    with pytest.raises(IndexError, match="out of range"):
+        call(wf.tensor([4, times]), wf.tensor([1, labels])).item()

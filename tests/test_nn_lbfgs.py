@@ -162,6 +162,49 @@ def test_a_search_gives_up_after_so_many_points_with_the_best() -> None:
     assert count == len(asked) - 1 == 5 and found.t == max(asked) > 100
 
 
+WALLS: dict[str, tuple[Callable[[Any], Any], float]] = {  # what is no number beyond a place, and where it is lowest
+    "NaN": (lambda p: (p - p.log()).sum(), 1.0),
+    "NaN, its slope, too": (lambda p: (p - 2.0 * p.sqrt()).sum(), 1.0),
+    "infinite": (lambda p: (wf.where(p > 0.0, p - p.log(), float("inf"))).sum(), 1.0),
+}
+
+
+@pytest.mark.parametrize("lr", [7.0, 50.0, 1e4])
+@pytest.mark.parametrize("name", WALLS)
+def test_a_search_comes_back_from_where_there_is_no_number(name: str, lr: float) -> None:
+    function, lowest = WALLS[name]
+    p = nn.Parameter([5.0])
+    optimizer = optim.LBFGS([p], lr=lr, line_search_fn="strong_wolfe", max_iter=50)
+
+    def closure() -> wf.Tensor:
+        optimizer.zero_grad()
+        loss = function(p)
+        loss.backward()
+        return loss
+
+    optimizer.step(closure)
+    assert p.item() == pytest.approx(lowest, abs=1e-2)
+
+
+def test_a_search_of_which_nothing_is_left_stays_where_it_began() -> None:
+    start = Point(0.0, 1.0, wf.ones(1), -1.0, 1.0)
+    found, _ = strong_wolfe(lambda t: Point(t, float("nan"), wf.ones(1), 2.0, 1.0), start, 1.0, 1.0, 1e-9, 5)
+    assert found is start
+
+
+def test_a_rate_of_0_changes_nothing() -> None:
+    params, optimizer, losses = trained(2, lr=0.0, line_search_fn="strong_wolfe")
+    for p, x in zip(params, START, strict=True):
+        np.testing.assert_array_equal(p.numpy(), x)
+    assert len(losses) == optimizer.state[0]["func_evals"] == 2
+
+
+@pytest.mark.parametrize(("search", "lr", "asked"), [(None, 1e-3, [2, 2, 3, 4]), ("strong_wolfe", 100.0, [2, 3, 4, 5])])
+def test_a_search_may_ask_once_more_than_the_limit(search: str | None, lr: float, asked: list[int]) -> None:
+    """The numbers are torch's."""
+    assert [len(trained(1, lr=lr, max_eval=n, line_search_fn=search)[2]) for n in (1, 2, 3, 4)] == asked
+
+
 # ---------------------------------------------------------------- a step
 
 

@@ -118,6 +118,14 @@ def test_a_variance_below_the_least_one_keeps_its_slope() -> None:
     assert var.grad.tolist() == [-1.0, 0.0]  # (1 / v - 1 / v**2) / 2 at 0.5 and at 1
 
 
+def test_a_variance_far_below_the_least_one_counts_as_that() -> None:
+    var = wf.tensor([-1.0, -100.0, -3e38, 1e-6, float("inf")], requires_grad=True)
+    loss = F.gaussian_nll_loss(wf.zeros(5), wf.zeros(5), var, reduction="none")
+    close(loss, np.log([1e-6, 1e-6, 1e-6, 1e-6, np.inf]) / 2, 1e-6)
+    loss.sum().backward()
+    close(var.grad, [5e5, 5e5, 5e5, 5e5, 0.0], 1e-6)
+
+
 def test_norms_and_distances() -> None:
     for p in (1.0, 2.0, 3.0):
         norms = (abs(X) ** p).sum(0, keepdims=True) ** (1 / p)

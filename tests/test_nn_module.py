@@ -34,6 +34,27 @@ def test_parameters_have_dotted_names() -> None:
     assert [name for name, _ in net.named_modules()] == ["", "body", "body.0", "body.1", "body.2", "heads.0", "heads.1"]
 
 
+class Named:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class NamedNet(nn.Module, Named):
+    def __init__(self, explicit: bool) -> None:
+        if explicit:
+            nn.Module.__init__(self)
+        else:
+            super().__init__()
+        Named.__init__(self, "net")
+        self.layer = nn.Linear(2, 1)
+
+
+@pytest.mark.parametrize("explicit", [False, True])
+def test_a_class_beside_a_module_has_an_init_of_its_own(explicit: bool) -> None:
+    net = NamedNet(explicit)
+    assert net.name == "net" and [name for name, _ in net.named_parameters()] == ["layer.weight", "layer.bias"]
+
+
 def test_a_shared_parameter_is_listed_once() -> None:
     net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
     net[1].weight = net[0].weight

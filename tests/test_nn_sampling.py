@@ -72,6 +72,24 @@ def test_a_place_that_is_no_number_reads_nothing() -> None:
     assert F.grid_sample(wf.ones(1, 1, 2, 2), grid).tolist() == [[[[0.0, 0.0, 0.0]]]]
 
 
+@pytest.mark.parametrize("mode", TAPS)
+def test_what_lies_outside_is_0_whatever_the_edge_holds(mode: str) -> None:
+    """And moves no place, nor the edge."""
+    x = wf.full((1, 1, 3, 3), float("nan"), requires_grad=True)
+    grid = wf.tensor([[[[-5.0, 0.0], [0.0, 5.0], [4.0, -6.0]]]], requires_grad=True)
+    y = F.grid_sample(x, grid, mode, align_corners=True)
+    y.sum().backward()
+    assert y.tolist() == [[[[0.0, 0.0, 0.0]]]]
+    assert all(t.grad is None or not t.grad.numpy().any() for t in (x, grid))
+
+
+def test_a_place_on_the_edge_is_infinite_where_that_is() -> None:
+    x = wf.tensor([[[[1.0, float("inf")], [2.0, float("inf")]]]])
+    for padding in ("zeros", "border"):
+        y = F.grid_sample(x, wf.tensor([[[[1.0, 0.0], [1.0, 1.0]]]]), padding_mode=padding, align_corners=True)
+        assert y.tolist() == [[[[float("inf")] * 2]]], padding
+
+
 @pytest.mark.parametrize("aligned", [False, True])
 @pytest.mark.parametrize("shape", [(1, 2, 4, 5), (1, 2, 3, 1, 4)])
 def test_the_grid_of_the_identity_gives_the_image_and_that_of_a_mirror_its_mirror_image(

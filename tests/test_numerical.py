@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -98,6 +99,23 @@ def test_lerp_is_exact_at_its_ends() -> None:
     assert wf.lerp(1, 2, 0.5).item() == 1.5 and wf.lerp(a.half(), b.half(), 0.5).dtype is wf.float16
 
 
+def test_interp_between_infinite_points_is_numpys() -> None:
+    ends, at = [-np.inf, -1.0, 2.0, np.inf, np.nan], np.array([-np.inf, -0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, np.inf])
+    for xp in ([0.0, 1.0, 2.0], [-np.inf, 1.0, 2.0], [0.0, 1.0, np.inf], [0.0, 1.0, 1.0]):
+        for fp in product(ends, repeat=3):
+            with np.errstate(all="ignore"):
+                want = np.interp(at, xp, fp)
+            np.testing.assert_allclose(wf.interp(T(at), T(np.array(xp)), T(np.array(fp))).numpy(), want, err_msg=f"{xp} {fp}")
+
+
+def test_infinite_points_leave_the_gradients_of_others_finite() -> None:
+    x, fp = (T(v, requires_grad=True) for v in ([0.5, 1.0, 1.5], [1.0, 2.0, np.inf, 5.0]))
+    found = wf.interp(x, T([0.0, 1.0, 2.0, 3.0]), fp)
+    assert found.tolist() == [1.5, 2.0, np.inf]
+    found[:2].sum().backward()
+    assert x.grad is not None and x.grad[0].item() == 1.0 and fp.grad is not None and fp.grad.tolist() == [0.5, 1.5, 0.0, 0.0]
+
+
 # ---------------------------------------------------------------- quantiles
 
 
@@ -153,6 +171,28 @@ def test_histograms_are_numpys(data: st.DataObject) -> None:
     assert weights is not None or density or got[0].dtype is wf.int64
     for g, w in zip(got, want, strict=True):
         np.testing.assert_allclose(g.numpy(), w, rtol=2e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("x", [[0, 16777217], [123456789] * 3, [2**40, 2**40 + 1, 2**40 + 5]], ids=str)
+@pytest.mark.parametrize("bins", [2, 10, "edges"])
+def test_integers_beyond_float32_are_counted(x: list[int], bins: Any) -> None:
+    bins = np.unique([x[0] - 1, *x]) if bins == "edges" else bins
+    for density in (False, True):
+        got, want = wf.histogram(T(x), T(bins), density=density), np.histogram(x, bins, density=density)
+        np.testing.assert_allclose(got[0].numpy(), want[0], rtol=1e-6)
+        assert got[1].dtype is wf.float32
+        np.testing.assert_array_equal(got[1].numpy(), want[1].astype(np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_the_range_of_a_histogram_is_that_of_the_finite_elements(dtype: str) -> None:
+    finite = np.array([3.0, -1.0, 0.5, 2.0])
+    want = np.histogram(finite, 4)
+    for others in ([np.nan], [np.inf], [-np.inf, np.nan, np.inf]):
+        got = wf.histogram(T(np.concatenate([finite, others]).astype(dtype)), 4)
+        assert got[0].tolist() == want[0].tolist() and got[1].tolist() == want[1].tolist()
+        counts, edges = wf.histogram(T(np.array(others, dtype)), 2)
+        assert counts.tolist() == [0, 0] and edges.tolist() == [0.0, 0.5, 1.0]
 
 
 def test_histograms_leave_out_nan_and_count_nothing() -> None:

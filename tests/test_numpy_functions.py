@@ -27,7 +27,11 @@ CALLS: dict[str, list[Call]] = {
     "argmin": [lambda x, y, i, b: np.argmin(x)],
     "argsort": [lambda x, y, i, b: np.argsort(x, kind="stable"), lambda x, y, i, b: np.argsort(x, 0)],
     "argwhere": [lambda x, y, i, b: np.argwhere(b)],
-    "array_equal": [lambda x, y, i, b: np.array_equal(x, x), lambda x, y, i, b: np.array_equal(x, y[0])],
+    "array_equal": [
+        lambda x, y, i, b: np.array_equal(x, x),
+        lambda x, y, i, b: np.array_equal(x, y[0]),
+        lambda x, y, i, b: np.array_equal(a1=x, a2=x),
+    ],
     "astype": [lambda x, y, i, b: np.astype(x, np.float64)],
     "bincount": [lambda x, y, i, b: np.bincount(i[0], None, 6), lambda x, y, i, b: np.bincount(i[1], weights=y[0])],
     "broadcast_to": [lambda x, y, i, b: np.broadcast_to(x, (2, 4, 3))],
@@ -83,7 +87,7 @@ CALLS: dict[str, list[Call]] = {
         lambda x, y, i, b: np.pad(x, 1, mode="reflect"),
     ],
     "percentile": [lambda x, y, i, b: np.percentile(x, [10, 60], axis=0)],
-    "permute_dims": [lambda x, y, i, b: np.permute_dims(x, (1, 0)), lambda x, y, i, b: np.permute_dims(x)],
+    "permute_dims": [lambda x, y, i, b: np.permute_dims(x, (1, 0)), lambda x, y, i, b: np.permute_dims(a=x)],
     "prod": [lambda x, y, i, b: np.prod(x, 0)],
     "quantile": [lambda x, y, i, b: np.quantile(x, 0.3), lambda x, y, i, b: np.quantile(x, 0.5, 1, method="lower")],
     "ravel": [lambda x, y, i, b: np.ravel(x)],
@@ -107,7 +111,11 @@ CALLS: dict[str, list[Call]] = {
     "tensordot": [lambda x, y, i, b: np.tensordot(x, y, ([0], [0])), lambda x, y, i, b: np.tensordot(x, y)],
     "tile": [lambda x, y, i, b: np.tile(x, (2, 1))],
     "trace": [lambda x, y, i, b: np.trace(x, 1)],
-    "transpose": [lambda x, y, i, b: np.transpose(x), lambda x, y, i, b: np.transpose(x, (1, 0))],
+    "transpose": [
+        lambda x, y, i, b: np.transpose(x),
+        lambda x, y, i, b: np.transpose(x, (1, 0)),
+        lambda x, y, i, b: np.transpose(a=x),
+    ],
     "trapezoid": [lambda x, y, i, b: np.trapezoid(x), lambda x, y, i, b: np.trapezoid(x, y[:, 0], axis=0)],
     "tril": [lambda x, y, i, b: np.tril(x, -1)],
     "triu": [lambda x, y, i, b: np.triu(x, k=1)],
@@ -153,6 +161,21 @@ def test_values_are_those_of_numpy(name: str) -> None:
         with np.errstate(divide="ignore"):
             want = call(X, Y, N, B)
         same(call(*tensors), want)
+
+
+@pytest.mark.parametrize("order", [None, "fro", 1, -1, np.inf, -np.inf])
+@pytest.mark.parametrize(("shape", "axis"), [((3, 4), None), ((2, 3, 4), (1, 2)), ((2, 3, 4), (2, 0)), ((2, 3, 4), (-1, 1))])
+def test_norms_of_matrices_are_those_of_numpy(order: Any, shape: tuple[int, ...], axis: Any) -> None:
+    for x in (RNG.normal(size=shape), RNG.integers(-9, 9, shape)):
+        for keepdims in (False, True):
+            same(np.linalg.norm(wf.tensor(x), order, axis, keepdims), np.linalg.norm(x, order, axis, keepdims))
+
+
+@pytest.mark.parametrize("order", [None, 0, 1, 2, 3.5, -1, np.inf])
+def test_norms_of_vectors_are_those_of_numpy(order: Any) -> None:
+    same(np.linalg.norm(T[0], order), np.linalg.norm(X[0], order))
+    for axis in (0, (1,)):
+        same(np.linalg.norm(T, order, axis=axis), np.linalg.norm(X, order, axis=axis))
 
 
 @pytest.mark.parametrize("called", OURS, ids=str)
@@ -241,6 +264,9 @@ T = wf.tensor(X)
         (lambda: np.cbrt(T), r"np\.cbrt is no function of Weft"),
         (lambda: np.multiply.outer(T, T), r"np\.multiply\.outer is no function of Weft"),
         (lambda: np.split(T, 2), r"np\.split of a Tensor: write wf\.chunk\(x, n\)"),
+        (lambda: np.linalg.norm(T, 2), r"no norm of order 2 along 2 axes: write np\.linalg\.norm\(x\.numpy"),
+        (lambda: np.linalg.norm(T, "nuc", (0, 1)), "no norm of order 'nuc' along 2 axes"),
+        (lambda: np.linalg.norm(T[None], 1), "no norm of order 1 along 3 axes"),
         (lambda: np.put_along_axis(T, N, 0, 1), r"np\.put_along_axis of a Tensor: write x = wf\.put_along_axis"),
         (lambda: np.sum(T, where=B), r"np\.sum of a Tensor is wf\.sum, which has no where=: write np\.sum\(x\.numpy\(\)"),
         (lambda: np.sort(T, order="F"), "has no order="),

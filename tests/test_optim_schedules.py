@@ -137,6 +137,14 @@ GOLDEN: dict[str, list[float]] = {  # of torch 2.13
 }
 
 
+def test_a_cosine_of_one_epoch_is_the_same_in_a_chain() -> None:
+    mine, chained = optimizer(), optimizer()
+    wanted = rates(mine, optim.CosineAnnealingLR(mine, 1, 0.1), 5)
+    found = rates(chained, optim.ChainedScheduler([optim.CosineAnnealingLR(chained, 1, 0.1)]), 5)
+    assert wanted[0][0] == found[0][0] == 1.0
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
 @pytest.mark.parametrize("name", GOLDEN)
 def test_the_rates_of_the_first_group_are_these(name: str) -> None:
     mine = optimizer()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import weft as wf
 
+E, T = wf.errors, wf.tensor
 P = np.array([0.5, 0.0, 0.3, 0.2])
 MANY = 20_000
 
@@ -92,6 +93,7 @@ def test_choices_of_a_tensor_are_its_slices() -> None:
     assert x.grad is not None and sorted(x.grad.sum(axis=1).tolist()) == [0, 4, 4]
     assert wf.choice([10, 20, 30], 4, p=[0, 1, 0]).tolist() == [20] * 4
     assert isinstance(wf.choice(5).item(), int)
+    assert wf.choice(np.int64(5), 3, replace=False).shape == (3,)
 
 
 def test_draws_like_another_tensor_have_its_dtype() -> None:
@@ -100,13 +102,26 @@ def test_draws_like_another_tensor_have_its_dtype() -> None:
     assert wf.rand_like(wf.arange(3), "float16", requires_grad=True).requires_grad
 
 
+@pytest.mark.parametrize("weights", [[0.0, 0.0], [np.nan, 1.0], [2.0, -1.0], [1.0, np.inf], [1e308, 1e308]], ids=str)
+def test_weights_without_meaning_are_refused_or_draw_what_is_there(weights: list[float]) -> None:
+    for given in (weights, np.array(weights)):
+        for call in (lambda p: wf.choice(2, 3, p=p), lambda p: wf.multinomial([[1.0, 1.0], p], 1)):
+            with pytest.raises(E.ArgumentError, match="are finite weights of at least 0, not all of them 0, not"):
+                call(given)
+    lazy = T(weights, dtype="float64")
+    for replace in (True, False):
+        for found in (wf.choice(2, 2, replace, lazy), wf.multinomial(lazy, 2, replace), wf.choice(T([0, 1]), 1, replace, lazy)):
+            assert {*found.tolist()} <= {0, 1}
+    assert wf.choice(2, p=[wf.tensor(0.0), 1.0]).item() == 1
+
+
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: wf.randperm(-1), ValueError, "randperm: n must be at least 0, not -1"),
     (lambda: wf.choice(3, 4, replace=False), ValueError, "choice: 4 are more than the 3 that there are without replacement"),
     (lambda: wf.choice(0), ValueError, "choice: there is nothing to draw 1 from"),
     (lambda: wf.choice(wf.tensor(1.0)), ValueError, "choice: a is an int or has an axis to choose from, not shape ()"),
     (lambda: wf.choice(3, p=[0.5, 0.5]), ValueError, "choice: weights of shape (2,) for 3 elements"),
-    (lambda: wf.choice(wf.ones(3), p=[0.0, 0.0, 0.0]).item(), IndexError, "index 3 is out of range"),
+    (lambda: wf.choice(3, 4, p=[0, 0, 0]), ValueError, "choice: p are finite weights of at least 0, not all of them 0, not"),
     (lambda: wf.multinomial(wf.ones(2, 3), 4), ValueError, "multinomial: 4 are more than the 3 that there are"),
     (lambda: wf.multinomial(wf.ones(2, 0), 1), ValueError, "multinomial: expected weights along the last axis, got shape (2, 0)"),
     (lambda: wf.rand_like(wf.arange(3)), TypeError, "rand_like: draws floats, not int64"),

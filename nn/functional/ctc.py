@@ -41,7 +41,7 @@ def ctc_loss(
     log_probs (T, N, C) are logarithms of probabilities, as of log_softmax; targets (N, S) labels 0 .. C-1 without the blank, or
     all sequences one after the other; input_lengths and target_lengths (N,) how much of each counts. Without N also (T, C),
     (S,) and two numbers. "mean" divides each loss by its target length first. A sequence that no alignment of the times gives
-    has the loss inf, with zero_infinity 0, and no gradient. A label out of range raises IndexError when computed.
+    has the loss inf, with zero_infinity 0, and no gradient. A label or a length out of range raises IndexError when computed.
 
     The recursion over the T times is unrolled: T = 50 compiles in a few seconds, with gradients, T = 200 in four times as many.
     Raises ShapeError, DTypeError, ArgumentError.
@@ -58,6 +58,8 @@ def ctc_loss(
         log_probs, targets = log_probs.unsqueeze(1), targets.unsqueeze(0)
         lengths = lengths[0].reshape(-1), lengths[1].reshape(-1)
     _check(log_probs, targets, *lengths, blank)
+    times = ops.arange(log_probs.shape[0] + 1)
+    lengths = ops.gather(times, lengths[0]), lengths[1]  # the same, checked to be 0 .. T
     labels = _padded(indices(targets, NAME), lengths[1], log_probs.shape[1], blank)
     loss = -_log_likelihood(log_probs, labels, *lengths, blank)
     loss = ops.where(loss < -0.1 * NEVER, loss, 0.0 if zeroed else float("inf"))

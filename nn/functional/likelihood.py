@@ -41,7 +41,7 @@ def gaussian_nll_loss(
         var = var.unsqueeze(-1)
     if broadcast_shape(f"{name}: var", [x.shape, var.shape]) != x.shape:
         raise errors.ShapeError(f"{name}: a var of shape {var.shape} does not broadcast to x of shape {x.shape}")
-    var = var + (least - var).relu().detach()
+    var = ops.where(var < least, least + (var - var.detach()), var)  # the difference is 0, and has the derivative
     difference = x - target
     each = (var.log() + difference * difference / var) * 0.5
     return reduced(name, each + 0.5 * log(2.0 * pi) if as_bool(name, "full", full) else each, reduction)

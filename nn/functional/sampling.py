@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from math import prod
+from operator import and_
 from typing import Any
 
 from ... import errors
@@ -44,14 +46,16 @@ def grid_sample(
     if kind == "bicubic" and spatial == 3:
         raise errors.ArgumentError(f"{name}: mode 'bicubic' is for images (N, C, H, W), not for x of shape {x.shape}")
     batch = ops.arange(x.shape[0]).reshape(-1, *[1] * (2 * spatial))
-    places, shares = [batch], []
+    places, shares, insides = [batch], [], []
     for i, extent in enumerate(x.shape[2:]):
         at = _in_elements(grid[..., spatial - 1 - i], extent, aligned)
-        place, share = _taps(at, extent, kind, padding_mode, aligned)
+        place, share, inside = _taps(at, extent, kind, padding_mode, aligned)
         along = (*at.shape, *(TAPS[kind] if i == k else 1 for k in range(spatial)))  # N, the grid, the taps of each axis
         places.append(place.reshape(along))
         shares.append(share.reshape(along))
+        insides.append(inside.reshape(along))
     found = ops.gather(x, list(ops.broadcast_arrays(*places)), (0, *range(2, x.ndim)))
+    found = ops.where(reduce(and_, insides).unsqueeze(-1), found, 0.0)  # a share of 0 leaves a NaN one
     weighted = found * prod(shares[1:], start=shares[0]).unsqueeze(-1)
     return ops.moveaxis(weighted.sum(axis=tuple(range(1 + spatial, 1 + 2 * spatial))), -1, 1)  # type: ignore[no-any-return]
 
@@ -71,8 +75,11 @@ def _in_elements(at: Tensor, extent: int, aligned: bool) -> Tensor:
     return (at + 1.0) * ((extent - 1) / 2.0) if aligned else ((at + 1.0) * extent - 1.0) * 0.5
 
 
-def _taps(at: Tensor, extent: int, mode: str, padding: str, aligned: bool) -> tuple[Tensor, Tensor]:
-    """On a new last axis: which elements a place is made of, and the share of each."""
+def _taps(at: Tensor, extent: int, mode: str, padding: str, aligned: bool) -> tuple[Tensor, Tensor, Tensor]:
+    """On a new last axis: which elements a place is made of, the share of each, and whether the image has it.
+
+    One that it has not stands at the nearest that it has, with a share of 0.
+    """
     if mode != "bicubic":  # which pads its neighbours instead
         at = _padded(at, extent, padding, aligned)
     first = at.round() if mode == "nearest" else at.floor()
@@ -82,7 +89,7 @@ def _taps(at: Tensor, extent: int, mode: str, padding: str, aligned: bool) -> tu
     if mode == "bicubic":
         place = _padded(place, extent, padding, aligned)
     inside = (place >= 0.0) & (place <= extent - 1.0)
-    return place.clip(0.0, extent - 1.0).long().clip(0, extent - 1), ops.where(inside, share, 0.0)
+    return place.clip(0.0, extent - 1.0).long().clip(0, extent - 1), ops.where(inside, share, 0.0), inside
 
 
 def _shares(part: Tensor, taps: Tensor, mode: str) -> Tensor:

@@ -43,9 +43,10 @@ class LBFGS(Optimizer):
     """L-BFGS: steps along an estimate of Newton's direction from the last history_size gradients (Liu and Nocedal 1989).
 
     `step(closure)` makes up to max_iter iterations and asks the closure for a loss and gradients up to max_eval times (5/4 of
-    max_iter unless given), fewer where no gradient is above tolerance_grad, or neither parameters nor loss change by
-    tolerance_change. line_search_fn="strong_wolfe" looks for a good length of each step, else it is lr. All parameters are one
-    group. A step reads values, so it cannot be jitted; the closure can, if it returns the gradients with the loss.
+    max_iter unless given; a search may ask once more, and twice is the least, as in PyTorch), fewer where no gradient is above
+    tolerance_grad, or neither parameters nor loss change by tolerance_change. line_search_fn="strong_wolfe" looks for a good
+    length of each step, at which the loss is no NaN if it was none before; else the length is lr. All parameters are one group.
+    A step reads values, so it cannot be jitted; the closure can, if it returns the gradients with the loss.
 
     >>> p = nn.Parameter([4.0, -3.0])
     >>> optimizer = nn.optim.LBFGS([p], line_search_fn="strong_wolfe")

@@ -6,7 +6,7 @@ Nocedal and Wright 2006, algorithms 3.5 and 3.6, with the constants and the safe
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, isnan, nan, sqrt
 from typing import NamedTuple
 
 from ...frontend.tensor import Tensor
@@ -30,8 +30,12 @@ Function = Callable[[float], Point]
 def strong_wolfe(at: Function, start: Point, t: float, reach: float, least: float, most: int) -> tuple[Point, int]:
     """A point, t being the first guess, and how often the function was asked for one: at most `most` times and once.
 
-    start: the point at 0. reach: the largest element of the direction; a bracket that moves no element by `least` is enough.
+    start: the point at 0, which is found for a first guess of 0. reach: the largest element of the direction; a bracket that
+    moves no element by `least` is enough. A value that is NaN counts as infinite.
     """
+    if not t:
+        return start, 0
+    at, start = _ordered(at), _in_order(start)
     bracket, asked, is_found = _bracket(at, start, t, most)
     low, high = (0, -1) if bracket[0].value <= bracket[-1].value else (-1, 0)
     was_near_edge = False
@@ -50,12 +54,20 @@ def strong_wolfe(at: Function, start: Point, t: float, reach: float, least: floa
     return bracket[low], asked
 
 
+def _in_order(point: Point) -> Point:
+    return point._replace(value=inf) if isnan(point.value) else point
+
+
+def _ordered(at: Function) -> Function:
+    return lambda t: _in_order(at(t))
+
+
 def _width(bracket: list[Point]) -> float:
     return abs(bracket[1].t - bracket[0].t)
 
 
 def _is_high(new: Point, start: Point) -> bool:
-    return new.value > start.value + DECREASE * new.t * start.slope
+    return new.value == inf or new.value > start.value + DECREASE * new.t * start.slope
 
 
 def _is_flat(new: Point, start: Point) -> bool:
@@ -95,6 +107,5 @@ def _lowest(first: Point, second: Point, least: float, greatest: float) -> float
     square = d1 * d1 - a.slope * b.slope
     d2 = sqrt(square) if square >= 0.0 else 0.0
     bend = b.slope - a.slope + 2.0 * d2
-    if not square >= 0.0 or not bend:
-        return (least + greatest) / 2.0
-    return min(max(b.t - (b.t - a.t) * ((b.slope + d2 - d1) / bend), least), greatest)
+    place = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / bend) if square >= 0.0 and bend else nan
+    return (least + greatest) / 2.0 if isnan(place) else min(max(place, least), greatest)

@@ -154,7 +154,9 @@ class CosineAnnealingLR(LRScheduler):
         return cosine(base, self.eta_min, epoch / self.T_max)
 
     def follow(self, lr: float, base: float, epoch: Any, k: int) -> float:
-        before = 1.0 + cos(pi * (epoch - 1) / self.T_max) if epoch else 2.0
+        if not epoch:
+            return lr
+        before = 1.0 + cos(pi * (epoch - 1) / self.T_max)
         if (epoch - 1 - self.T_max) % (2 * self.T_max) == 0:  # from the lowest point on
             return lr + (base - self.eta_min) * (1.0 - cos(pi / self.T_max)) / 2.0
         return self.eta_min + (lr - self.eta_min) * ((1.0 + cos(pi * epoch / self.T_max)) / before)

@@ -52,8 +52,8 @@ class Masked:
 def l1_unstructured(module: Module, name: str, amount: Amount, importance_scores: Any = None) -> Module:
     """Holds the elements of least absolute value at 0: a part of those left (a float of 0 to 1), or so many (an int).
 
-    importance_scores, of the weight's shape, take the place of absolute values. Returns the module. Raises ArgumentError,
-    DTypeError, ShapeError.
+    importance_scores, of the weight's shape, take its place: those of least absolute value are held at 0. Returns the module.
+    Raises ArgumentError, DTypeError, ShapeError.
 
     >>> layer = nn.Linear(4, 1)
     >>> layer.weight = nn.Parameter([[3.0, -1.0, 2.0, -4.0]])
