@@ -197,7 +197,10 @@ class Writer:
         if step.donors:
             self.add(f'statistics["donated"] += {len(step.donors)}')
         addresses = ", ".join(address for _, address in differing)
-        self.add(*(f"k{i} = object()" for i, _ in self.exchanged()))  # from the call to the end of the exchange nothing is called
+        # from the native call to the end of the exchange nothing is called, so no signal is handled
+        self.add(*(f"k{i} = object()" for i, _ in self.exchanged()))
+        if step.afterwards:
+            self.add("actions = Actions(afterwards)", Actions=Actions, afterwards=step.afterwards)
         self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
         self.add("except BaseException as failure:")
         self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=realize.late_interrupt)
@@ -242,7 +245,6 @@ class Writer:
             self.values["cleared"] = cleared
         if step.afterwards:
             lines.append("actions.finish()")
-            self.add("actions = Actions(afterwards)", Actions=Actions, afterwards=step.afterwards)
         if step.afterwards or step.gradients:
             self.whole(lines)
         else:
