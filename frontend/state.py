@@ -26,13 +26,66 @@ hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary() 
 watchers: weak.Table[Any] = {}  # by id of a leaf: whose after_backward() is called when one has led there
 lock = locks.new("tensors")
 
+# ---------------------------------------------------------------- Tensors that wait, for loops
 
-users: set[int] = set()  # threads that have computed something
+
+MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
+
+
+class Lazy(deque[weakref.ref[Any]]):
+    """Tensors that were not computed when they were registered, the oldest first."""
+
+    def __init__(self, tensors: list[Any]) -> None:
+        super().__init__(map(weakref.ref, tensors), MOST_LAZY)
+        self._enough = 2 * len(tensors)
+
+    def clean(self) -> None:
+        """Drops those that do not wait any more, now and then."""
+        if len(self) > self._enough:
+            waiting = [ref for ref in [*self] if _waits(ref())]
+            self.clear()
+            self.extend(waiting)
+            self._enough = 2 * len(waiting)
+
+
+loops: dict[int, Lazy] = {}  # by thread: of the first one once it has computed something again, of others from their start
+
+
+def note_lazy(tensor: Any) -> None:
+    """Registers a Tensor that waits for its value, if a program of this thread may keep that."""
+    lazy = loops.get(get_ident())
+    if lazy is not None:
+        lazy.append(weakref.ref(tensor))
+
+
+def lazy_tensors(all_tensors: Callable[[], list[Any]]) -> Iterator[Any]:
+    """The Tensors of this thread that are not computed, the newest first. The first thread looks for them among all at first."""
+    lazy = loops.get(get_ident())
+    if lazy is None:
+        others = {id(ref()) for other in [*loops.values()] for ref in [*other]}
+        lazy = loops[get_ident()] = Lazy([t for t in all_tensors() if id(t) not in others])
+    lazy.clean()
+    seen = set()
+    for ref in reversed([*lazy]):
+        if _waits(t := ref()) and id(t) not in seen:
+            seen.add(id(t))
+            yield t
+
+
+def _waits(tensor: Any) -> bool:
+    return tensor is not None and tensor._stored() is None
+
+
+# ---------------------------------------------------------------- what belongs to a thread
 
 
 class _PerThread(threading.local):
+    has_first = False  # has a thread computed something
+
     def __init__(self) -> None:
-        users.add(get_ident())
+        if _PerThread.has_first:
+            loops[get_ident()] = Lazy([])  # so that its Tensors are known from those of the first
+        _PerThread.has_first = True
         self.held_scalars: weak.Table[Any] = {}  # by id of the Node: 0-d Tensors that are not computed yet
         self.indexed: weak.Table[Any] = {}  # by id of the Node: lazy Tensors of which parts were taken
         self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
@@ -92,52 +145,6 @@ def set_autocast(dtype: DType | None) -> None:
         autocasts.pop(get_ident(), None)
     else:
         autocasts[get_ident()] = dtype
-
-
-# ---------------------------------------------------------------- loops
-
-MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
-
-
-class _Lazy:
-    """Tensors that were not computed when they were registered, the oldest first."""
-
-    def __init__(self, tensors: list[Any]) -> None:
-        self.refs = deque(map(weakref.ref, tensors), MOST_LAZY)
-        self._enough = 2 * len(tensors)
-
-    def clean(self) -> None:
-        """Drops those that do not wait any more, now and then."""
-        if len(self.refs) > self._enough:
-            self.refs = deque((ref for ref in self.refs if _waits(ref())), MOST_LAZY)
-            self._enough = 2 * len(self.refs)
-
-
-loops: dict[int, _Lazy] = {}  # by thread, once it has computed something again; often empty
-
-
-def note_lazy(tensor: Any) -> None:
-    """Registers a Tensor that waits for its value, if a program of this thread may keep that."""
-    lazy = loops.get(get_ident())
-    if lazy is not None:
-        lazy.refs.append(weakref.ref(tensor))
-
-
-def lazy_tensors(all_tensors: Callable[[], list[Any]]) -> Iterator[Any]:
-    """The Tensors of this thread that are not computed, the newest first. The first time they are looked for among all."""
-    lazy = loops.get(get_ident())
-    if lazy is None:
-        lazy = loops[get_ident()] = _Lazy(all_tensors())
-    lazy.clean()
-    seen = set()
-    for ref in reversed(lazy.refs.copy()):
-        if _waits(t := ref()) and id(t) not in seen:
-            seen.add(id(t))
-            yield t
-
-
-def _waits(tensor: Any) -> bool:
-    return tensor is not None and tensor._stored() is None
 
 
 # ---------------------------------------------------------------- functions that are traced

@@ -6,7 +6,9 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from functools import partial
+from threading import get_ident
 from typing import Any, Self
+from weakref import ref
 
 import numpy as np
 
@@ -60,8 +62,8 @@ def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     t._storage = t._grad = t.name = t._note = t._hooks = None
     if state.traces:
         state.born(t)
-    elif state.loops and n.op is not Op.INPUT:
-        state.note_lazy(t)
+    elif state.loops and n.op is not Op.INPUT and (lazy := state.loops.get(get_ident())) is not None:
+        lazy.append(ref(t))
     if not n.shape and n.op is not Op.INPUT:
         state.hold_scalar(t)
     if len(interned) > Seen.limit:

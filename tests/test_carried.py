@@ -6,11 +6,13 @@ import gc
 import random
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
+from commandkit import python
 from fuzz_turns import check, random_loop
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -287,3 +289,32 @@ def test_data_that_every_program_reads_make_no_loop(monkeypatch: pytest.MonkeyPa
         z = (x * float(k)).exp()
         z.sum().item()
     assert stored == [[()], [(), (5, 5), (5, 5)], [()], [()], [()]]
+
+
+def test_a_loop_has_the_same_programs_whatever_other_threads_there_are() -> None:
+    code = """
+import sys, threading
+import numpy as np, weft as wf
+from weft.frontend.program_table import statistics
+over, ready, kept = threading.Event(), threading.Event(), []
+def work():
+    kept.extend((wf.ones(7) * k).cumsum(axis=0) for k in range(5))
+    kept[0].sum().item()
+    ready.set()
+    over.wait()
+if sys.argv[1] == "beside":
+    other = threading.Thread(target=work)
+    other.start()
+    ready.wait()
+before = statistics["built"]
+a, v = wf.tensor(np.random.default_rng(0).standard_normal((30, 30))), wf.ones(30, dtype=wf.float64)
+for _ in range(6):
+    w = a @ v
+    v = w / w.norm()
+    v.sum().item()
+print(statistics["built"] - before, v.numpy().tobytes().hex())
+over.set()
+assert all(t._stored() is None for t in kept[1:])
+"""
+    alone, beside = (python(Path(), "-c", code, how) for how in ("alone", "beside"))
+    assert alone.stdout and alone.stdout == beside.stdout, beside.stderr
