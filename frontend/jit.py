@@ -30,8 +30,6 @@ from .trace import Trace, refuse
 MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
 ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
 
-acquire, release = realize.lock.acquire, realize.lock.release  # half the time of `with`
-
 Key = tuple[Any, ...]
 Statics = frozenset[int | str]
 
@@ -55,11 +53,8 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._repeat is not None and not kwargs and not state.traces:
-            acquire()
-            try:
+            with realize.lock:  # whose acquire() and `try` would leave room for a signal between them
                 found = self._repeat(args)
-            finally:
-                release()
             if found is not DIFFERS:
                 return found
         result, step = _call(self._function, self._statics, self._steps, args, kwargs)
