@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import locks, nn
+from weft.ir.site import stated
 from weft.nn import functional as F
 from weft.nn import optim
 
@@ -112,11 +113,18 @@ class Stop:
             pass
         finally:
             sys.settrace(before)
-            release_all()
+            leave_all()
 
 
-def release_all() -> None:
-    """Locks that this thread holds: a trace function may raise as a `with` block ends, where Python handles no signal."""
+@pytest.fixture(autouse=True)
+def leaves() -> Iterator[None]:
+    yield
+    leave_all()
+
+
+def leave_all() -> None:
+    """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
+    stated.site, stated.settled = None, False
     for rank in locks.RANKS:
         for lock in [*locks._made[rank]]:
             while lock._is_owned():

@@ -154,9 +154,10 @@ class Optimizer(Naming):
             version = self._assign(work, tensors, skip)
             ops.realize(*tensors, *([] if skip is None else [skip]))
             counted.finish()
-        except BaseException:
+        except BaseException as failure:
             with deferred():
-                if version is not None and tensors[0].node is version and not retract(tensors):
+                waits = isinstance(failure, errors.FusionError)  # until it is computed without that demand
+                if version is not None and tensors[0].node is version and (waits or not retract(tensors)):
                     counted.finish()  # Ctrl-C, when the new values were there
                 raise
 
