@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 R = TypeVar("R")
@@ -29,6 +29,20 @@ def within(enter: Callable[[], object], leave: Callable[[], object], body: Calla
     except BaseException:
         leave()
         raise
+
+
+class Actions:
+    """What is done after something, each once: one that is interrupted has done nothing, for its last statement does it all."""
+
+    __slots__ = ("_done", "_every")
+
+    def __init__(self, every: Sequence[Callable[[], None]]) -> None:
+        self._every, self._done = every, 0
+
+    def finish(self) -> None:
+        """Does those that are left."""
+        while self._done < len(self._every):
+            self._done += self._every[self._done]() is None
 
 
 class deferred:

@@ -32,27 +32,13 @@ from functools import lru_cache
 from sys import getrefcount
 from typing import Any
 
-from ..signals import deferred
+from ..signals import Actions, deferred
 from . import realize, state
 from .signature import mapped
 from .tensor import Tensor, of_storage
 
 DIFFERS = object()  # this call is not like the one before
 Repeat = Callable[..., Any]
-
-
-class Actions:
-    """What Python does after a call, each once: one that is interrupted has done nothing, for its last statement does it all."""
-
-    __slots__ = ("_done", "_every")
-
-    def __init__(self, every: Sequence[Callable[[], None]]) -> None:
-        self._every, self._done = every, 0
-
-    def finish(self) -> None:
-        """Does those that are left."""
-        while self._done < len(self._every):
-            self._done += self._every[self._done]() is None
 
 
 class Known:

@@ -12,11 +12,11 @@ from typing import Any
 
 from ..ir.index import row_major_strides
 from ..ir.op import Op
-from ..signals import deferred
+from ..signals import Actions, deferred
 from . import observe, program_table, realize, state, storage
 from .devices import CPU
 from .recorded import Recorded, Result, View
-from .repeat import Actions, Known, is_repeatable, references, repeater
+from .repeat import Known, is_repeatable, references, repeater
 from .scalars import Scalars
 from .signature import TENSOR, Layout, mapped
 from .storage import Storage

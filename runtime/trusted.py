@@ -32,14 +32,15 @@ def open_file(folder: int, name: str, flags: int) -> int:
         if failure.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO) or (failure.errno == errno.EACCES and _stands(folder, name)):
             raise UntrustedError(f"{name} is no file of this user") from failure
         raise
-    return _checked(file, name, stat.S_ISREG)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise UntrustedError(f"{name} is no regular file")
+    return _checked(file, name)
 
 
-def _checked(file: int, name: str, is_kind: object = stat.S_ISDIR) -> int:
+def _checked(file: int, name: str) -> int:
     status = os.fstat(file)
     try:
-        if not is_kind(status.st_mode):  # type: ignore[operator]
-            raise UntrustedError(f"{name} is no regular file")
         if status.st_uid != os.geteuid():
             raise UntrustedError(f"{name} belongs to another user (number {status.st_uid})")
         if status.st_mode & OTHERS:

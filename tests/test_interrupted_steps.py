@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import locks, nn
+from weft.frontend import ops
 from weft.ir.site import stated
 from weft.nn import functional as F
 from weft.nn import optim
@@ -137,6 +138,24 @@ def check_that_it_works() -> None:
     (x * 2).sum().backward()
     assert x.grad is not None and x.grad.tolist() == [2.0, 2.0]
     wf.manual_seed(1)
+
+
+def test_an_update_from_before_an_interrupted_step_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    p = nn.Parameter([1.0, 2.0])
+    optimizer = optim.SGD([p], lr=0.5)
+    wf.realize(p)
+    (p * p).sum().backward()
+    with wf.no_grad():
+        p += 10.0  # waits
+
+    def stop(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ops, "realize", stop)
+        with pytest.raises(KeyboardInterrupt):
+            optimizer.step()
+    assert (p.tolist(), optimizer.steps) in [([11.0, 12.0], [0]), ([10.0, 10.0], [1])]
 
 
 HOW = [

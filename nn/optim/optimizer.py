@@ -20,7 +20,6 @@ from ...frontend.arguments import as_function
 from ...frontend.devices import only_cpu
 from ...frontend.grad import run_with_grad
 from ...frontend.other_parameters import Naming
-from ...frontend.repeat import Actions
 from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, is_traced, live_scalars, outside, turn
@@ -29,7 +28,7 @@ from ...ir import dtype as dt
 from ...ir.dtype import DType
 from ...ir.graph import Node
 from ...ir.site import provenance, user_site
-from ...signals import deferred
+from ...signals import Actions, deferred
 from ..parameter import clear_gradients
 from . import stored
 from .groups import Check, Group, checked, described, extended, listed, rate, with_parameters
@@ -150,15 +149,16 @@ class Optimizer(Naming):
             afterwards(count)
             return
         counted, version = Actions([count]), None
+        had_values = all(t._stored() is not None for t in tensors)  # else an update from before the step would go with it
         try:
             version = self._assign(work, tensors, skip)
             ops.realize(*tensors, *([] if skip is None else [skip]))
             counted.finish()
         except BaseException as failure:
             with deferred():
-                waits = isinstance(failure, errors.FusionError)  # until it is computed without that demand
-                if version is not None and tensors[0].node is version and (waits or not retract(tensors)):
-                    counted.finish()  # Ctrl-C, when the new values were there
+                stays = not had_values or isinstance(failure, errors.FusionError)  # waits for a program without that demand
+                if version is not None and tensors[0].node is version and (stays or not retract(tensors)):
+                    counted.finish()  # the new values are there, or still to come
                 raise
 
     def _assign(self, work: Sequence[tuple[int, list[int]]], tensors: Sequence[Tensor], skip: Tensor | None) -> Node | None:
