@@ -58,10 +58,10 @@ class Case:
     target: str = "host"
 
 
-def random_case(choose: Choose, exact: bool = False) -> Case:
-    """A graph of up to about 40 computed Nodes and its inputs."""
+def random_case(choose: Choose, exact: bool = False, moves: int = 30) -> Case:
+    """A graph of at least two moves and fewer than so many more, with 30 of up to about 40 computed Nodes, and its inputs."""
     b = Builder(choose, EXACT if exact else MOVES, specials=exact)
-    b.grow(2 + choose(30))
+    b.grow(2 + choose(moves))
     b.finish(arithmetic(b))
     made = [v for v in b.values if v.node not in b.env]
     chosen = list(dict.fromkeys([made[-1], *(made[choose(len(made))] for _ in range(choose(4)))]))
@@ -177,8 +177,8 @@ class Hits:
         return sorted({w for w in wanted if not self.counts[w]})
 
 
-def compare_case(case: Case, hits: Hits, exact: bool = False, **opts: Any) -> None:
-    """Oracle == compiled on one thread == compiled on two and three threads, the latter bit for bit."""
+def compare_case(case: Case, hits: Hits, exact: bool = False, threads: Sequence[int] = (2, 3), **opts: Any) -> None:
+    """Oracle == compiled on one thread == compiled on several threads, the latter bit for bit."""
     want = evaluate(case.outputs, case.env)
     allowed = [0.0] * len(want) if exact else tolerances(case, want)
     program = compiled(case.outputs, case.env, case.donations, target=case.target, **opts)
@@ -190,8 +190,8 @@ def compare_case(case: Case, hits: Hits, exact: bool = False, **opts: Any) -> No
         else:
             error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0)
             assert error <= allowed[i], f"output {i} is off by {error:.3g}, allowed {allowed[i]:.3g}"
-    for threads in (2, 3):
-        assert_same_bits(execute(program, case.outputs, case.env, threads), got)
+    for several in threads:
+        assert_same_bits(execute(program, case.outputs, case.env, several), got)
 
 
 def seeded(seed: int) -> Choose:
