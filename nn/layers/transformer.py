@@ -137,15 +137,22 @@ class TransformerDecoderLayer(_Layer):
 # ---------------------------------------------------------------- stacks of layers
 
 
+def _module(name: str, what: str, value: Any) -> Module:
+    """A Module that the user gave. Raises DTypeError."""
+    if not isinstance(value, Module):
+        raise errors.DTypeError(f"{name}: {what} is a Module, not {shown(value)}")
+    return value
+
+
 class _Stack(Module):
     """Copies of a layer, one after the other, and a norm at the end."""
 
     def _build(self, what: str, layer: Module, num_layers: int, norm: Module | None) -> None:
         name = type(self).__name__
-        if not isinstance(layer, Module):
-            raise errors.DTypeError(f"{name}: {what} is a Module, not {shown(layer)}")
+        layer = _module(name, what, layer)
         self.num_layers = as_count(name, "num_layers", num_layers)
-        self.layers, self.norm = ModuleList(deepcopy(layer) for _ in range(self.num_layers)), norm
+        self.layers = ModuleList(deepcopy(layer) for _ in range(self.num_layers))
+        self.norm = None if norm is None else _module(name, "norm", norm)
 
     def _through(self, x: Tensor, *rest: Any) -> Tensor:
         for layer in self.layers:
@@ -243,7 +250,8 @@ class Transformer(Module):
             custom_encoder = TransformerEncoder(TransformerEncoderLayer(*how), num_encoder_layers, norm())
         if custom_decoder is None:
             custom_decoder = TransformerDecoder(TransformerDecoderLayer(*how), num_decoder_layers, norm())
-        self.encoder, self.decoder = custom_encoder, custom_decoder
+        self.encoder = _module("Transformer", "custom_encoder", custom_encoder)
+        self.decoder = _module("Transformer", "custom_decoder", custom_decoder)
         for p in self.parameters():
             if p.ndim > 1:
                 init.xavier_uniform_(p)
