@@ -275,6 +275,10 @@ def test_one_hot_counts_the_classes_where_it_may_compute() -> None:
         F.one_hot(wf.tensor([0]), 0)
     with pytest.raises(ValueError, match="num_classes is needed"):
         F.one_hot(wf.zeros(0, dtype="int64"))
+    for given in ((wf.tensor([0]), 2**31 + 1), (wf.tensor([2**40]),)):
+        with pytest.raises(ValueError, match=r"one_hot: num_classes is less than 2\*\*30, not"):
+            F.one_hot(*given)
+    assert F.one_hot(wf.tensor([0]), 2**30 - 1).shape == (1, 2**30 - 1)
 
 
 # ---------------------------------------------------------------- dropout

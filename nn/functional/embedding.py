@@ -6,12 +6,14 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_int
+from ...frontend.arguments import as_bool, as_choice, as_int, shown
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from .common import indices
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
+
+MOST_CLASSES = 1 << 30  # of one_hot, whose square table (never in memory) has elements that can be counted
 
 
 @of_tensors
@@ -123,7 +125,7 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     """int64 ones where the new last axis equals x.
 
     num_classes -1 is max(x) + 1, for which x is computed: not in a jitted function. Raises IndexError on a label outside
-    0 .. num_classes-1 when computed, ArgumentError where there is nothing to count.
+    0 .. num_classes-1 when computed, ArgumentError where there is nothing to count, or from 2**30 classes on.
 
     >>> F.one_hot(wf.tensor([2, 0])).tolist()
     [[0, 0, 1], [1, 0, 0]]
@@ -135,4 +137,6 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
         classes = max(int(labels.max().item()) + 1, 1)
     elif classes < 1:
         raise errors.ArgumentError(f"one_hot: num_classes is 1 or more, or -1 to count them, not {classes}")
+    if classes >= MOST_CLASSES:
+        raise errors.ArgumentError(f"one_hot: num_classes is less than 2**30, not {shown(classes)}")
     return ops.gather(ops.eye(classes, dtype="int64"), [labels])
