@@ -1,8 +1,11 @@
-"""How much memory there is. In: what the system tells. Out: bytes."""
+"""How much memory there is. In: what the system tells. Out: bytes, or a refusal."""
 
 from __future__ import annotations
 
+import mmap
 import os
+
+from . import errors
 
 try:
     import resource
@@ -10,6 +13,7 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 CGROUP = "/sys/fs/cgroup/memory."
+_THREAD = 256 << 20  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for those who come after
 
 
 def total() -> int:
@@ -33,6 +37,30 @@ def left() -> int | None:
     if room is not None:
         found.append(room)
     return max(0, min(found)) if found else None
+
+
+def require(size: int, what: str) -> None:
+    """Refuses what would end the process, as LLVM does, where `ulimit -v` leaves less than these bytes. Raises MemoryError."""
+    if not _has_room(size):
+        room = _address_space()
+        rest = "there is not as much" if room is None else f"{shown(max(0, room))} are left"
+        raise errors.MemoryError(f"{what} needs {shown(size)} of address space, {rest}: `ulimit -v` allows no more")
+
+
+def has_room_for_thread() -> bool:
+    """Whether `ulimit -v` leaves what a thread reserves at its start: its stack, and the C library its memory."""
+    return _has_room(_THREAD)
+
+
+def _has_room(size: int) -> bool:
+    """Asks for as much where there is a limit, which needs no /proc; nobody uses it."""
+    if resource is None or resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
+        return True
+    try:
+        mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError:
+        return False
+    return True
 
 
 def _address_space() -> int | None:

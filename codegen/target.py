@@ -57,8 +57,9 @@ def host() -> Target:
 
 def detected() -> tuple[str, str, list[str]]:
     """What LLVM says of this CPU: its name, its features as text, those that it has."""
-    import llvmlite.binding as llvm
+    from .llvm.library import library
 
+    llvm = library()
     features = llvm.get_host_cpu_features()
     return llvm.get_host_cpu_name(), features.flatten(), sorted(name for name, on in features.items() if on)
 

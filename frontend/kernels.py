@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
+from .. import system
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
 from ..codegen.target import Target
@@ -69,6 +70,9 @@ class Compiler:
             self._pass_on()
 
     def _start(self) -> None:
+        if not system.has_room_for_thread():
+            self._beside = False
+            return
         thread = threading.Thread(target=self._work, name="weft-compile", daemon=True)
         try:
             thread.start()

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import errors, locks
-from . import system
+from .. import errors, locks, system
 
 ALIGNMENT = 64
 LARGE_PAGE = 1 << 21  # bytes, where the system has them

@@ -25,7 +25,8 @@ from fuzz import Hits, Unsuitable
 from weft.frontend import kernels
 
 MOVES = (3, 3, 4, 6, 6, 8, 12, 30)  # how many a graph has at most, but for two
-AS_FOR_USERS: dict[str, Any] = {"serial_threshold": None, "min_chunks": 1}  # else every kernel has several chunks, and none is tiny
+# As users run it; else every kernel has several chunks, and none is tiny.
+AS_FOR_USERS: dict[str, Any] = {"serial_threshold": None, "min_chunks": 1}
 
 
 @dataclass(frozen=True)

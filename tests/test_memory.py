@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import weft as wf
+from weft import system
 from weft.frontend import program_table
 from weft.ir.memory import Memory, MemoryBuffer
-from weft.runtime import system
 from weft.runtime.buffer import CHECKED, Allocator, memory, size_class
 
 F = wf.nn.functional

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import weft as wf
-from weft.runtime import system
+from weft import system
 from weft.runtime.buffer import LARGE, Allocator
 
 E = wf.errors

@@ -34,7 +34,7 @@ LITTLE = """
 import resource, sys
 import weft as wf
 from commandkit import python
-from weft.runtime import system
+from weft import system
 wf.ones(3).exp().sum().item()
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 try:
@@ -43,6 +43,57 @@ except MemoryError as error:
     print(error)
 print(wf.ones(3).exp().sum().item() > 8, system.left() < 6 << 30)
 """
+
+
+NO_ROOM = """
+import builtins, io, os, resource, sys
+import numpy as np
+import weft as wf
+
+def used():
+    return next(int(line.split()[1]) << 10 for line in open("/proc/self/status") if line.startswith("VmSize"))
+
+def refuse(path, *rest, plain=open, **more):
+    if str(path).startswith(("/proc", "/sys")):
+        raise FileNotFoundError(path)
+    return plain(path, *rest, **more)
+
+def compute():
+    a = np.arange(12.0, dtype=np.float32).reshape(3, 4) / 20
+    x = wf.tensor(a)
+    found = [(x @ x.T).exp().sum(axis=0).log().sum().item(), x.softmax(1).sum().item(), (x * 2).argsort(1).sum().item()]
+    assert np.allclose(found, [np.log(np.exp(a @ a.T).sum(0)).sum(), 3, 18])
+
+for megabytes in (100, 170, 180, 220, 260, 300, 600):
+    if not os.fork():
+        limit = used() + megabytes * 10**6
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        if "unseen" in sys.argv:
+            io.open = builtins.open = refuse
+        try:
+            compute()
+            print(megabytes, "right", flush=True)
+        except MemoryError as error:
+            print(megabytes, error, flush=True)
+        os._exit(0)
+    print(os.wait()[1], flush=True)
+"""
+
+
+@pytest.mark.parametrize("proc", ["seen", "unseen"])
+def test_a_small_address_space_gives_right_results_or_a_clear_error(
+    proc: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("resource")
+    monkeypatch.setenv("WEFT_CACHE_DIR", "none")
+    done = python(tmp_path, "-c", NO_ROOM, proc)
+    lines = done.stdout.splitlines()
+    said, statuses = dict(line.split(" ", 1) for line in lines[::2]), lines[1::2]
+    assert statuses == ["0"] * 7, done.stdout + done.stderr  # LLVM ends a process that has no memory for it
+    rest = r"\d+\.\d MiB are left" if proc == "seen" else "there is not as much"
+    needs = rf"(the compiler, LLVM,|compiling a kernel) needs \d+\.\d MiB of address space, {rest}: `ulimit -v` allows no more"
+    assert said["100"] != "right" == said["600"]
+    assert all(text == "right" or re.fullmatch(needs, text) for text in said.values()), said
 
 
 def test_an_address_space_that_is_limited_is_what_is_left(tmp_path: Path) -> None:

@@ -7,19 +7,22 @@ import sys
 from functools import cache
 from typing import Any
 
+from ... import system
 from ..target import Target
+from .library import library
 from .readable import marked, noted, notes
 
 # The emitter shares, hoists and folds what it can, so only the stack must become registers: measured run times
 # of maps, rows and tiles are those of O2, and LLVM's code generation has its own strength reduction.
 _PASSES = ("sroa", "simplify_cfg", "dead_code_elimination")
 
+_LEAST, _SHARE = 24 << 20, 128  # bytes to compile a module, and a byte of its text: about three times what was measured
+
 
 @cache
 def binding() -> Any:
     """llvmlite's binding, with the native target set up once."""
-    import llvmlite.binding as llvm
-
+    llvm = library()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     llvm.initialize_native_asmparser()
@@ -51,6 +54,7 @@ def compile_text(text: str, target: Target, keep: dict[str, str] | None = None, 
     `fast`: compiled four times as fast, to code that keeps every value in memory.
     """
     llvm = binding()
+    system.require(_LEAST + _SHARE * len(text), "compiling a kernel")  # LLVM ends the process if it gets no memory
     machine, triple, layout = _shared_machine(target, 0 if fast else 2)
     module = llvm.parse_assembly(f'target triple = "{triple}"\ntarget datalayout = "{layout}"\n{text}')
     module.verify()

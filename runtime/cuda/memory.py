@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ... import errors
-from .. import system
+from ... import errors, system
 from ..buffer import Allocator, Block, Buffer, size_class
 from .driver import Driver, OutOfMemory
 
