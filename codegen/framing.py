@@ -15,10 +15,11 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
-from ..ir.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, SERIAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
+from .cascade import cascade
 from .evaluate import Place
 from .schedule import Access
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
@@ -215,7 +216,9 @@ def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
     body: list[Stmt] = []
     for s in stages:
         body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
-        body += [schedule.nest(loop.axes, *row_statements(loop), kind=kind) for loop in s.loops]
+        for loop in s.loops:
+            steps = row_statements(loop)
+            body += cascade(loop.axes, steps) if kind == SERIAL else [schedule.nest(loop.axes, *steps, kind=kind)]
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
 

@@ -21,6 +21,7 @@ from ..ir.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param
 from ..ir.loop_walk import postorder
 from ..ir.wording import plural
 from . import schedule
+from .cascade import cascade, cascade_lanes
 from .evaluate import load
 from .framing import Axes, Framing, Places, combined, identity, in_registers, reductions_of, row_statements, scratch_of
 from .read_ahead import next_row, next_rows
@@ -33,6 +34,7 @@ COMBINING = 10  # cycles for the sum of the lanes of a vector
 UNROLLED = 32  # steps of short reductions that may stand in a row
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
+PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
 COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
@@ -100,7 +102,7 @@ class RowLowering(Framing):
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
         rows = schedule.extent(self.outer)
         work = min(self.work() / max(1, rows), schedule.CHUNK_WORK / LEAST_SUMMED)
-        chunk = Chunks(rows, work, self.tuning.min_chunks, most=MOST_PARTS)
+        chunk = Chunks(rows, work, self.tuning.min_chunks, most=max(MOST_PARTS, rows // PART_ROWS))
         inner, sums = self._row_body(chunk)
         parts = {t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL) for i, t in enumerate(sums)}
         body: list[Stmt] = [Alloc(t.acc, identity(t.node.arg[0], t.acc.dtype)) for t in sums]
@@ -125,7 +127,7 @@ class RowLowering(Framing):
         for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
-                body.append(self._nest(loop, hints.get(id(loop), [])))
+                body += self._nest(loop, hints.get(id(loop), []))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
@@ -134,18 +136,20 @@ class RowLowering(Framing):
         body: list[Stmt] = [Alloc(buf) for buf in scratch_of(self.trial)]
         for s in self.trial:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
-            body += [schedule.nest(loop.axes, *row_statements(loop)) for loop in s.loops]
+            for loop in s.loops:
+                body += cascade(loop.axes, row_statements(loop))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
-    def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> Stmt:
-        body = [*hints, *row_statements(loop)]
-        lane = loop.axes[-1]
+    def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> list[Stmt]:
+        *others, lane = loop.axes
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
-        stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
-        for axis in reversed(loop.axes[:-1]):
-            stmt = For(axis, axis.extent, SERIAL, [stmt])
-        return stmt
+
+        def lanes(v: Var, body: list[Stmt]) -> For:
+            return For(v, v.extent, LANES, body, amount)
+
+        body = [*hints, *row_statements(loop)]
+        return cascade(others, cascade_lanes(lane, amount * self.width, lanes, body, any(v.extent > 1 for v in others)))
 
     def _columns(self, lane_group: list[Var]) -> Lowered:
         n = schedule.extent(lane_group)
@@ -194,16 +198,19 @@ class RowLowering(Framing):
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
+        def fold(into: Buf, part: Buf) -> Stmt:
+            return self._lane_loop(lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))])
+
         if loop.writes or not loop.reductions:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
-            return [schedule.nest(loop.axes, self._lane_loop(lane, bounds, inner))]
+            return cascade(loop.axes, [self._lane_loop(lane, bounds, inner)], fold)
         *front, last = loop.axes
         out: list[Stmt] = []
         for axes, steps in schedule.grouped(last, COLUMN_ROWS):
             reduces: list[Stmt] = [combined(r, last, steps, var(lane)) for r in loop.reductions]
             hints = next_rows(loop.roots(), last, axes, steps, lane, self.target)
-            out.append(schedule.nest([*front, *axes], self._lane_loop(lane, bounds, [*hints, *reduces])))
+            out += cascade([*front, *axes], [self._lane_loop(lane, bounds, [*hints, *reduces])], fold)
         return out
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:

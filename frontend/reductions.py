@@ -17,8 +17,9 @@ from ..ir.op import Op
 from .arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
 from .autocast import widened
 from .broadcast import as_dtype, spread, to_dtype
-from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, mul, reversed_order, sqrt_, sub, where
+from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, reversed_order, sqrt_, sub, where
 from .half import in_float32
+from .moments import moments
 from .transcendental import exp, log, power
 
 
@@ -109,9 +110,9 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
     x = as_float(x)
     axes = normalise_axes("var", axis, x.ndim)
-    centred = sub(x, _back(mean(x, axes), axes, x.shape))
     count = product(x.shape[a] for a in axes) - as_real("var", "the correction", correction)
-    return div(_reduced("add", mul(centred, centred), axes, keepdims), float(builtins.max(count, 0)))
+    out = div(moments(x, axes)[2], float(builtins.max(count, 0)))
+    return out if as_bool("var", "keepdims", keepdims) else reshape(out, tuple(d for a, d in enumerate(x.shape) if a not in axes))
 
 
 @widened

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .graph import Node, rebuild, scalar_node
 from .index import Index, Mask, Var
-from .loop import Alloc, Buf, Check, Copy, For, If, Matrix, Multiply, Prefetch, Reduce, Stmt, Store
+from .loop import REG, Alloc, Buf, Check, Copy, For, If, Matrix, Multiply, Prefetch, Reduce, Stmt, Store
 from .op import Op
 
 SLOW = "rare"  # arg of a WHERE whose second operand is seldom needed
@@ -113,6 +113,15 @@ def written(s: Stmt) -> Buf | None:
     match s:
         case Alloc(buf) | Store(buf) | Reduce(buf) | Copy(buf) | Multiply(buf):
             return buf
+    return None
+
+
+def part_of(s: Stmt) -> Buf | None:
+    """The accumulator whose whole contents a Reduce adds to another one, element by element."""
+    if isinstance(s, Reduce) and s.value.op is Op.LOAD and not s.mask:
+        buf, index, mask = s.value.arg
+        if buf.space == REG and s.buf.space == REG and index == s.index == Index() and not mask and buf.size == s.buf.size == 1:
+            return buf  # type: ignore[no-any-return]
     return None
 
 

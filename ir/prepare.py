@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from . import dtype as dt
+from .centred import by_parts, centred
 from .column_sums import joined_whole
 from .graph import Node, full, node, rebuild, toposort
 from .kernel import is_widening
 from .op import VIEWS, Op
 from .site import provenance
-from .split import Strides, centred, split
+from .split import Strides, split
 
 MAX_RESHAPES = 6  # between computed values
 
@@ -34,8 +35,10 @@ def prepare(roots: Iterable[Node], strides: Strides | None = None) -> list[Node]
             here.move(n.site)
             new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
             made = _without_empty(new)
-            if n in cuts or n not in whole:
-                made = split(made, strides, cuts.get(n))
+            if n in cuts:
+                made = by_parts(made, cuts[n])
+            elif n not in whole:
+                made = split(made, strides)
             done[n], depth[n] = _kept_if_deep(made, max((depth[s] for s in n.src), default=0))
             if n in gathered:
                 done[n] = node(Op.KEEP, (done[n],))

@@ -9,7 +9,6 @@ How often it is cut depends on shapes alone, so the order of all sums is fixed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from . import dtype as dt
@@ -29,8 +28,6 @@ COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
 COLUMN_PARTS = 16  # tasks wanted
 COLUMN_ROWS = 1 << 12  # that are added up one after the other in registers: more would lose accuracy
 LARGE = 1 << 21  # elements from which they are worth a second kernel
-RESIDENT = 1 << 12  # elements of a row that stay in the first cache for a second pass
-RESIDENT_ROWS = 64  # of a block of columns that stay in the second cache
 WINDOW_TERMS = 4096  # products a result, from which windows are summed in parts
 WINDOW_PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
 WINDOW_SIZE = 1 << 22  # elements that all parts may have
@@ -41,42 +38,40 @@ Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
 Cuts = dict[int, tuple[int, int]]  # axis: (so many parts, of so many neighbours each), whose product divides it
 
 
-def split(n: Node, strides: Strides, given: Given | None = None) -> Node:
-    """A reduction in two steps if that is faster; `given` if `centred` found how."""
+def split(n: Node, strides: Strides) -> Node:
+    """A reduction in two steps if that is faster."""
     if n.op is not Op.REDUCE:
         return n
     (x,), (kind, axes) = n.src, n.arg
-    if given is not None:
-        return _squares_in_parts(n, given.cuts) if given.squares else _cut(n, x, given.cuts)
     terms = x.size // max(1, n.size)
     if terms >= WINDOW_TERMS and _sums_windows(n):
         return _windows_in_parts(n)
-    if x.size >= 2 * PARTIAL and _is_dense(x):
+    if x.size >= 2 * PARTIAL and is_dense(x):
         outer = _outer_axes(n)
         if outer:
             first = split(reduce(kind, x, outer), strides)
             return reduce(kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer])
-        if _are_columns(n):
-            cuts = _columns(n)
-            return _cut(n, x, cuts) if cuts else n
+        if are_columns(n):
+            cuts = column_cuts(n)
+            return cut(n, x, cuts) if cuts else n
     if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
-    wanted = _parts_wanted(n, PARTIAL)
-    found = _rows(n, wanted, strides)
+    wanted = parts_wanted(n, PARTIAL)
+    found = row_cuts(n, wanted, strides)
     if found:
-        return _cut(n, x, found)
+        return cut(n, x, found)
     axis = max(axes, key=lambda a: x.shape[a])
     parts = min(wanted, x.shape[axis])
-    return _cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
+    return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
 
 
-def _parts_wanted(n: Node, size: int) -> int:
+def parts_wanted(n: Node, size: int) -> int:
     """Partial results of so many elements for each result."""
     x, terms = n.src[0], n.src[0].size // n.size
     return max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * size) // size // n.size)))
 
 
-def _rows(n: Node, wanted: int, strides: Strides) -> Cuts:
+def row_cuts(n: Node, wanted: int, strides: Strides) -> Cuts:
     """A cut of one axis in about so many parts, or at least not in parts too short; none if the extents have no such divisors."""
     (x,), (_, axes) = n.src, n.arg
     rank, least = _ranks(x, strides), max(2, wanted // 4)
@@ -85,73 +80,6 @@ def _rows(n: Node, wanted: int, strides: Strides) -> Cuts:
         many = min(MAX_PARTIALS, x.size // n.size // LEAST_TERMS)
         axis, parts = max(((a, nearest_divisor(x.shape[a], many)) for a in axes), key=lambda ap: ap[1])
     return {axis: (parts, 1)} if parts >= least else {}
-
-
-# ---------------------------------------------------------------- sums of squares around a mean
-
-
-@dataclass(frozen=True)
-class Given:
-    """Cuts of a reduction, and whether it is a sum of squares around a mean."""
-
-    cuts: Cuts
-    squares: bool
-
-
-def centred(nodes: Iterable[Node], strides: Strides) -> dict[Node, Given]:
-    """How to cut sums of squares around a mean, and the sum that the mean is of, so that memory is read once for both.
-
-    With the sum S and the sum of squares M around the mean m = S / C of each part of C elements (Chan, Golub, LeVeque 1979):
-    sum (x - b)^2 = sum over parts of M + (S - C b)^2 / C. A part stays in a cache for its two passes, and no large sums cancel.
-    """
-    found: dict[Node, Given] = {}
-    for n in nodes:
-        total = _mean_of(n)
-        cuts = _resident_parts(total, strides) if total is not None else {}
-        if total is not None and cuts:
-            found[n], found[total] = Given(cuts, True), Given(cuts, False)
-    return found
-
-
-def _resident_parts(total: Node, strides: Strides) -> Cuts:
-    """Cuts of a sum of much memory in parts that stay in a cache; none where its rows do already."""
-    x, terms = total.src[0], total.src[0].size // max(1, total.size)
-    if x.size < LARGE:
-        return {}
-    if _are_columns(total):
-        return _columns(total, RESIDENT_ROWS) if _is_dense(x) and terms >= 2 * RESIDENT_ROWS else {}
-    return _rows(total, _parts_wanted(total, RESIDENT), strides) if total.size < MIN_PARALLEL or terms >= LONG else {}
-
-
-def _squares_in_parts(n: Node, cuts: Cuts) -> Node:
-    """The sum of squares n = sum (x - b)^2 from those of parts."""
-    x, spread = n.src[0].src[0].src
-    if spread.op is not Op.EXPAND:
-        return n
-    part, inside, over = _in_parts(x, n.arg[1], cuts)
-    sums, count = reduce("add", part, inside), prod(part.shape[a] for a in inside)
-    means = node(Op.DIV, (sums, full(count, x.dtype, sums.shape)))
-    deviation = node(Op.SUB, (part, expand(means, tuple((a, part.shape[a]) for a in inside))))
-    squares = reduce("add", node(Op.MUL, (deviation, deviation)), inside)
-    expected = node(Op.MUL, (spread.src[0], full(count, x.dtype, n.shape)))  # of a part's sum: C b
-    away = node(Op.SUB, (sums, expand(expected, tuple((a, sums.shape[a]) for a in over))))
-    between = node(Op.DIV, (reduce("add", node(Op.MUL, (away, away)), over), full(count, x.dtype, n.shape)))
-    return node(Op.ADD, (reduce("add", squares, over), between))
-
-
-def _mean_of(n: Node) -> Node | None:
-    """The sum S over some axes of x, if n is the sum over the same of (x - S / count)^2."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
-        return None
-    a, b = n.src[0].src
-    if a is not b or a.op is not Op.SUB or a.src[1].op is not Op.EXPAND:
-        return None
-    x, spread = a.src
-    mean = spread.src[0]
-    if mean.op not in (Op.DIV, Op.MUL) or tuple(axis for axis, _ in spread.arg) != n.arg[1]:
-        return None
-    total = mean.src[0]
-    return total if total.op is Op.REDUCE and total.arg == n.arg and total.src[0] is x else None
 
 
 def _ranks(x: Node, strides: Strides) -> list[int]:
@@ -165,7 +93,7 @@ def _ranks(x: Node, strides: Strides) -> list[int]:
     return [sum((t, -i) > (s, -a) for i, t in enumerate(steps)) for a, s in enumerate(steps)]
 
 
-def _is_dense(x: Node) -> bool:
+def is_dense(x: Node) -> bool:
     """Is it made of inputs that are repeated along no axis, and of numbers? Lanes may then run along all axes as one.
 
     What is computed is better summed by the kernel that computes it.
@@ -194,21 +122,21 @@ def _outer_axes(n: Node) -> list[int]:
     return outer if 1 < run < NARROW and prod(x.shape[a] for a in outer) >= LEAST_ROWS else []
 
 
-def _are_columns(n: Node) -> bool:
+def are_columns(n: Node) -> bool:
     """Does it run over rows of contiguous results?"""
     (x,), (_, axes) = n.src, n.arg
     real = [a for a, d in enumerate(x.shape) if d > 1]
     return bool(real) and real[-1] not in axes and any(a < real[-1] for a in axes)
 
 
-def _columns(n: Node, rows_of_part: int = 0) -> Cuts:
+def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
     """Enough parts, of about so many rows if given; and neighbouring rows joined to make them wide."""
     (x,), (_, axes) = n.src, n.arg
     last = max(a for a in axes if prod(x.shape[a + 1 :]) > 1)
     width, terms = prod(x.shape[last + 1 :]), x.size // n.size
     joined = 1 if rows_of_part else _joined(x.shape[last], width, terms)
     rows, blocks = terms // joined, n.size // width * -(-width * joined // COLUMN_BLOCK)
-    most = COLUMN_ROWS if width * joined <= NARROW * 2 else LONG // 2
+    most = COLUMN_ROWS
     wanted = min(-(-COLUMN_PARTS // blocks), rows // LEAST_ROWS) if x.size >= LARGE else 1
     wanted = rows // rows_of_part if rows_of_part else max(wanted, rows // most)
     axis = max(axes, key=lambda a: x.shape[a] // (joined if a == last else 1))
@@ -227,14 +155,14 @@ def _joined(extent: int, width: int, terms: int) -> int:
     return min(wide, key=lambda q: (q * width % 16 != 0, q), default=1)
 
 
-def _cut(n: Node, x: Node, cuts: Cuts) -> Node:
+def cut(n: Node, x: Node, cuts: Cuts) -> Node:
     """The reduction n of x, as that of partial results."""
     (kind, axes) = n.arg
-    part, inside, over = _in_parts(x, axes, cuts)
+    part, inside, over = in_parts(x, axes, cuts)
     return reduce(kind, reduce(kind, part, inside), over)
 
 
-def _in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int], list[int]]:
+def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int], list[int]]:
     """x with its cut axes split, the axes to reduce first, and those to reduce then, as they are numbered then."""
     shape: list[int] = []
     kept: list[int] = []  # where the axes of partial results stand in it
@@ -251,8 +179,19 @@ def _in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int]
             kept.append(len(shape))
             shape.append(inner)
     to = tuple(shape)
-    part = node(Op.MUL, [reshape(f, to) for f in x.src]) if x.op is Op.MUL else reshape(x, to)  # a product stays one
-    return part, inside, [a - sum(i < a for i in inside) for a in kept]
+    return _reshaped(x, to), inside, [a - sum(i < a for i in inside) for a in kept]
+
+
+def _reshaped(x: Node, to: tuple[int, ...]) -> Node:
+    """x in another shape. Maps are computed of reshaped operands: a product stays one, and nothing needs to be stored."""
+    done: dict[Node, Node] = {}
+    for m in _maps(x):
+        done[m] = rebuild(m, tuple([done[s] if s in done else _operand(s, to) for s in m.src]))
+    return done.get(x) or reshape(x, to)
+
+
+def _operand(x: Node, to: tuple[int, ...]) -> Node:
+    return expand_to(x.src[0], to) if x.op is Op.EXPAND and not x.src[0].shape else reshape(x, to)
 
 
 def _sums_windows(n: Node) -> bool:
@@ -280,7 +219,7 @@ def _windows_in_parts(n: Node) -> Node:
         if made * 2 < wanted or terms > made * WINDOW_MOST:
             cuts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
     found = {a: (parts, 1) for a, parts in cuts.items() if parts > 1}
-    return _cut(n, x, found) if found else n
+    return cut(n, x, found) if found else n
 
 
 def nearest_divisor(extent: int, wanted: int) -> int:

@@ -188,10 +188,11 @@ def _is_below(c: Node, cuts: tuple[Bounds, ...]) -> bool | None:
 
 
 def reduce_reduce(n: Node) -> Node | None:
-    """Two reductions of one kind are one over the axes of both."""
+    """Two reductions of one kind are one over the axes of both; of floats only maxima, or the order of a sum would depend on what
+    else is computed."""
     (x,) = n.src
     kind, axes = n.arg
-    if x.op is not Op.REDUCE or x.arg[0] != kind:
+    if x.op is not Op.REDUCE or x.arg[0] != kind or (n.dtype.is_float and kind != "max"):
         return None
     kept = [a for a in range(x.src[0].ndim) if a not in x.arg[1]]
     further = [kept[a] for a in axes]

@@ -169,7 +169,8 @@ def test_a_jitted_training_step_updates_statistics_in_its_program() -> None:
     for name, value in lazy.state_dict().items():
         np.testing.assert_array_equal(jitted.state_dict()[name].numpy(), value.numpy(), err_msg=name)
     written = [out for k in wf.explain(call).kernels for out in k.outputs]
-    assert written.count("float32[8]") == 4 and written.count("int64[]") == 1  # weight, bias, both statistics; the batches
+    assert len(wf.explain(call).kernels) == 6 and written.count("float32[8]") >= 4  # weight, bias, both statistics
+    assert written.count("int64[]") == 1  # the batches
 
 
 # ---------------------------------------------------------------- what is refused

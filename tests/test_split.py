@@ -7,7 +7,8 @@ import pytest
 import weft as wf
 from weft import options
 from weft.inspection.explain import compiled_behind
-from weft.ir.split import LARGE, RESIDENT_ROWS
+from weft.ir.centred import RESIDENT_ROWS
+from weft.ir.split import LARGE
 
 random = np.random.default_rng(0)
 

@@ -80,6 +80,8 @@ class Emitter:
         """Partial sums are added up before the first statement that LOADs or overwrites them."""
         if not self.fn.unsettled:
             return
+        if memory.hands_over(self.fn, s):
+            return
         wanted = reads([s]) | {t.buf for t in statements([s]) if isinstance(t, Store)}
         for buf in [b for b in self.fn.unsettled if b in wanted]:
             memory.settle(self.fn, buf)
@@ -117,6 +119,9 @@ class Emitter:
             memory.store(self.fn, s.buf, s.index, s.mask, value, group)
 
     def reduce(self, s: Reduce) -> None:
+        if memory.hands_over(self.fn, s):
+            memory.hand_over(self.fn, s)
+            return
         fuse = s.op == "add" and s.value.op is Op.MUL and s.value.dtype.is_float and not self.combines_lanes(s)
         values = []
         for group in self.groups:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 from ...ir.graph import Node
 from ...ir.index import Index, Mask
-from ...ir.loop import GLOBAL, REG, Alloc, Buf, Prefetch
+from ...ir.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt
+from ...ir.loop_walk import part_of
 from .access import (
     Access,
     Function,
@@ -255,6 +256,35 @@ def settle(fn: Function, buf: Buf) -> None:
             w.store(to_memory(a, combined(w, part.op, buf.dtype, old, total)), ptr, a.align)
         _clear_partials(fn, buf, part)
     fn.unsettled.pop(buf, None)
+
+
+def hands_over(fn: Function, s: Stmt) -> bool:
+    """Does it add partial sums to another accumulator, whose own stay apart?"""
+    part = part_of(s)
+    return part in fn.unsettled and bool(fn.partials[part]) and fn.scope.lanes is None
+
+
+def hand_over(fn: Function, s: Reduce) -> None:
+    """Adds each vector of partial sums to that of the other accumulator, and what is settled to what is."""
+    part, w = s.value.arg[0], fn.writer
+    a = Access(fn, s.buf, Index(), 0, None, w.depth)
+    for buf in (s.buf, part):
+        w.forget(buf)
+    _add_elements(a, s.op, fn.base[s.buf], fn.base[part], 1, 1)
+    for held in fn.partials[part]:
+        into = next(p for p in fn.partials[s.buf] if p.w == held.w)
+        _add_elements(a, s.op, into.base, held.base, held.groups, held.w)
+    fn.unsettled.pop(part)
+    fn.unsettled[s.buf] = None
+
+
+def _add_elements(a: Access, op: str, into: Val, part: Val, count: int, lanes: int) -> None:
+    """So many vectors of one array to those of another."""
+    w = a.fn.writer
+    for at in range(0, count * lanes, lanes):
+        to, source = (w.offset(base, a.elem, integer(at)) for base in (into, part))
+        old, more = (to_register(a, w.load(ptr, a.elem, lanes, a.align, w.depth)) for ptr in (to, source))
+        w.store(to_memory(a, combined(w, op, a.buf.dtype, old, more)), to, a.align)
 
 
 def _sum_of_groups(a: Access, part: Partials, element: int) -> Val:

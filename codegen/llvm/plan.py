@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ...ir.graph import Node
 from ...ir.index import Index, Var
 from ...ir.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import postorder, roots, statements, usual_operands
+from ...ir.loop_walk import part_of, postorder, roots, statements, usual_operands
 from ...ir.op import Op
 from ..target import Target
 from .lanes import Lanes
@@ -119,6 +119,8 @@ def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) ->
                 inside.add(s.buf)
             case Reduce() if lanes and s.buf.space == REG and s.buf not in inside and not _moves(plan, s.index, lanes.var):
                 _note_partial_sums(plan, s, lanes.var)
+            case Reduce() if not lanes and (part := part_of(s)) in plan.uses:
+                _note_part(plan, s, plan.uses[part])
         for buf, index in _accesses(s):
             if buf.space == REG:
                 _note_access(plan, buf, index, lanes)
@@ -133,6 +135,13 @@ def _note_partial_sums(plan: Plan, s: Reduce, lanes: Var) -> None:
     use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes]
     use.op = s.op
     use.partials[w] = max(use.partials.get(w, 1), plan.groups[lanes])
+
+
+def _note_part(plan: Plan, s: Reduce, part: Use) -> None:
+    use = plan.uses.setdefault(s.buf, Use())
+    use.op = s.op
+    for w, groups in part.partials.items():
+        use.partials[w] = max(use.partials.get(w, 1), groups)
 
 
 def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:

@@ -11,10 +11,11 @@ from math import prod
 from ... import errors
 from ...frontend.arguments import as_bool, as_double, as_int, as_ints
 from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
+from ...frontend.binding import function, of_tensors
 from ...frontend.broadcast import default_float
 from ...frontend.data_types import finfo
 from ...frontend.half import in_float32
+from ...frontend.moments import moments
 from ...frontend.tensor import Tensor
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
@@ -39,7 +40,7 @@ def layer_norm(
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
     shape, eps = _trailing("layer_norm", x, normalized_shape, weight, bias), as_double("layer_norm", "eps", eps)
-    centred, scale = _moments(x, tuple(range(-len(shape), 0)), eps)
+    centred, scale = _moments(x, tuple(range(-len(shape), 0)), eps, near=False)
     return _affine(centred * scale, weight, bias)
 
 
@@ -184,8 +185,8 @@ def _track(
     count = prod(x.shape[a] for a in axes)
     if not isinstance(momentum, Tensor):
         momentum = as_double(name, "momentum", momentum)
-    centred = wide - wide.mean(axis=axes, keepdims=True)
-    found = wide.mean(axis=axes), (centred * centred).mean(axis=axes) * (count / (count - 1))
+    mean, _, squares = _deviations(wide, axes)
+    found = mean.mean(axis=axes), squares.mean(axis=axes) / (count - 1)
     for running, new in zip((running_mean, running_var), found, strict=True):
         if running is not None:
             running.assign(running * (1.0 - momentum) + new.detach().mean(axis=over) * momentum)
@@ -194,10 +195,13 @@ def _track(
 # ---------------------------------------------------------------- parts
 
 
-def _moments(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
+def _moments(x: Tensor, axes: Axes, eps: float, near: bool = True) -> tuple[Tensor, Tensor]:
     """x around its mean, and what brings that to a variance of 1."""
-    centred = x - x.mean(axis=axes, keepdims=True)
-    return centred, _root((centred * centred).mean(axis=axes, keepdims=True), eps)
+    _, centred, squares = _deviations(x, tuple(a % x.ndim for a in axes), near)
+    return centred, _root(squares / prod(x.shape[a] for a in axes), eps)
+
+
+_deviations = function(moments)
 
 
 def _root(var: Tensor, eps: float) -> Tensor:

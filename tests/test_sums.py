@@ -1,0 +1,99 @@
+"""Sums, means and variances: errors of a few units whatever the number of terms and the offset, in every order of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import weft as wf
+from weft.nn import functional as F
+
+UNITS = 8.0  # relative errors allowed, in units of the dtype's eps
+OFFSETS = (0.0, 1e2, 1e4, 1e6, 1e8)
+LAYOUTS = {"flat": None, "rows": 1, "columns": 0}
+
+
+def samples(layout: str, n: int, offset: float, dtype: str) -> np.ndarray[Any, Any]:
+    shape = {"flat": (n,), "rows": (3, n), "columns": (n, 5)}[layout]
+    return (np.random.default_rng(n).standard_normal(shape) + offset).astype(dtype)
+
+
+def units(found: wf.Tensor, exact: Any, scale: Any) -> float:
+    """The largest error, in units of eps relative to the scale."""
+    return float(np.max(np.abs(found.numpy().astype(np.longdouble) - exact) / scale)) / float(np.finfo(found.numpy().dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n", [100, 1000, 10_000, 300_000])
+def test_errors_do_not_grow_with_terms_nor_offsets(layout: str, n: int, dtype: str) -> None:
+    axis = LAYOUTS[layout]
+    for offset in OFFSETS:
+        x = samples(layout, n, offset, dtype)
+        t, wide = wf.tensor(x), x.astype(np.longdouble)
+        size, var = np.abs(wide).sum(axis), wide.var(axis)
+        assert units(t.sum(axis=axis), wide.sum(axis), size) < UNITS
+        assert units(t.mean(axis=axis), wide.mean(axis), size / n) < UNITS
+        if np.all(var > 0):
+            assert units(t.var(axis=axis), var, var) < UNITS
+            assert units(t.std(axis=axis), np.sqrt(var), np.sqrt(var)) < UNITS
+
+
+def test_nearly_equal_elements_have_their_variance() -> None:
+    x = np.full((2, 70_000), 1e8, np.float32)
+    x[:, 5::10_000] += 8.0  # the next float
+    exact = x.astype(np.float64).var(axis=1)
+    assert np.allclose(wf.tensor(x).var(axis=1).numpy(), exact, rtol=1e-5, atol=0)
+    assert wf.tensor(np.full(1000, 0.1, np.float32)).var().item() < 1e-15  # nor is it negative
+    assert wf.tensor(np.full(9, -3.3e38, np.float32)).var().item() == 0.0  # their sum is no float
+
+
+@pytest.mark.parametrize("place", [0, 7])
+def test_one_element_far_away_harms_no_variance(place: int) -> None:
+    x = np.random.default_rng(0).standard_normal(5000).astype(np.float32)
+    x[place] = 1e7
+    assert np.isclose(wf.tensor(x).var().item(), x.astype(np.float64).var(), rtol=1e-5)
+
+
+def test_gradients_of_a_variance_around_a_large_mean() -> None:
+    x = samples("rows", 500, 1e5, "float32")
+    t = wf.tensor(x, requires_grad=True)
+    (found,) = wf.grad(t.var(axis=1).sum(), [t])
+    wide = x.astype(np.float64)
+    assert np.allclose(found.numpy(), 2 * (wide - wide.mean(1, keepdims=True)) / 500, atol=1e-6)
+
+
+NORMS = {
+    "layer": (lambda x: F.layer_norm(x, (64, 64), eps=0.0), (1, 2, 3)),
+    "group": (lambda x: F.group_norm(x, 1, eps=0.0), (1, 2, 3)),
+    "instance": (lambda x: F.instance_norm(x, eps=0.0), (2, 3)),
+    "batch": (lambda x: F.batch_norm(x, None, None, training=True, eps=0.0), (0, 2, 3)),
+}
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_norms_around_a_large_mean(norm: str) -> None:
+    """Deviations are off by the rounding of the mean; what they are divided by is not."""
+    call, axes = NORMS[norm]
+    x = (np.random.default_rng(1).standard_normal((6, 1, 64, 64)) + 3e5).astype(np.float32)
+    found, wide = call(wf.tensor(x)).numpy().astype(np.float64), x.astype(np.float64)
+    expected = (wide - wide.mean(axes, keepdims=True)) / wide.std(axes, keepdims=True)
+    assert np.abs(found - expected).max() < 0.04  # 3e5 * 2**-24, twice
+    assert np.abs((found - found.mean(axes, keepdims=True)).std(axes) - 1).max() < 1e-5
+
+
+@pytest.mark.parametrize("n", [1000, 3_000_000])
+def test_running_sums_of_float32_run_in_float64(n: int) -> None:
+    x = np.full(n, 0.1, np.float32)
+    exact = x.astype(np.float64).cumsum()
+    assert np.allclose(wf.tensor(x).cumsum(0).numpy(), exact, rtol=2.0**-23, atol=0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_reading_the_inner_sums_does_not_change_the_sum_of_them(dtype: str) -> None:
+    for seed in range(5):
+        x = np.random.default_rng(seed).standard_normal((65, 31)).astype(dtype)
+        together, apart = wf.tensor(x).sum(axis=1), wf.tensor(x).sum(axis=1)
+        apart.numpy()
+        assert together.sum().numpy().tobytes() == apart.sum().numpy().tobytes()
