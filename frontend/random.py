@@ -6,11 +6,10 @@ itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import pi, prod
-from threading import get_ident
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, full, node, reshape
 from ..ir.op import Op
+from ..modes import Blocks, Mode
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
@@ -104,27 +104,16 @@ class _Default:
     generator: Generator | None = None
 
 
-class Fork:
+class Fork(Mode):
     """In a `with` block, this thread draws what depends on one draw and the number of a part alone, whoever draws meanwhile."""
 
-    running: ClassVar[dict[int, Fork]] = {}  # by thread; empty nearly always, and faster to ask than a threading.local
+    blocks: ClassVar[Blocks[Callable[[], Generator] | None]] = Blocks({})
 
     def __init__(self, draw: Draw, part: int) -> None:
         self._draw, self._part = draw, part
         self._generator: Generator | None = None
+        self.value = self.generator
 
-    def __enter__(self) -> Self:
-        self._before = Fork.running.get(get_ident())
-        Fork.running[get_ident()] = self
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._before is None:
-            del Fork.running[get_ident()]
-        else:
-            Fork.running[get_ident()] = self._before
-
-    @property
     def generator(self) -> Generator:
         """Made when something is drawn: most parts draw nothing."""
         if self._generator is None:
@@ -133,9 +122,9 @@ class Fork:
 
 
 def _default() -> Generator:
-    fork = Fork.running.get(get_ident()) if Fork.running else None
+    fork = Fork.blocks.value(None)
     if fork is not None:
-        return fork.generator
+        return fork()
     with _Default.lock:
         if _Default.generator is None:
             _Default.generator = Generator(0)

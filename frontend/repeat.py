@@ -146,8 +146,8 @@ class Writer:
     def python(self) -> None:
         """What Python may have changed."""
         self.differs_if("changes.count != known.changes", changes=state.changes)
-        without_mode = "mode.grad_enabled" if not self.step.grad_enabled else "ungraded and not mode.grad_enabled"
-        self.differs_if(without_mode, mode=state.mode, ungraded=state.ungraded)
+        without_mode = "grad_enabled()" if not self.step.grad_enabled else "grads and not grad_enabled()"
+        self.differs_if(without_mode, grad_enabled=state.grad_enabled, grads=state.grads)
         lowers = "autocast() is not low" if self.step.autocast else "autocasts and autocast() is not None"
         self.differs_if(lowers, autocasts=state.autocasts, autocast=state.autocast, low=self.step.autocast)
         for k, (what, value) in enumerate(self.step.guards):

@@ -18,6 +18,7 @@ from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import Op
+from ..modes import Blocks
 from . import storage, weak, weak_numbers
 from .storage import Leaf
 
@@ -114,37 +115,22 @@ def exchange(new: Tables) -> Tables:
     return old
 
 
-class _Mode(threading.local):
-    grad_enabled = True
+grad_blocks: Blocks[bool] = Blocks({})  # no_grad and enable_grad
+grads = grad_blocks.anywhere  # empty nearly always: then gradients are on
 
 
-mode = _Mode()
-ungraded: dict[int, bool] = {}  # threads in which gradients are off; empty nearly always, and faster to ask than `mode`
-
-
-def set_grad_enabled(enabled: bool) -> None:
+def grad_enabled() -> bool:
     """In this thread."""
-    mode.grad_enabled = enabled
-    if enabled:
-        ungraded.pop(get_ident(), None)
-    else:
-        ungraded[get_ident()] = True
+    return grad_blocks.value(True)
 
 
-autocasts: dict[int, DType] = {}  # threads in which nn.autocast is on, its dtype; empty nearly always
+autocast_blocks: Blocks[DType | None] = Blocks({})  # nn.autocast, by its dtype, or None
+autocasts = autocast_blocks.anywhere
 
 
 def autocast() -> DType | None:
     """In this thread."""
-    return autocasts.get(get_ident()) if autocasts else None
-
-
-def set_autocast(dtype: DType | None) -> None:
-    """In this thread; None turns it off."""
-    if dtype is None:
-        autocasts.pop(get_ident(), None)
-    else:
-        autocasts[get_ident()] = dtype
+    return autocast_blocks.value(None) if autocasts else None
 
 
 # ---------------------------------------------------------------- functions that are traced

@@ -51,7 +51,7 @@ class Step:
         self.captured: list[Tensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
-        self.grad_enabled, self.autocast = state.mode.grad_enabled, state.autocast()
+        self.grad_enabled, self.autocast = state.grad_enabled(), state.autocast()
         self._conditions = trace.reads.conditions()
         self.known = Known()
         self.guards, self.afterwards = trace.guards, trace.afterwards
@@ -98,7 +98,7 @@ class Step:
             return False
         same = [realize.value(t).layout for t in self.captured] == self.captured_layouts
         same = same and [t._requires_grad for t in self.captured] == self._tracked
-        if same and not observe.demands:
+        if same and not observe.demand_blocks.hold():
             self.known.changes = changes
         return same
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from random import Random
 from types import FrameType
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import locks, nn
-from weft.frontend import ops
+from weft.frontend import ops, random, state
 from weft.ir.site import stated
 from weft.nn import functional as F
 from weft.nn import optim
@@ -126,6 +126,10 @@ def leaves() -> Iterator[None]:
 def leave_all() -> None:
     """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
     stated.site, stated.settled = None, False
+    for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks):
+        for lock in [*blocks.anywhere]:
+            if lock.locked():
+                lock.release()
     for rank in locks.RANKS:
         for lock in [*locks._made[rank]]:
             while lock._is_owned():
@@ -207,7 +211,7 @@ def test_timers_interrupt_steps_between_and_never_within(how: tuple[Any, ...], t
     reference, training = Reference(*how), Training(*how)
     for _ in range(2):
         training.step()
-    longest, rng, came = 4e-3 if how[0] is plain else 8e-5, random.Random(0), 0
+    longest, rng, came = 4e-3 if how[0] is plain else 8e-5, Random(0), 0
     with interrupts(partial(rng.uniform, 1e-5, longest)) as start:
         for _ in range(times):
             try:
