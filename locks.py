@@ -23,7 +23,6 @@ RANKS = (
     "disk",  # the cache
     "compiler",  # llvmlite is used by one thread at a time
     "tensors",  # the fields of every Tensor: held for a few assignments, never while anything is computed
-    "graph",  # Nodes that are alive
     "staging",  # memory through which a GPU is copied to
     "timing",  # durations of runs
     "memory",  # how much of it there is

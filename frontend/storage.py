@@ -179,9 +179,8 @@ class _Owned:
     __slots__ = ("_ref", "_storage")
 
     def __init__(self, n: Node, storage: Storage) -> None:
-        key, known = id(n), cached  # which is None when the interpreter ends
         self._storage = storage
-        self._ref = weakref.ref(n, lambda _: known.pop(key, None) if known.get(key) is self else None)
+        self._ref = weakref.ref(n, partial(cached.pop, id(n)))
 
     def __call__(self) -> Storage:
         return self._storage
