@@ -22,8 +22,7 @@ from weft.ir.site import stated
 from weft.nn import functional as F
 from weft.nn import optim
 
-# a finalizer that meets the signal says so on stderr, and the step goes on
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # of a finalizer that loses a signal
 PACKAGE = str(Path(wf.__file__).parent)
 
 
@@ -160,6 +159,20 @@ def test_an_update_from_before_an_interrupted_step_is_not_lost(monkeypatch: pyte
         with pytest.raises(KeyboardInterrupt):
             optimizer.step()
     assert (p.tolist(), optimizer.steps) in [([11.0, 12.0], [0]), ([10.0, 10.0], [1])]
+
+
+def test_python_is_not_asked_as_values_die() -> None:
+    """What it runs there may meet a signal, and loses what that raises."""
+    x = wf.randn(50, requires_grad=True)
+    wf.realize(x)
+    y = wf.exp(x) * 2.0
+    held = [y.sum(), y.detach().numpy(), x + 1.0, wf.zeros(3) + 1.0]
+    met: list[str] = []
+    before = sys.gettrace()
+    sys.settrace(lambda frame, *_: met.append(frame.f_code.co_qualname))
+    del held, y, x
+    sys.settrace(before)
+    assert met == []
 
 
 HOW = [
