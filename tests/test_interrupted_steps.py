@@ -45,12 +45,20 @@ class Training:
 
     def __init__(self, wrapper: Callable[..., Any], make: Callable[[nn.Module], optim.Optimizer], keeps: bool) -> None:
         wf.manual_seed(3)
-        self.model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), nn.Linear(5, 4))
+        draws = [nn.Dropout(0.2)] if wrapper is wf.jit else []  # of a step that is not jitted, the user's code makes them
+        self.model = nn.Sequential(nn.Linear(6, 5), nn.Tanh(), *draws, nn.Linear(5, 4))
         self.optimizer = make(self.model)
-        self.step = wrapper(self._step)
+        self.wrapped, self.draws = wrapper(self._step), wf.get_rng_state()
         self.keeps, self.kept = keeps, {}
         rng = np.random.default_rng(0)
         self.x, self.y = wf.tensor(rng.standard_normal((8, 6)).astype(np.float32)), wf.tensor(rng.integers(0, 4, 8))
+
+    def step(self) -> None:
+        wf.set_rng_state(self.draws)
+        try:
+            self.wrapped()
+        finally:
+            self.draws = wf.get_rng_state()
 
     def _step(self) -> wf.Tensor:
         self.optimizer.zero_grad()
@@ -63,7 +71,8 @@ class Training:
     def state(self) -> Any:
         self.kept = self.model.state_dict() if self.keeps else {}
         values = [p.numpy().tobytes() for p in self.model.parameters()]
-        return values, [{k: t.numpy().tobytes() for k, t in s.items()} for s in self.optimizer.state], list(self.optimizer.steps)
+        states = [{k: t.numpy().tobytes() for k, t in s.items()} for s in self.optimizer.state]
+        return values, states, list(self.optimizer.steps), self.draws
 
 
 class Reference:
@@ -86,6 +95,18 @@ class Reference:
             self.now = found
             self._move()
         return found == self.now
+
+
+DRAWS: dict[str, Callable[[], Any]] = {
+    "rand": lambda: wf.rand(3),
+    "randint": lambda: wf.randint(5, shape=3),
+    "choice": lambda: wf.choice(5, 3, replace=False, p=[0.1, 0.2, 0.3, 0.2, 0.2]),
+    "dropout": lambda: F.dropout(wf.ones(3)),
+    "init": lambda: nn.init.kaiming_uniform((2, 3)),
+    "loader": lambda: iter(nn.data.DataLoader(range(5), 2, shuffle=True)),
+    "split": lambda: nn.data.random_split(range(5), [2, 3]),
+    "jit": wf.jit(lambda: wf.rand(3) + wf.rand(3)),
+}
 
 
 class Stop:
@@ -173,6 +194,24 @@ def test_python_is_not_asked_as_values_die() -> None:
     del held, y, x
     sys.settrace(before)
     assert met == []
+
+
+@pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_draws_count_with_the_value_or_not_at_all(draw: Callable[[], Any], error: type[BaseException]) -> None:
+    draw()
+    wf.manual_seed(1)
+    count = Stop(-1, error)
+    count.run(draw)
+    after = wf.get_rng_state()
+    for at in range(1, count.lines + 1, 1 + count.lines // 40):
+        wf.manual_seed(1)
+        Stop(at, error).run(draw)
+        allowed = (0, after["draws"]) if hasattr(draw, "_steps") else (0,)  # a jitted call counts once its program has run
+        assert wf.get_rng_state()["draws"] in allowed, f"line {at} of {count.lines}"
+    wf.manual_seed(1)
+    draw()
+    assert wf.get_rng_state() == after
 
 
 HOW = [
