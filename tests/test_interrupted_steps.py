@@ -8,22 +8,19 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from random import Random
-from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
-from weft import locks, nn
-from weft.frontend import ops, random, state
-from weft.ir.site import stated
+from interruptions import Stop, leave_all, lines_of
+from weft import nn
+from weft.frontend import ops
 from weft.nn import functional as F
 from weft.nn import optim
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # of a finalizer that loses a signal
-PACKAGE = str(Path(wf.__file__).parent)
 
 
 def plain(step: Callable[[], Any]) -> Callable[[], Any]:
@@ -109,51 +106,10 @@ DRAWS: dict[str, Callable[[], Any]] = {
 }
 
 
-class Stop:
-    """Raises an error at a line of the package, counted from 1; `lines`: how many there were."""
-
-    def __init__(self, at: int, error: type[BaseException]) -> None:
-        self.at, self.error, self.lines = at, error, 0
-
-    def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
-            return None
-        if event == "line":
-            self.lines += 1
-            if self.lines == self.at:
-                sys.settrace(None)
-                raise self.error("stop")
-        return self
-
-    def run(self, step: Callable[[], Any]) -> None:
-        before = sys.gettrace()
-        sys.settrace(self)
-        try:
-            step()
-        except self.error:
-            pass
-        finally:
-            sys.settrace(before)
-            leave_all()
-
-
 @pytest.fixture(autouse=True)
 def leaves() -> Iterator[None]:
     yield
     leave_all()
-
-
-def leave_all() -> None:
-    """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
-    stated.site, stated.settled = None, False
-    for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks):
-        for lock in [*blocks.anywhere]:
-            if lock.locked():
-                lock.release()
-    for rank in locks.RANKS:
-        for lock in [*locks._made[rank]]:
-            while lock._is_owned():
-                lock.release()
 
 
 def check_that_it_works() -> None:
@@ -201,14 +157,13 @@ def test_python_is_not_asked_as_values_die() -> None:
 def test_draws_count_with_the_value_or_not_at_all(draw: Callable[[], Any], error: type[BaseException]) -> None:
     draw()
     wf.manual_seed(1)
-    count = Stop(-1, error)
-    count.run(draw)
+    lines = lines_of(draw)
     after = wf.get_rng_state()
-    for at in range(1, count.lines + 1, 1 + count.lines // 40):
+    for at in range(1, lines + 1, 1 + lines // 40):
         wf.manual_seed(1)
         Stop(at, error).run(draw)
         allowed = (0, after["draws"]) if hasattr(draw, "_steps") else (0,)  # a jitted call counts once its program has run
-        assert wf.get_rng_state()["draws"] in allowed, f"line {at} of {count.lines}"
+        assert wf.get_rng_state()["draws"] in allowed, f"line {at} of {lines}"
     wf.manual_seed(1)
     draw()
     assert wf.get_rng_state() == after
@@ -230,12 +185,11 @@ def test_an_error_at_any_line_leaves_a_whole_step_or_none(how: tuple[Any, ...], 
     for _ in range(2):
         training.step()
     assert reference.follows(training.state())
-    count = Stop(-1, error)
-    count.run(training.step)
-    assert count.lines > 40 and reference.follows(training.state())
-    for at in range(1, count.lines + 1, stride if count.lines > 1000 else 1 + stride // 15):
+    lines = lines_of(training.step)
+    assert lines > 40 and reference.follows(training.state())
+    for at in range(1, lines + 1, stride if lines > 1000 else 1 + stride // 15):
         Stop(at, error).run(training.step)
-        assert reference.follows(training.state()), f"torn by {error.__name__} at line {at} of {count.lines}"
+        assert reference.follows(training.state()), f"torn by {error.__name__} at line {at} of {lines}"
     check_that_it_works()
     training.step()
     assert reference.follows(training.state())
