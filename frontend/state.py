@@ -183,9 +183,12 @@ def give_leaf(tensor: Any) -> Node:
 
 def stand_for(tensor: Any, n: Node) -> None:
     """The Tensor's value is from now on that of a Node, which is not in memory."""
-    tensor.node = n
-    if not is_outer(tensor):
-        tensor._storage = None
+    if traces and trace() is not None:
+        tensor.node = n
+        if not is_outer(tensor):
+            tensor._storage = None
+    else:
+        tensor._node, tensor._storage = n, None  # at once: nothing is called
 
 
 # ---------------------------------------------------------------- scalars, gradients
@@ -264,9 +267,9 @@ def assign(tensor: Any, value: Node) -> None:
         if old.op is Op.INPUT:
             arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
             arg.awaits = _first_version(old) if stored is None else None
-        stand_for(tensor, new)
         if tensor._requires_grad:
             arg.owner = weakref.ref(tensor)
+        stand_for(tensor, new)
     if old.op is Op.INPUT and old.arg.dependents:
         _cut_dependents(old.arg, tensor)
     thread.pending.append(weakref.ref(tensor))
@@ -276,9 +279,10 @@ def replace(tensor: Any, stored: Any) -> None:
     """The Tensor's next version is in memory already; expressions made from the old one keep that."""
     with lock:
         old, was_leaf = tensor.node, tensor.is_leaf
-        tensor._node, tensor._storage = storage.leaf(stored), stored
+        new = storage.leaf(stored)
         if tensor._requires_grad and was_leaf:
-            own(tensor)
+            new.arg.owner = weakref.ref(tensor)
+        tensor._node, tensor._storage = new, stored  # at once: nothing is called
     if old.op is Op.INPUT:
         _cut_dependents(old.arg, tensor)
 

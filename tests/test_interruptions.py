@@ -17,7 +17,7 @@ from weft.runtime.cache import DiskCache
 
 pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 ERRORS = pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
-POINTS = pytest.mark.parametrize("points", [60, pytest.param(10**6, marks=pytest.mark.slow)])
+POINTS = pytest.mark.parametrize("points", [60, pytest.param(10**6, marks=pytest.mark.slow)])  # all, in ten minutes
 
 
 @pytest.fixture(autouse=True)
@@ -102,9 +102,7 @@ def test_each_call_of_a_scaler_is_whole(error: type[BaseException]) -> None:
         grad = None if p.grad is None else p.grad.tolist()
         return p.tolist(), grad, scaler.get_scale(), scaler._growth_tracker.item(), [*scaler._stages.values()], [*optimizer.steps]
 
-    calls: list[Callable[[], None]] = [
-        lambda: scaler.unscale_(optimizer), lambda: scaler.step(optimizer), lambda: scaler.update()
-    ]  # fmt: skip
+    calls = [lambda: scaler.unscale_(optimizer), lambda: scaler.step(optimizer), scaler.update]
     for k, call in enumerate(calls):
 
         def prepare(k: int = k) -> Any:
@@ -207,7 +205,7 @@ def test_the_batch_that_a_signal_meets_comes_next(seconds: float, monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         found += [next(batches) for _ in range(2)]
         found += [next(batches)]
-    assert found + [*batches] == [[i, i + 1] for i in range(0, 12, 2) if seconds > 0 or i != 4]
+    assert [*found, *batches] == [[i, i + 1] for i in range(0, 12, 2) if seconds > 0 or i != 4]
 
 
 @ERRORS
