@@ -51,10 +51,14 @@ class Training:
         self.x, self.y = wf.tensor(rng.standard_normal((8, 6)).astype(np.float32)), wf.tensor(rng.integers(0, 4, 8))
 
     def step(self) -> None:
+        trace = sys.gettrace()
+        sys.settrace(None)  # here nothing is to be interrupted
         wf.set_rng_state(self.draws)
+        sys.settrace(trace)
         try:
             self.wrapped()
         finally:
+            sys.settrace(None)
             self.draws = wf.get_rng_state()
 
     def _step(self) -> wf.Tensor:
