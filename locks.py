@@ -11,6 +11,8 @@ import threading
 import weakref
 from typing import Any
 
+from .signals import deferred
+
 RANKS = (
     "compute",  # one thread at a time computes, or reads memory that a program could write
     "report",  # the programs that a report lists
@@ -23,7 +25,6 @@ RANKS = (
     "disk",  # the cache
     "compiler",  # llvmlite is used by one thread at a time
     "tensors",  # the fields of every Tensor: held for a few assignments, never while anything is computed
-    "graph",  # Nodes that are alive
     "staging",  # memory through which a GPU is copied to
     "timing",  # durations of runs
     "memory",  # how much of it there is
@@ -31,6 +32,7 @@ RANKS = (
 
 _made: dict[str, weakref.WeakSet[Any]] = {rank: weakref.WeakSet() for rank in RANKS}
 _held: list[Any] = []  # by the thread that forks
+_waiting: list[deferred] = []  # signals, meanwhile: what Python raises around fork() is lost, and fork() goes on
 
 
 def new(rank: str) -> Any:
@@ -41,6 +43,9 @@ def new(rank: str) -> Any:
 
 
 def _take_all() -> None:
+    signals = deferred()
+    signals.__enter__()
+    _waiting.append(signals)
     for rank in RANKS:
         for lock in list(_made[rank]):
             lock.acquire()
@@ -50,7 +55,16 @@ def _take_all() -> None:
 def _give_all() -> None:
     while _held:
         _held.pop().release()
+    if _waiting:
+        _waiting.pop().pass_on()
+
+
+def _give_all_in_child() -> None:
+    """Signals that came before were the parent's."""
+    if _waiting:
+        _waiting[-1].forget()
+    _give_all()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_take_all, after_in_parent=_give_all, after_in_child=_give_all)
+    os.register_at_fork(before=_take_all, after_in_parent=_give_all, after_in_child=_give_all_in_child)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from _thread import interrupt_main
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -75,6 +76,19 @@ class deferred:
                 raised.append(error)
         if raised:
             raise raised[0]
+
+    def forget(self) -> None:
+        """What has come is not handled."""
+        self._came.clear()
+
+    def pass_on(self) -> None:
+        """In the place of __exit__, where what is raised is lost: Python handles what came when it looks for signals next.
+
+        It does behind calls, not in a list: so that is not in here.
+        """
+        self._restore()
+        came = [signal.Signals(number) for number in self._came]
+        _ = [*map(interrupt_main, came)]
 
     def _restore(self) -> None:
         for number, handler in self._before.items():

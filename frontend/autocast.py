@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial, wraps
 from inspect import signature
-from threading import get_ident
 from typing import Any, TypeVar
 
 from ..ir import dtype as dt
 from ..ir.dtype import DType
+from ..modes import Mode
 from . import state
 from .half import converted, float_dtype
 from .weak_numbers import marks
@@ -21,15 +21,24 @@ from .weak_numbers import marks
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Lowered(Mode):
+    """Inside, products are computed in this dtype; None: in that of their operands."""
+
+    blocks = state.autocast_blocks
+
+    def __init__(self, dtype: DType | None) -> None:
+        self.value = dtype
+
+
 def widened(function: F) -> F:
     """Takes its 16-bit operands as float32, so that the result is float32 too."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        low = state.autocasts.get(get_ident()) if state.autocasts else None
+        low = state.autocast() if state.autocasts else None
         if low is None:
             return function(*args, **kwargs)
-        return _apart(low, partial(function, *map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()}))
+        return _apart(partial(function, *map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()}))
 
     return call  # type: ignore[return-value]
 
@@ -44,23 +53,20 @@ def lowered(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        low = state.autocasts.get(get_ident()) if state.autocasts else None
+        low = state.autocast() if state.autocasts else None
         if low is None or dt.float64 in map(_strong_float, [*args, *kwargs.values()]):
             return function(*args, **kwargs)
         factors = [x if i in added else _low(x, low) for i, x in enumerate(args)]
         named = {name: x if name in places else _low(x, low) for name, x in kwargs.items()}
-        return _low(_apart(low, partial(function, *factors, **named)), low)
+        return _low(_apart(partial(function, *factors, **named)), low)
 
     return call  # type: ignore[return-value]
 
 
-def _apart(low: DType, call: Callable[[], Any]) -> Any:
-    """The call outside of autocast, which goes on in `low`."""
-    state.set_autocast(None)
-    try:
+def _apart(call: Callable[[], Any]) -> Any:
+    """The call outside of autocast."""
+    with Lowered(None):
         return call()
-    finally:
-        state.set_autocast(low)
 
 
 def _strong_float(x: Any) -> DType | None:

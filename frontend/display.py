@@ -7,7 +7,6 @@ as much to tell as before.
 from __future__ import annotations
 
 from contextlib import suppress
-from threading import get_ident
 
 from .. import options
 from ..ir.op import Op
@@ -35,7 +34,7 @@ def text(t: Tensor) -> str:
 def _is_watched() -> bool:
     """Does one_kernel() or the like look on, or is every program printed or checked."""
     o = options.current()
-    return get_ident() in observe.demands or bool(o.debug or o.dump or o.debug_nans)
+    return observe.demanded() is not None or bool(o.debug or o.dump or o.debug_nans)
 
 
 def is_little_work(t: Tensor) -> bool:

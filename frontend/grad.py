@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .. import errors
 from ..ir import grad as ir_grad
 from ..ir.graph import Node, full
-from ..signals import within
+from ..modes import Mode
 from . import creation, state
 from .arguments import as_double, as_function, as_int, as_sequence, shown
 from .history import depends, reached, stale_owner
@@ -20,51 +20,17 @@ from .realize import realize
 from .tensor import Tensor, wrap
 from .tracking import Tracked
 
-P = ParamSpec("P")
-R = TypeVar("R")
+
+class no_grad(Mode):
+    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`; in this thread only."""
+
+    blocks, value = state.grad_blocks, False
 
 
-class _GradMode:
-    """Sets whether results require gradients, inside a `with` block or a decorated function; in this thread only."""
-
-    enabled = True
-
-    def __init__(self) -> None:
-        self._before: list[bool] = []
-
-    def __enter__(self) -> None:
-        self._before.append(state.mode.grad_enabled)
-        try:
-            state.set_grad_enabled(self.enabled)
-        except BaseException:  # Ctrl-C, when it is set
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        state.set_grad_enabled(self._before.pop())
-
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return run_with_grad(self.enabled, partial(function, *args, **kwargs))
-
-        return call
-
-
-class no_grad(_GradMode):
-    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`."""
-
-    enabled = False
-
-
-class enable_grad(_GradMode):
+class enable_grad(Mode):
     """Inside, results require gradients again."""
 
-
-def run_with_grad(enabled: bool, body: Callable[[], R]) -> R:
-    """What body() gives where results require gradients, or do not."""
-    before = state.mode.grad_enabled
-    return within(partial(state.set_grad_enabled, enabled), partial(state.set_grad_enabled, before), body)
+    blocks, value = state.grad_blocks, True
 
 
 # ---------------------------------------------------------------- backward

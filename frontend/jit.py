@@ -155,7 +155,7 @@ def _call(
         return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
     arguments = Arguments(args, kwargs, statics)
     tensors = arguments.tensors
-    key = (arguments.structure, _aliases(tensors), state.mode.grad_enabled, state.autocast(), default_float())
+    key = (arguments.structure, _aliases(tensors), state.grad_enabled(), state.autocast(), default_float())
     for _ in range(ATTEMPTS):
         with realize.lock:
             given: list[Any] = [t._storage for t in tensors]

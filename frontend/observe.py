@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import options
+from ..modes import Blocks, Mode
 from . import state
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ CallWatcher = Callable[[Any, Any], object]
 
 _watchers: list[Watcher] = []
 call_watchers: list[CallWatcher] = []  # of what Modules return; empty nearly always
-demands: dict[int, Demand] = {}  # by thread: what its programs must meet; empty nearly always
+demand_blocks: Blocks[Demand | None] = Blocks({})
+demands = demand_blocks.anywhere  # empty nearly always
 
 
 @contextmanager
@@ -46,28 +47,27 @@ def watching_calls(watcher: CallWatcher) -> Iterator[None]:
         call_watchers.remove(watcher)
 
 
-@contextmanager
-def demanding(demand: Demand) -> Iterator[None]:
-    """Calls `demand` before every run of a program in this thread, which does not happen if that raises.
+class Demanding(Mode):
+    """Calls `value` before every run of a program in this thread, which does not happen if that raises.
 
     Jitted calls take their short way only if nothing has changed, and as long as anybody demands anything, something has.
     """
-    thread = get_ident()
-    before = demands.get(thread)
-    demands[thread] = demand
-    state.changes.count += 1
-    try:
-        yield
-    finally:
-        if before is None:
-            del demands[thread]
-        else:
-            demands[thread] = before
+
+    blocks = demand_blocks
+
+    def __enter__(self) -> Self:
+        state.changes.count += 1
+        return super().__enter__()
+
+
+def demanded() -> Demand | None:
+    """What the programs of this thread must meet."""
+    return demand_blocks.value(None)
 
 
 def running(program: Program, structure: Structure) -> None:
     """Tells of a program that is about to run in this thread; the structure is its own, with the lines of this time."""
-    demand = demands.get(get_ident())
+    demand = demanded()
     if demand is not None:
         demand(program, structure)
 

@@ -6,11 +6,11 @@ itself draws (`host_words`) comes from NumPy's Philox 4x64 with the same key and
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, reduce, wraps
 from math import pi, prod
 from threading import get_ident
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from ..ir import dtype as dt
 from ..ir.dtype import DType
 from ..ir.graph import Node, full, node, reshape
 from ..ir.op import Op
+from ..modes import Blocks, Mode
+from ..signals import deferred
 from . import elementwise as ew
 from . import philox, storage
 from . import transcendental as tr
@@ -30,6 +32,7 @@ from .trace import live_scalars, live_source, refuse
 
 MASK64 = (1 << 64) - 1
 
+F = TypeVar("F", bound=Callable[..., Any])
 Draw = tuple[int, int]  # a key and the number of a draw
 
 
@@ -60,8 +63,9 @@ class Generator:
             self._start(seed, draws)
 
     def _start(self, seed: int, draws: int = 0) -> None:
-        self._seed, self._draws = seed, draws
-        self._key = storage.scalar_leaf(seed, dt.uint64)
+        """Its last statement does it all."""
+        key = storage.scalar_leaf(seed, dt.uint64)
+        self._key, self._seed, self._draws, self._thread, self._since = key, seed, draws, 0, draws
 
     def _next(self) -> list[float]:
         """The number of a draw."""
@@ -70,21 +74,27 @@ class Generator:
     def draw(self) -> Draw:
         """One draw, for numbers that Python makes of it."""
         with self._lock:
-            self._draws += 1
-            return self._seed, self._draws - 1
+            thread, draws = get_ident(), self._draws
+            since = self._since if self._thread == thread else draws
+            self._thread, self._since, self._draws = thread, since, draws + 1  # at once: nothing is called
+            return self._seed, draws
 
-    def _give_back(self, draw: Sequence[float]) -> None:
-        """Takes a draw back whose numbers nobody has seen, unless there was another since."""
+    def mark(self) -> Callable[[], None]:
+        """What takes back the draws that this thread makes from now on, whose numbers nobody has seen."""
+        return partial(self._go_back, self._key, self._draws)
+
+    def _go_back(self, key: Node, draws: int) -> None:
+        """Not if another thread has drawn since."""
         with self._lock:
-            if draw == [self._draws - 1]:
-                self._draws -= 1
+            if self._key is key and self._thread == get_ident() and self._since <= draws < self._draws:
+                self._draws = draws
 
     def words(self, count: int) -> philox.Words:
         """Four fresh random words for each of `count` elements; in a jitted function fresh ones at each call."""
         with self._lock:
             key = self._key
         key = live_source(self, lambda: [self._seed], dt.uint64, key)
-        return philox.words(count, key, live_scalars(self._next, [dt.uint64], self._give_back)[0])
+        return philox.words(count, key, live_scalars(self._next, [dt.uint64], self.mark)[0])
 
 
 def _checked(state: Any) -> tuple[int, int]:
@@ -104,27 +114,16 @@ class _Default:
     generator: Generator | None = None
 
 
-class Fork:
+class Fork(Mode):
     """In a `with` block, this thread draws what depends on one draw and the number of a part alone, whoever draws meanwhile."""
 
-    running: ClassVar[dict[int, Fork]] = {}  # by thread; empty nearly always, and faster to ask than a threading.local
+    blocks: ClassVar[Blocks[Callable[[], Generator] | None]] = Blocks({})
 
     def __init__(self, draw: Draw, part: int) -> None:
         self._draw, self._part = draw, part
         self._generator: Generator | None = None
+        self.value = self.generator
 
-    def __enter__(self) -> Self:
-        self._before = Fork.running.get(get_ident())
-        Fork.running[get_ident()] = self
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._before is None:
-            del Fork.running[get_ident()]
-        else:
-            Fork.running[get_ident()] = self._before
-
-    @property
     def generator(self) -> Generator:
         """Made when something is drawn: most parts draw nothing."""
         if self._generator is None:
@@ -133,13 +132,29 @@ class Fork:
 
 
 def _default() -> Generator:
-    fork = Fork.running.get(get_ident()) if Fork.running else None
+    fork = Fork.blocks.value(None)
     if fork is not None:
-        return fork.generator
+        return fork()
     with _Default.lock:
         if _Default.generator is None:
             _Default.generator = Generator(0)
         return _Default.generator
+
+
+def drawing(function: F) -> F:
+    """The function: its draws count as it returns. One that is interrupted, or fails, has drawn nothing."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        go_back = _default().mark()
+        try:
+            return function(*args, **kwargs)
+        except BaseException:
+            with deferred():
+                go_back()
+                raise
+
+    return call  # type: ignore[return-value]
 
 
 def words(count: int) -> philox.Words:
@@ -165,11 +180,13 @@ def _host_words(draw: Draw, count: int, part: int) -> np.ndarray[Any, np.dtype[n
     return np.random.Philox(key=np.array(draw, np.uint64), counter=np.array((0, 0, 0, part), np.uint64)).random_raw(count)
 
 
+@drawing
 def host_words(count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """An array of 64 random bits each, of a fresh draw, at once. Raises JitError in a jitted function."""
     return _host_words(next_draw(), count, 0)
 
 
+@drawing
 def permutation(count: int) -> np.ndarray[Any, np.dtype[np.int64]]:
     """The numbers below count in a random order, at once: random words are sorted whose low bits are these numbers."""
     low = np.uint64((1 << count.bit_length()) - 1)
@@ -239,18 +256,21 @@ def drawn_dtype(name: str, dtype: Any) -> DType:
     return found
 
 
+@drawing
 def rand(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Uniform in [0, 1): multiples of 2**-24 (float32), 2**-53 (float64), 2**-11 (float16), 2**-8 (bfloat16)."""
     place, tracks = check_device(device), as_bool("rand", "requires_grad", requires_grad)  # first: what is refused draws nothing
     return uniform(0.0, 1.0, as_shape("rand", shape), dtype).to(place).requires_grad_(tracks)
 
 
+@drawing
 def randn(*shape: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Normal with mean 0 and standard deviation 1; of the default dtype unless given."""
     place, tracks = check_device(device), as_bool("randn", "requires_grad", requires_grad)
     return normal(0.0, 1.0, as_shape("randn", shape), dtype).to(place).requires_grad_(tracks)
 
 
+@drawing
 def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Uniform in [low, high)."""
     extents, target = as_shape("uniform", (shape,)), drawn_dtype("uniform", dtype)
@@ -258,6 +278,7 @@ def uniform(low: float = 0.0, high: float = 1.0, shape: Any = (), dtype: Any = N
     return wrap(_affine(_uniform(words(prod(extents)), target), high - low, low, extents))
 
 
+@drawing
 def normal(mean: float = 0.0, std: float = 1.0, shape: Any = (), dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation."""
     extents, target = as_shape("normal", (shape,)), drawn_dtype("normal", dtype)
@@ -271,6 +292,7 @@ def _affine(x: Node, scale: float, offset: float, shape: tuple[int, ...]) -> Nod
     return reshape(x if offset == 0.0 else ew.add(x, offset), shape)
 
 
+@drawing
 def randint(low: int, high: int | None = None, shape: Any = (), dtype: Any = None) -> Tensor:
     """Whole numbers in [low, high), or in [0, low); int64 unless given.
 

@@ -74,7 +74,6 @@ def repeater(step: Any, least: int) -> Repeat:
     w = Writer(step, least)
     w.arguments()
     w.python()
-    w.numbers()
     w.run()
     w.results()
     repeat: Repeat = _factory(w.text())(**w.values)
@@ -146,8 +145,8 @@ class Writer:
     def python(self) -> None:
         """What Python may have changed."""
         self.differs_if("changes.count != known.changes", changes=state.changes)
-        without_mode = "mode.grad_enabled" if not self.step.grad_enabled else "ungraded and not mode.grad_enabled"
-        self.differs_if(without_mode, mode=state.mode, ungraded=state.ungraded)
+        without_mode = "grad_enabled()" if not self.step.grad_enabled else "grads and not grad_enabled()"
+        self.differs_if(without_mode, grad_enabled=state.grad_enabled, grads=state.grads)
         lowers = "autocast() is not low" if self.step.autocast else "autocasts and autocast() is not None"
         self.differs_if(lowers, autocasts=state.autocasts, autocast=state.autocast, low=self.step.autocast)
         for k, (what, value) in enumerate(self.step.guards):
@@ -173,7 +172,8 @@ class Writer:
 
     def run(self) -> None:
         """The native call on the addresses that differ: those of arguments and of new memory."""
-        step = self.step
+        step, first = self.step, len(self.lines)
+        self.numbers()
         differing = [(word, address_of(f"s{t}", offset)) for word, t, offset in step.inputs if t < self.count]
         for k, o in enumerate(self.new):
             self.add(f"n{k} = make{k}()", **{f"make{k}": step.makers[o]})
@@ -187,6 +187,8 @@ class Writer:
         self.add(*(f"k{i} = object()" for i, _ in self.exchanged()))
         if step.afterwards:
             self.add("actions = Actions(afterwards)", Actions=Actions, afterwards=step.afterwards)
+        if step.scalars.marks:
+            self.takes_back(first)
         self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
         self.add("except BaseException as failure:")
         self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=realize.late_interrupt)
@@ -194,6 +196,13 @@ class Writer:
         self.values |= {"program": step.program, "lines": step.lines}
         for i, k in self.exchanged():
             self.exchange(i, k)
+
+    def takes_back(self, first: int) -> None:
+        """Draws of the lines from this one on, which are all before the run, where they are interrupted."""
+        drawing = self.lines[first:]
+        del self.lines[first:]
+        self.add("mark()", "try:", *(f"    {line}" for line in drawing), mark=self.step.scalars.mark)
+        self.add("except BaseException:", "    with deferred():", "        undo()", "        raise", deferred=deferred)
 
     def exchanged(self) -> list[tuple[int, int]]:
         """(which captured Tensor is not written in place, which new memory it gets)."""

@@ -42,6 +42,7 @@ def _like(name: str, x: Any, dtype: Any, device: Any) -> tuple[Tensor, DType, An
     return like, random.drawn_dtype(name, like.dtype if dtype is None else dtype), like.device if device is None else device
 
 
+@random.drawing
 def randperm(n: int, *, dtype: Any = None, device: Any = None) -> Tensor:
     """The numbers below n in a random order, int64 unless given: the order of n random words of 64 bits.
 
@@ -59,6 +60,7 @@ def _order(count: int) -> Node:
 
 
 @naming
+@random.drawing
 def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0) -> Tensor:
     """Elements drawn from a, or numbers below an int a: NumPy's Generator.choice. Of several axes slices along one.
 
@@ -97,6 +99,7 @@ def _chosen(count: int, drawn: int, replace: bool, p: Any) -> Node:
     return random.randint(max(count, 1), shape=(drawn,)).node
 
 
+@random.drawing
 def multinomial(probs: Any, num_samples: int, replacement: bool = False) -> Tensor:
     """Places along the last axis, drawn with these weights, as int64: torch.multinomial. Shape (.., num_samples) of (.., n).
 

@@ -22,7 +22,8 @@ class Scalars:
 
     def __init__(self, trace: Trace, numbers: Sequence[tuple[int, DType]]) -> None:
         self._name = trace.name
-        self._undo = [(len(live.leaves), live.undo) for live in trace.live]
+        self.marks = [live.mark for live in trace.live if live.mark is not None]
+        self._undo: list[Callable[[], None]] = []
         self.recipes: list[Callable[[], Sequence[float]]] = [live.recipe for live in trace.live]
         self.places = [place for place, _ in numbers]
         self._dtypes = [leaf.dtype for live in trace.live for leaf in live.leaves] + [d for _, d in numbers]
@@ -34,11 +35,13 @@ class Scalars:
         self._memory = allocate(dt.uint64, (len(self._dtypes),))
         self.address = self._memory.address
         self.block = (ctypes.c_char * (SLOT * len(self._dtypes))).from_address(self.address)
-        self._format = "=" + "".join(_format(d) for d in self._dtypes)
-        self.pack = struct.Struct(self._format).pack_into
+        self.pack = struct.Struct("=" + "".join(_format(d) for d in self._dtypes)).pack_into
 
     def fill(self, numbers: Sequence[float]) -> None:
-        """Writes the numbers of a call, and what recipes give now. Raises OverflowError for one that its dtype cannot hold."""
+        """Writes the numbers of a call that mark() began, and what recipes give now.
+
+        Raises OverflowError for one that its dtype cannot hold.
+        """
         values: list[float] = []
         for recipe in self.recipes:
             values += recipe()
@@ -55,7 +58,7 @@ class Scalars:
         try:
             self.block.raw = b"".join(self._packed(v, d) for v, d in zip(values, self._dtypes, strict=True))
         except errors.OverflowError:
-            self._take_back(values)
+            self.undo()
             raise
 
     def holds(self, address: int) -> bool:
@@ -68,17 +71,14 @@ class Scalars:
         ctypes.memmove(new.address, self.address, SLOT * len(self._dtypes))
         return new
 
+    def mark(self) -> None:
+        """A call begins."""
+        self._undo = [mark() for mark in self.marks]
+
     def undo(self) -> None:
         """Takes back what the recipes gave for a call that has failed."""
-        if any(undo for _, undo in self._undo):
-            self._take_back(struct.unpack(self._format, self.block))
-
-    def _take_back(self, values: Sequence[float]) -> None:
-        end = sum(count for count, _ in self._undo)
-        for count, undo in reversed(self._undo):
-            if undo is not None:
-                undo(list(values[end - count : end]))
-            end -= count
+        for undo in self._undo:
+            undo()
 
     def _packed(self, value: float, dtype: DType) -> bytes:
         try:

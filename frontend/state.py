@@ -18,6 +18,7 @@ from ..ir import graph
 from ..ir.dtype import DType
 from ..ir.graph import Node
 from ..ir.op import Op
+from ..modes import Blocks
 from . import storage, weak, weak_numbers
 from .storage import Leaf
 
@@ -114,37 +115,22 @@ def exchange(new: Tables) -> Tables:
     return old
 
 
-class _Mode(threading.local):
-    grad_enabled = True
+grad_blocks: Blocks[bool] = Blocks({})  # no_grad and enable_grad
+grads = grad_blocks.anywhere  # empty nearly always: then gradients are on
 
 
-mode = _Mode()
-ungraded: dict[int, bool] = {}  # threads in which gradients are off; empty nearly always, and faster to ask than `mode`
-
-
-def set_grad_enabled(enabled: bool) -> None:
+def grad_enabled() -> bool:
     """In this thread."""
-    mode.grad_enabled = enabled
-    if enabled:
-        ungraded.pop(get_ident(), None)
-    else:
-        ungraded[get_ident()] = True
+    return grad_blocks.value(True)
 
 
-autocasts: dict[int, DType] = {}  # threads in which nn.autocast is on, its dtype; empty nearly always
+autocast_blocks: Blocks[DType | None] = Blocks({})  # nn.autocast, by its dtype, or None
+autocasts = autocast_blocks.anywhere
 
 
 def autocast() -> DType | None:
     """In this thread."""
-    return autocasts.get(get_ident()) if autocasts else None
-
-
-def set_autocast(dtype: DType | None) -> None:
-    """In this thread; None turns it off."""
-    if dtype is None:
-        autocasts.pop(get_ident(), None)
-    else:
-        autocasts[get_ident()] = dtype
+    return autocast_blocks.value(None) if autocasts else None
 
 
 # ---------------------------------------------------------------- functions that are traced
@@ -197,9 +183,12 @@ def give_leaf(tensor: Any) -> Node:
 
 def stand_for(tensor: Any, n: Node) -> None:
     """The Tensor's value is from now on that of a Node, which is not in memory."""
-    tensor.node = n
-    if not is_outer(tensor):
-        tensor._storage = None
+    if traces and trace() is not None:
+        tensor.node = n
+        if not is_outer(tensor):
+            tensor._storage = None
+    else:
+        tensor._node, tensor._storage = n, None  # at once: nothing is called
 
 
 # ---------------------------------------------------------------- scalars, gradients
@@ -278,9 +267,9 @@ def assign(tensor: Any, value: Node) -> None:
         if old.op is Op.INPUT:
             arg.previous = old.arg.previous if stored is None else (weakref.ref(old), stored)
             arg.awaits = _first_version(old) if stored is None else None
-        stand_for(tensor, new)
         if tensor._requires_grad:
             arg.owner = weakref.ref(tensor)
+        stand_for(tensor, new)
     if old.op is Op.INPUT and old.arg.dependents:
         _cut_dependents(old.arg, tensor)
     thread.pending.append(weakref.ref(tensor))
@@ -290,9 +279,10 @@ def replace(tensor: Any, stored: Any) -> None:
     """The Tensor's next version is in memory already; expressions made from the old one keep that."""
     with lock:
         old, was_leaf = tensor.node, tensor.is_leaf
-        tensor._node, tensor._storage = storage.leaf(stored), stored
+        new = storage.leaf(stored)
         if tensor._requires_grad and was_leaf:
-            own(tensor)
+            new.arg.owner = weakref.ref(tensor)
+        tensor._node, tensor._storage = new, stored  # at once: nothing is called
     if old.op is Op.INPUT:
         _cut_dependents(old.arg, tensor)
 

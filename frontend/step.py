@@ -51,7 +51,7 @@ class Step:
         self.captured: list[Tensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
-        self.grad_enabled, self.autocast = state.mode.grad_enabled, state.autocast()
+        self.grad_enabled, self.autocast = state.grad_enabled(), state.autocast()
         self._conditions = trace.reads.conditions()
         self.known = Known()
         self.guards, self.afterwards = trace.guards, trace.afterwards
@@ -98,7 +98,7 @@ class Step:
             return False
         same = [realize.value(t).layout for t in self.captured] == self.captured_layouts
         same = same and [t._requires_grad for t in self.captured] == self._tracked
-        if same and not observe.demands:
+        if same and not observe.demand_blocks.hold():
             self.known.changes = changes
         return same
 
@@ -120,7 +120,6 @@ class Step:
         handles = [*tensors, *self.captured]
         for number in self.without:
             require_no_grad(self.name, handles[number])
-        self.scalars.fill(numbers)
         self.known.tokens = []
         free = {t: self._is_free(handles[t], held=t < len(given)) for t, _ in self.updates}
         memory = [*given, *map(realize.value, self.captured)]
@@ -133,8 +132,10 @@ class Step:
             outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())
             self.words[self.first_output + o] = outputs[o].address
         realize.statistics["runs"] += 1
+        self.scalars.mark()
         has_run, actions = False, Actions(self.afterwards)
         try:
+            self.scalars.fill(numbers)
             has_run = (self.prepared.execute() if watched is None else self._execute(watched)) is None
             result = self._finished(handles, memory, outputs, actions)
         except BaseException as failure:
@@ -157,6 +158,7 @@ class Step:
 
     def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], Any]:
         """The addresses that a call would read, and what keeps them. Nothing changes. Whoever calls holds realize.lock."""
+        self.scalars.mark()
         self.scalars.fill(numbers)
         block, first = self.scalars.copied(), self.scalars.address
         self.scalars.undo()

@@ -179,9 +179,8 @@ class _Owned:
     __slots__ = ("_ref", "_storage")
 
     def __init__(self, n: Node, storage: Storage) -> None:
-        key, known = id(n), cached  # which is None when the interpreter ends
         self._storage = storage
-        self._ref = weakref.ref(n, lambda _: known.pop(key, None) if known.get(key) is self else None)
+        self._ref = weakref.ref(n, partial(cached.pop, id(n)))
 
     def __call__(self) -> Storage:
         return self._storage
@@ -224,6 +223,7 @@ def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Sto
         return partial(allocate, dtype, shape, device)
     nbytes, strides, take = max(prod(shape) * dtype.itemsize, 1), row_major_strides(shape), memory.take_class
     size, layout, new = size_class(nbytes), (dtype, shape, strides, CPU), object.__new__
+    give = memory.giver(size)
 
     def make() -> Storage:
         try:
@@ -231,7 +231,7 @@ def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Sto
         except errors.MemoryError:
             return allocate(dtype, shape)  # which says of what
         b: Buffer = new(Buffer)
-        b.address, b.nbytes, b._memory = block[1], nbytes, block
+        b.address, b.nbytes, b._memory, b.__del__ = block[1], nbytes, block, partial(give, block)
         b.foreign = b.exported = False
         s: Storage = new(Storage)
         s.buffer, s.address, s.offset, s.layout = b, block[1], 0, layout

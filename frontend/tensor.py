@@ -47,13 +47,14 @@ from .binding import as_operand, equality, function, in_place, method, operator,
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .devices import CPU, check_device, only_cpu
 from .growth import Seen
+from .state import grads
 from .tracking import Tracked
 
 
 def wrap(n: Node, requires_grad: bool = False) -> Tensor:
     """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
     t: Tensor = object.__new__(Tensor)
-    if requires_grad and not (n.dtype.kind == "f" and state.mode.grad_enabled):
+    if requires_grad and not (n.dtype.kind == "f" and (not grads or state.grad_enabled())):
         requires_grad = False
         if n.dtype.kind == "f":
             n = shaped(Op.DETACH, (n,), None, n.dtype, n.shape)
@@ -96,7 +97,7 @@ def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
     n = ew.cast(n, t.dtype)
     is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
     if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
-        if t._requires_grad and state.mode.grad_enabled:
+        if t._requires_grad and (not grads or state.grad_enabled()):
             raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
         t.assign(wrap(n))
         return

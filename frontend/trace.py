@@ -28,7 +28,7 @@ from .weak_numbers import Number
 Tensor = Any  # frontend.tensor.Tensor, which imports this module
 R = TypeVar("R")
 Recipe = Callable[[], Sequence[float]]
-Undo = Callable[[Sequence[float]], None]
+Mark = Callable[[], Callable[[], None]]
 UNTOUCHED = object()  # the .grad of a Tensor that the function has not looked at
 
 
@@ -43,12 +43,12 @@ class Outer:
 
 
 class Live:
-    """0-d inputs whose values a recipe makes at every call; `undo` takes them back from a call that has failed."""
+    """0-d inputs whose values a recipe makes at every call; `mark()` before it gives what takes back those of a failed call."""
 
-    __slots__ = ("leaves", "recipe", "undo")
+    __slots__ = ("leaves", "mark", "recipe")
 
-    def __init__(self, recipe: Recipe, leaves: list[Node], undo: Undo | None) -> None:
-        self.recipe, self.leaves, self.undo = recipe, leaves, undo
+    def __init__(self, recipe: Recipe, leaves: list[Node], mark: Mark | None) -> None:
+        self.recipe, self.leaves, self.mark = recipe, leaves, mark
 
 
 class Trace:
@@ -182,10 +182,10 @@ class Trace:
         self.numbers.append(Number(type(value), lambda dtype: self.placeholder(dtype, ())))
         return self.numbers[-1].widest
 
-    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], undo: Undo | None = None) -> list[Node]:
+    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
         """0-d inputs of these dtypes, which get the recipe's values at every call."""
         leaves = [self.placeholder(d, ()) for d in dtypes]
-        self.live.append(Live(recipe, leaves, undo))
+        self.live.append(Live(recipe, leaves, mark))
         return leaves
 
     def live_source(self, source: Any, recipe: Callable[[], Sequence[float]], dtype: DType) -> Node:
@@ -265,11 +265,11 @@ def require_no_grad(name: str, t: Tensor) -> None:
         )
 
 
-def live_scalars(recipe: Recipe, dtypes: Sequence[DType], undo: Undo | None = None) -> list[Node]:
+def live_scalars(recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
     """0-d inputs with the recipe's values: of this moment, or in a jitted function those of each call."""
     found = state.trace() if state.traces else None
     if found is not None:
-        return found.live_scalars(recipe, dtypes, undo)  # type: ignore[no-any-return]
+        return found.live_scalars(recipe, dtypes, mark)  # type: ignore[no-any-return]
     return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -15,8 +16,8 @@ Table = dict[int, Callable[[], T | None]]  # what a call finds, None where it is
 
 
 def remember(table: Table[T], key: int, value: T) -> None:
-    """table[key] refers to the value until that dies, or until another one takes its place.
+    """table[key] refers to the value until that dies, or until another one takes its place: then the older reference is gone.
 
-    Several threads may drop what they hold at once: whoever comes second finds nothing to forget.
+    What is called as the value dies is C: Ctrl-C, which would be lost there, comes before or behind it.
     """
-    table[key] = weakref.ref(value, lambda ref: table.pop(key, None) if table.get(key) is ref else None)
+    table[key] = weakref.ref(value, partial(table.pop, key))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -20,8 +18,15 @@ Verdict = tuple[int, str]  # how many kernels, what to say of them
 _known: WeakKeyDictionary[object, Verdict] = WeakKeyDictionary()  # by the executable: whether it takes one kernel at most
 
 
-@contextmanager
-def one_kernel() -> Iterator[None]:
+def _require(program: Program, structure: Structure) -> None:
+    verdict = _known.get(program.executable)
+    if verdict is None or verdict[0] > 1:
+        verdict = _known[program.executable] = _judged(structure)
+    if verdict[0] > 1:
+        raise errors.FusionError(verdict[1])
+
+
+class one_kernel(observe.Demanding):
     """Inside, in this thread, everything that is computed at once must be one kernel: `with wf.one_kernel(): y.numpy()`.
 
     At once is computed what one call of `realize`, `numpy`, `item` and their like needs, what an optimiser's step updates, and a
@@ -29,16 +34,8 @@ def one_kernel() -> Iterator[None]:
     FusionError, which names the kernels, the user's lines and why they are not one. It is raised before anything is computed or
     assigned, so that all of it can be computed later. It is also a decorator: `@wf.one_kernel()`.
     """
-    with observe.demanding(_require):
-        yield
 
-
-def _require(program: Program, structure: Structure) -> None:
-    verdict = _known.get(program.executable)
-    if verdict is None or verdict[0] > 1:
-        verdict = _known[program.executable] = _judged(structure)
-    if verdict[0] > 1:
-        raise errors.FusionError(verdict[1])
+    value = staticmethod(_require)
 
 
 def _judged(structure: Structure) -> Verdict:

@@ -13,10 +13,11 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Iterable
+from functools import partial
 from math import prod
 from typing import Any
 
-from .. import errors, locks
+from .. import errors
 from . import dtype as dt
 from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
@@ -62,16 +63,9 @@ class Node:
         return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
 
 
-class _Entry(weakref.ref[Node]):
-    """A weak reference to an interned Node that knows its key; a WeakValueDictionary does the same three times slower."""
-
-    __slots__ = ("key",)
-    key: Any  # None where another Node has taken its place
-
-
 used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
-interned: dict[Any, _Entry] = {}  # every Node alive, in the order in which they were made
-_intern_lock = locks.new("graph")  # re-entrant: a Node may die while another is being interned
+interned: dict[Any, weakref.ref[Node]] = {}  # every Node alive, in the order in which they were made
+_drop = interned.pop  # C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
 
 
 def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
@@ -110,31 +104,12 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
     n.computed = 0
     if used:
         n._device = _device_of(n)
-    entry = _Entry(n, _forget)
-    entry.key = key
+    entry = _ref(n, partial(_drop, key))
     other = interned.setdefault(key, entry)
-    return n if other is entry else _intern_again(key, n, entry)
+    return n if other is entry else other() or n  # another thread was faster; or a Node that is just dying, then n is not shared
 
 
-_new = object.__new__
-
-
-def _intern_again(key: Any, n: Node, entry: _Entry) -> Node:
-    """Another thread was faster, or the Node that had this key has just died."""
-    with _intern_lock:
-        other = interned.setdefault(key, entry)
-        found = other()
-        if found is not None:
-            return found
-        other.key = None
-        interned[key] = entry
-        return n
-
-
-def _forget(entry: _Entry) -> None:
-    with _intern_lock:
-        if entry.key is not None:
-            interned.pop(entry.key, None)
+_new, _ref = object.__new__, weakref.ref
 
 
 def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:

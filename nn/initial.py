@@ -15,6 +15,7 @@ from .. import errors
 from ..frontend import ops
 from ..frontend.arguments import as_choice, as_double, as_shape
 from ..frontend.broadcast import default_float
+from ..frontend.random import drawing
 from ..frontend.tensor import Tensor
 
 Shape = Sequence[int]
@@ -25,6 +26,7 @@ NONLINEARITIES = (
 )
 
 
+@drawing
 def uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = None) -> Tensor:
     """Uniform in [low, high). Drawn flat, with the bounds as inputs, so that every parameter shares one kernel.
 
@@ -35,6 +37,7 @@ def uniform(shape: Shape, low: float = 0.0, high: float = 1.0, dtype: Any = None
     return _affine(ops.rand, as_shape("uniform", (shape,)), high - low, low, dtype)
 
 
+@drawing
 def normal(shape: Shape, mean: float = 0.0, std: float = 1.0, dtype: Any = None) -> Tensor:
     """Normal with this mean and standard deviation.
 
@@ -183,6 +186,7 @@ def _kaiming(name: str, shape: Shape, a: float, mode: str, nonlinearity: str) ->
     return calculate_gain(nonlinearity, a) / sqrt(max(1, fan))
 
 
+@drawing
 def orthogonal(shape: Shape, gain: float = 1.0, dtype: Any = None) -> Tensor:
     """Rows or columns, whichever are fewer, of a matrix drawn evenly from all orthogonal ones, times gain (Saxe et al. 2014).
 

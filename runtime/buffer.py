@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from .. import errors, locks, system
 ALIGNMENT = 64
 LARGE_PAGE = 1 << 21  # bytes, where the system has them
 LARGE = 1 << 28  # bytes from which on memory is asked for only if there is as much
+SMALL = 1 << 20  # bytes; to compute with more takes a hundred times longer than to give it back
 CHECKED = 1 << 26  # bytes whose first use takes a hundred times longer than to ask the system what is left
 
 Block = tuple[int, int, Any]  # (bytes, aligned address, the object that owns the memory)
@@ -69,6 +71,10 @@ class Allocator:
         except KeyError:
             self._free.setdefault(block[0], []).append(block)
         self._keep_limit()
+
+    def giver(self, size: int) -> Callable[[Block], object]:
+        """What takes blocks of this class back. For small ones it is C, and does not look whether too much is kept."""
+        return self._free.setdefault(size, []).append if size < SMALL else self.give
 
     def take_arena(self, nbytes: int) -> Block:
         """Memory for the intermediates of a run: one block that all programs share and that grows to the largest."""
@@ -151,6 +157,7 @@ class Allocator:
             except MemoryError:
                 raise _refusal(size) from None
         self._count(size)
+        self._keep_limit()
         return block
 
     @staticmethod
@@ -189,6 +196,7 @@ def _refusal(size: int) -> errors.MemoryError:
 
 
 memory = Allocator()
+nothing: Callable[[], object] = bool
 
 
 class _View:
@@ -202,24 +210,29 @@ class _View:
 class Buffer:
     """A piece of memory, given back when the last reference to it dies.
 
-    foreign: the memory belongs to somebody else (a NumPy array). exported: NumPy may see it. Neither is ever donated.
+    foreign: the memory belongs to somebody else (a NumPy array). exported: NumPy may see it. Neither is ever donated. What is
+    called in the end is each Buffer's own, so that it can be C: Ctrl-C would be lost in a method.
     """
 
-    __slots__ = ("__weakref__", "_memory", "address", "exported", "foreign", "nbytes")
+    __slots__ = ("__del__", "__weakref__", "_memory", "address", "exported", "foreign", "nbytes")
+    __del__: Callable[[], object]
     device = "cpu"
 
-    def __init__(self, address: int, nbytes: int, memory: Any, foreign: bool = False) -> None:
+    def __init__(
+        self, address: int, nbytes: int, memory: Any, foreign: bool = False, give: Callable[[], object] = nothing
+    ) -> None:
         self.address = address
         self.nbytes = nbytes
         self.foreign = foreign
         self.exported = False
         self._memory = memory  # a Block of the allocator, or the foreign owner
+        self.__del__ = give
 
     @classmethod
     def allocate(cls, nbytes: int) -> Buffer:
         """Memory for nbytes, contents undefined, the address a multiple of 64. Raises errors.MemoryError."""
         block = memory.take(nbytes)
-        return cls(block[1], nbytes, block)
+        return cls(block[1], nbytes, block, give=partial(memory.giver(block[0]), block))
 
     @classmethod
     def from_numpy(cls, array: np.ndarray[Any, Any]) -> Buffer:
@@ -251,7 +264,3 @@ class Buffer:
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in ("foreign", "exported") if getattr(self, note))
         return f"Buffer({self.nbytes} bytes at {self.address:#x}{notes})"
-
-    def __del__(self, give: Callable[[Block], None] = memory.give) -> None:
-        if not self.foreign:
-            give(self._memory)

@@ -173,3 +173,36 @@ def test_pools_of_processes_beside_a_thread_that_computes(tmp_path: Path) -> Non
     methods = ["fork", "forkserver", "spawn"]
     done = python(tmp_path, script(tmp_path, POOLS), *methods)
     assert done.stdout.splitlines() == [f"{method} [6.0, 20.0, 89700.0]" for method in methods], done.stderr
+
+
+def test_a_signal_around_fork_is_raised_behind_it_and_no_lock_stays() -> None:
+    class Arrived(Exception):
+        pass
+
+    def arrive(*_: object) -> None:
+        raise Arrived
+
+    taken = locks.new("timing")  # the last but one, and a signal comes as it is taken
+    before = signal.signal(signal.SIGALRM, arrive)
+    acquire = type(taken).acquire
+
+    class Loud:
+        def acquire(self) -> None:
+            acquire(taken)
+            signal.raise_signal(signal.SIGALRM)
+
+        def release(self) -> None:
+            taken.release()
+
+    loud = Loud()
+    locks._made["timing"].add(loud)
+    try:
+        with pytest.raises(Arrived):
+            child = os.fork()
+            if not child:
+                os._exit(int(bool(locks._held) or taken._is_owned()))
+    finally:
+        signal.signal(signal.SIGALRM, before)
+        locks._made["timing"].discard(loud)
+    assert os.waitpid(-1, 0)[1] == 0  # the child has no locks, and the signal was not its own
+    assert not locks._held and not taken._is_owned()

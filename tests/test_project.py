@@ -27,7 +27,7 @@ LAYERS = {
     "codegen": {"codegen", "ir"},
     "runtime": {"runtime", "codegen", "ir"},
 }
-SHARED = {"errors", "locks", "mistakes", "options", "signals", "system", "__version__"}  # every layer may use them
+SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "__version__"}  # every layer may use them
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},
     "frontend/programs.py": {"codegen", "runtime"},  # programs on disk

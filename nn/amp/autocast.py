@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial, wraps
-from typing import ParamSpec, TypeVar
-
 from ... import errors
-from ...frontend import state
 from ...frontend.arguments import as_bool, as_choice, shown
+from ...frontend.autocast import Lowered
 from ...frontend.broadcast import as_dtype
 from ...ir import dtype as dt
 from ...ir.dtype import DType
-from ...signals import within
 
 __all__ = ["autocast"]
 
-P = ParamSpec("P")
-R = TypeVar("R")
 
-
-class autocast:
+class autocast(Lowered):
     """Inside, products of matrices and windows take 16-bit floats, and what would suffer from them float32.
 
     In `dtype` (bfloat16, float16) are computed `@ matmul tensordot inner dot einsum`, linear, (transposed) convolutions and
@@ -48,24 +40,4 @@ class autocast:
         if not self.dtype.is_half:
             raise errors.DTypeError(f"autocast: dtype is float16 or bfloat16, not {shown(dtype)}")
         self.enabled = as_bool("autocast", "enabled", enabled)
-        self._before: list[DType | None] = []
-
-    def __enter__(self) -> None:
-        self._before.append(state.autocast())
-        try:
-            state.set_autocast(self.dtype if self.enabled else None)
-        except BaseException:  # Ctrl-C, when it is set
-            self.__exit__()
-            raise
-
-    def __exit__(self, *exception: object) -> None:
-        state.set_autocast(self._before.pop())
-
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        @wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            before, now = state.autocast(), self.dtype if self.enabled else None
-            enter, leave = partial(state.set_autocast, now), partial(state.set_autocast, before)
-            return within(enter, leave, partial(function, *args, **kwargs))
-
-        return call
+        super().__init__(self.dtype if self.enabled else None)

@@ -15,7 +15,9 @@ from ...frontend.devices import only_cpu
 from ...frontend.grad import no_grad
 from ...frontend.tensor import Tensor
 from ...frontend.trace import afterwards, guard, outside, refuse
+from ...frontend.transition import go_back, versions
 from ...ir import dtype as dt
+from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow
 
 __all__ = ["GradScaler"]
@@ -96,6 +98,19 @@ class GradScaler:
                     f"GradScaler: the gradient of {state.described(p)} is {g.dtype.name}: weights are float32"
                 )
         flag = self._flag(optimizer)
+        before = versions([flag])
+        try:
+            self._unscale(held, flag)
+            self._enter(optimizer, UNSCALED)
+        except BaseException:
+            with deferred():
+                self._now().pop(optimizer, None)
+                go_back(before)
+                for p, g in held:
+                    p.grad = g
+                raise
+
+    def _unscale(self, held: list[tuple[Tensor, Tensor]], flag: Tensor) -> None:
         for _, g in held[:1]:
             self._follow(g, flag)
         inverse = 1.0 / self._scale
@@ -103,7 +118,6 @@ class GradScaler:
             p.grad = g * inverse.to(dtype=g.dtype)
         wrong = [g.isfinite().all().logical_not() for _, g in held]
         flag.assign(reduce(or_, wrong) if wrong else False)
-        self._enter(optimizer, UNSCALED)
 
     def step(self, optimizer: Optimizer) -> None:
         """The optimiser's step with unscaled gradients, unless one is not finite. Raises ArgumentError for a second step."""
@@ -113,10 +127,26 @@ class GradScaler:
         stage = self._stage("step", optimizer)
         if stage is STEPPED:
             raise errors.ArgumentError("GradScaler.step: step() has been called for this optimiser since the last update()")
-        if stage is None:
-            self.unscale_(optimizer)
-        optimizer.step_unless(self._flag(optimizer))
-        self._enter(optimizer, STEPPED)
+        made = [*optimizer.steps]
+        try:
+            if stage is None:
+                self.unscale_(optimizer)
+            optimizer.step_unless(self._flag(optimizer))
+            self._enter(optimizer, STEPPED)
+        except BaseException:
+            with deferred():
+                if optimizer.steps != made:
+                    self._enter(optimizer, STEPPED)
+                elif stage is None and self._now().pop(optimizer, None) is not None:
+                    self._scale_again(optimizer)
+                raise
+
+    @no_grad()
+    def _scale_again(self, optimizer: Optimizer) -> None:
+        """Gradients as they were before unscale_(); to hold them until the step is made would keep them in memory."""
+        for p in optimizer.params:
+            if p.grad is not None:
+                p.grad = p.grad * self._scale.to(dtype=p.grad.dtype)
 
     @no_grad()
     def update(self, new_scale: float | Tensor | None = None) -> None:
@@ -128,6 +158,17 @@ class GradScaler:
             return
         guard(self._settings.copy)
         guard(lambda: [*self._stages.items()])
+        before, stages = versions([self._scale, self._growth_tracker]), self._now().copy()
+        try:
+            self._update(new_scale)
+            self._leave()
+        except BaseException:
+            with deferred():
+                self._now().update(stages)
+                go_back(before)
+                raise
+
+    def _update(self, new_scale: float | Tensor | None) -> None:
         flags = [self._found[optimizer].to(self._scale.device) for optimizer in self._now()]
         growth, backoff, interval = self._settings.values()
         if new_scale is not None:
@@ -142,7 +183,6 @@ class GradScaler:
             grows = (made == interval).logical_and(grown.isfinite())
             self._scale.assign(ops.where(found, self._scale * backoff, ops.where(grows, grown, self._scale)))
             self._growth_tracker.assign(ops.where(found.logical_or(made == interval), 0, made))
-        self._leave()
 
     def get_scale(self) -> float:
         """The scale, computed; 1.0 where nothing is scaled. Raises JitError in a jitted function."""

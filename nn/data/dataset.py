@@ -168,6 +168,7 @@ def items_of(dataset: Any, rows: Any) -> list[Any]:
     return [dataset[row] for row in (rows.tolist() if isinstance(rows, np.ndarray) else rows)]
 
 
+@random.drawing
 def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
     """Subsets of these lengths, or fractions that sum to 1, of rows in random order (one draw of Weft's generator).
 

@@ -71,6 +71,7 @@ class DataLoader(Naming):
         """The number of batches of a pass."""
         return len(self.batch_sampler)  # type: ignore[arg-type]
 
+    @random.drawing
     def __iter__(self) -> Iterator[Any]:
         fetch = partial(_fetch, self.dataset, self.collate_fn, self.device or default(), random.next_draw())
         order = iter(self.batch_sampler)

@@ -16,6 +16,7 @@ from time import perf_counter
 from typing import Any
 
 Fetch = Callable[[int, Any], Any]
+END = object()  # there are no more rows
 SLOW_SECONDS = 2e-4  # for a batch, from which on a thread is worth its cost
 EXIT_SECONDS = 5.0  # for which the end of the process waits for a fetch that is under way
 
@@ -55,17 +56,18 @@ class _Job:
 
 
 class _Worker:
-    """A thread that serves jobs one after the other; it knows nothing of the iterator, so that this can be dropped."""
+    """A thread that serves jobs one after the other, until its iterator is dropped."""
 
-    def __init__(self, fetch: Fetch) -> None:
-        self.jobs: SimpleQueue[_Job | None] = SimpleQueue()
+    def __init__(self, fetch: Fetch, owner: Ahead) -> None:
+        self.jobs: SimpleQueue[Any] = SimpleQueue()
         self.stopped = False
+        self._owner = weakref.ref(owner, self.jobs.put)  # C, so that Ctrl-C is not lost there
         self.thread = Thread(target=self._serve, args=(fetch,), name="weft-data", daemon=True)
         self.thread.start()
         running.add(self)
 
     def _serve(self, fetch: Fetch) -> None:
-        while (job := self.jobs.get()) is not None and not self.stopped:
+        while isinstance(job := self.jobs.get(), _Job) and not self.stopped and self._owner() is not None:
             job.run(fetch)
             del job  # and with it the batch, once it is taken
 
@@ -101,59 +103,65 @@ class Ahead:
         self._number = 0
         self._seconds = 0.0  # that the batch before took
         self._worker: _Worker | None = None
+        self._interrupted: _Job | None = None  # the batch that Ctrl-C met, which comes next
 
     def __iter__(self) -> Ahead:
         return self
 
     def __next__(self) -> Any:
-        return self._fetch_here() if self._worker is None else self._take(self._worker)
+        return self._fetch_here() if self._worker is None or self._interrupted else self._take(self._worker)
 
     def _fetch_here(self) -> Any:
-        number, self._number = self._number, self._number + 1
-        rows = next(self._order)
+        job = self._interrupted
+        if job is None:
+            job = _Job(self._number, next(self._order))
+            self._number, self._interrupted = job.number + 1, job
         start = perf_counter()
-        batch = self._fetch(number, rows)
+        try:
+            batch = self._fetch(job.number, job.rows)
+        except Exception:
+            self._interrupted = None  # the next batch comes next
+            raise
         before, self._seconds = self._seconds, perf_counter() - start
-        if self._count and min(before, self._seconds) > SLOW_SECONDS:
+        if self._worker is None and self._count and min(before, self._seconds) > SLOW_SECONDS:
             self._start()
+        self._interrupted = None
         return batch
 
     def _start(self) -> None:
         try:
-            worker = _Worker(self._fetch)
+            worker = _Worker(self._fetch, self)
         except RuntimeError:  # no more threads, or the process ends: it goes on without
             self._count = 0
             return
         self._worker = worker
-        weakref.finalize(self, worker.stop).atexit = False
         for _ in range(self._count):
             self._ask(worker)
 
     def _ask(self, worker: _Worker) -> None:
+        job = _Job(self._number, None)
         try:
-            job = _Job(self._number, next(self._order))
-        except StopIteration:
-            return
+            job.rows = next(self._order, END)
         except Exception as error:  # it has its place behind the batches before
-            job = _Job(self._number, None)
             job.fail(error)
-        else:
+        if job.rows is END:
+            return
+        if not job.done:
             worker.jobs.put(job)
         self._number += 1
         self._jobs.append(job)
 
     def _take(self, worker: _Worker) -> Any:
+        if len(self._jobs) <= self._count:
+            self._ask(worker)
         if not self._jobs:
             worker.stop()
             raise StopIteration
-        job = self._jobs.popleft()
-        try:
-            self._ask(worker)
-            if not job.done and not worker.thread.is_alive():
-                job.run(self._fetch)
-            if not job.done:
-                job.ready.acquire()
-        except BaseException:  # Ctrl-C: the batch comes next time
-            self._jobs.appendleft(job)
-            raise
-        return job.result()
+        job = self._jobs[0]
+        if not job.done and not worker.thread.is_alive():
+            job.run(self._fetch)
+        if not job.done:
+            job.ready.acquire()
+        batch, is_there = job.value, job.error is None
+        del self._jobs[0]  # after Ctrl-C before, it comes next time
+        return batch if is_there else job.result()

@@ -11,6 +11,7 @@ from ...frontend.arguments import as_bool, as_double, as_positive, normalise_axi
 from ...frontend.autocast import widened
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
+from ...frontend.random import drawing
 from ...frontend.tensor import Tensor
 from .common import numbers
 
@@ -198,6 +199,7 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
 
 
 @of_tensors
+@drawing
 @in_float32
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: int = -1) -> Tensor:
     """softmax((logits + g) / tau) along an axis with random g of the Gumbel distribution, drawn by weft's generator.

@@ -7,6 +7,7 @@ from ...frontend import ops
 from ...frontend.arguments import as_bool, as_fraction
 from ...frontend.binding import of_tensors
 from ...frontend.half import in_float32
+from ...frontend.random import drawing
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Rank
 from ...ir.shapes import Shape
@@ -57,6 +58,7 @@ def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 
 
 @of_tensors
+@drawing
 @in_float32
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     """dropout behind selu: sets elements to what selu tends to, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
@@ -73,6 +75,7 @@ def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
     return ops.where(ops.rand(*x.shape) < p, SELU_FLOOR, x) * scale - scale * SELU_FLOOR * p
 
 
+@drawing
 def _dropped(name: str, x: Tensor, p: float, training: bool, draws: Shape) -> Tensor:
     """x with zeros where a number of this shape, which broadcasts, is below p."""
     p = as_fraction(name, "p", p)

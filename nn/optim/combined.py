@@ -11,7 +11,7 @@ from ...frontend.arguments import as_int, as_sequence, shown
 from ...frontend.trace import refuse
 from .groups import put
 from .optimizer import Optimizer
-from .schedule import LRScheduler, checked_state
+from .schedule import LRScheduler, checked_state, whole
 
 
 class SequentialLR(LRScheduler):
@@ -86,6 +86,7 @@ class ChainedScheduler(LRScheduler):
         if not any(s.last_epoch for s in self.schedulers):
             self._put([*self.schedulers[0].base_lrs])
 
+    @whole
     def step(self) -> None:  # type: ignore[override]
         """Goes to the next epoch of each schedule."""
         refuse("the step of a schedule")

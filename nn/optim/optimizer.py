@@ -7,7 +7,6 @@ Hyperparameters live in `param_groups` and enter each step as 0-d inputs, so cha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from itertools import accumulate
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,7 +17,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.arguments import as_function
 from ...frontend.devices import only_cpu
-from ...frontend.grad import run_with_grad
+from ...frontend.grad import enable_grad, no_grad
 from ...frontend.other_parameters import Naming
 from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
@@ -165,7 +164,8 @@ class Optimizer(Naming):
         """Gives the Tensors their next values, all or none. Returns what the first one stands for now."""
         before = versions(tensors)
         try:
-            run_with_grad(False, partial(self._update_groups, work, skip))
+            with no_grad():
+                self._update_groups(work, skip)
             return tensors[0].node if tensors else None
         except BaseException:
             with deferred():
@@ -322,4 +322,5 @@ def _form(name: str, x: Any) -> Any:
 
 
 def _with_gradients(closure: Callable[[], Any]) -> Any:
-    return run_with_grad(True, closure)
+    with enable_grad():
+        return closure()

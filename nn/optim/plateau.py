@@ -11,7 +11,7 @@ from ...frontend.arguments import as_choice, as_double, as_int, shown
 from ...frontend.trace import refuse
 from .groups import put
 from .optimizer import Optimizer
-from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_group
+from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_group, whole
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -56,6 +56,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.best = inf if mode == "min" else -inf
         self.num_bad_epochs = self.cooldown_counter = 0
 
+    @whole
     def step(self, metrics: Any, epoch: float | None = None) -> None:  # type: ignore[override]
         """Looks at the loss or accuracy of an epoch: a number or a 0-d Tensor, which is computed."""
         refuse("the step of a schedule")

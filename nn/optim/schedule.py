@@ -2,16 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, TypeVar
 
 from ... import errors
 from ...frontend.arguments import as_double, as_int, as_real, as_sequence, shown
 from ...frontend.other_parameters import Naming
 from ...frontend.tensor import Tensor
 from ...frontend.trace import refuse
+from ...frontend.transition import go_back, versions
+from ...signals import deferred
 from .groups import put
 from .optimizer import Optimizer
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def whole(step: F) -> F:
+    """A step of a schedule that is interrupted, or fails, has changed nothing."""
+
+    @wraps(step)
+    def call(self: LRScheduler, *args: Any, **kwargs: Any) -> Any:
+        groups = [(group, group.copy()) for group in self.optimizer.param_groups]
+        tensors = versions([x for group, _ in groups for x in group.values() if isinstance(x, Tensor)])
+        schedules = [(vars(s), vars(s).copy()) for s in _with_inner(self)]
+        try:
+            return step(self, *args, **kwargs)
+        except BaseException:
+            with deferred():
+                for now, before in [*groups, *schedules]:
+                    now.update(before)
+                go_back(tensors)
+                raise
+
+    return call  # type: ignore[return-value]
+
+
+def _with_inner(schedule: LRScheduler) -> list[LRScheduler]:
+    """The schedule, and those that it is made of."""
+    return [schedule, *(s for inner in getattr(schedule, "schedulers", ()) for s in _with_inner(inner))]
 
 
 class LRScheduler(Naming):
@@ -43,6 +73,7 @@ class LRScheduler(Naming):
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.enter(self.last_epoch + 1)
 
+    @whole
     def step(self, epoch: float | None = None) -> None:
         """Goes to the next epoch, or to the one given, and sets the rates of that."""
         refuse("the step of a schedule")

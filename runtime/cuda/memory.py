@@ -6,10 +6,11 @@ Everything runs on one stream, so memory can be given out again while the device
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ... import errors, system
-from ..buffer import Allocator, Block, Buffer, size_class
+from ..buffer import Allocator, Block, Buffer, nothing, size_class
 from .driver import Driver, OutOfMemory
 
 
@@ -78,19 +79,15 @@ class Pool(Allocator):
 class DeviceBuffer(Buffer):
     """Memory of a device, with what the Buffers of the CPU have; given back to its pool when the last reference to it dies."""
 
-    __slots__ = ("_give_back", "device")
+    __slots__ = ("device",)
 
     def __init__(self, address: int, nbytes: int, memory: Any, pool: Pool, foreign: bool = False) -> None:
-        super().__init__(address, nbytes, memory, foreign)
-        self.device, self._give_back = pool.device, pool.give_back
+        super().__init__(address, nbytes, memory, foreign, nothing if foreign else partial(pool.give_back, address))
+        self.device = pool.device
 
     def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
         """There is no such array: NumPy reads host memory."""
         raise errors.DeviceError(f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first")
-
-    def __del__(self, *_: Any) -> None:
-        if not self.foreign:
-            self._give_back(self.address)
 
 
 __all__ = ["DeviceBuffer", "Pool", "size_class"]
