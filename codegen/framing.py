@@ -78,8 +78,8 @@ class Framing:
         self.outer, self.inner = axes.outer, axes.inner
         self.trial = self.stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch_bytes))
 
-    def weigh(self, target: Lanes) -> None:
-        """What the choice of a schedule looks at."""
+    def weigh(self, target: Lanes, in_order: bool = False) -> None:
+        """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
         self.roots = [n for s in self.trial for n in roots_of(s)]
         nodes = postorder(self.roots)
         stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
@@ -87,7 +87,7 @@ class Framing:
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
         loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {s: schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        ordered = {s: vs if in_order else schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
         self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
         self.width = lane_width(self.roots, target)
         self.body = schedule.work(nodes)

@@ -58,6 +58,7 @@ class Tuning:
     min_chunks: int = 1
     tiny: bool = False
     fastest: Fastest | None = None
+    strict: bool = False  # reductions take one term after the other, in the order of their axes
 
 
 class RowLowering(Framing):
@@ -67,7 +68,7 @@ class RowLowering(Framing):
         super().__init__(kernel, places, axes, scratch_bytes=target.l1 // 2 if tuning.tiny else 0)
         self.target, self.tuning = target, tuning
         if not tuning.tiny:
-            self.weigh(target)
+            self.weigh(target, tuning.strict)
 
     def lower(self) -> Lowered:
         if self.tuning.tiny:
@@ -143,6 +144,8 @@ class RowLowering(Framing):
         lane = loop.axes[-1]
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
         stmt: Stmt = For(lane, lane.extent, LANES, body, amount)
+        if self.tuning.strict and loop.reductions:
+            stmt = For(lane, lane.extent, SERIAL, body)
         for axis in reversed(loop.axes[:-1]):
             stmt = For(axis, axis.extent, SERIAL, [stmt])
         return stmt
@@ -194,7 +197,7 @@ class RowLowering(Framing):
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
-        if loop.writes or not loop.reductions:
+        if loop.writes or not loop.reductions or self.tuning.strict:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
             return [schedule.nest(loop.axes, self._lane_loop(lane, bounds, inner))]

@@ -42,7 +42,7 @@ _uses = count(1)
 def find(key: tuple[Any, ...], capture: Capture) -> Program:
     """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
     o, constants = options.current(), capture.packed_constants()
-    place = (key, o.interpret, o.target, o.matmul)
+    place = (key, o.interpret, o.target, o.matmul, o.strict)
     found = _programs.get(place)
     varying: tuple[int, ...] = ()
     if found is not None:
