@@ -41,6 +41,7 @@ BEYOND = {
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
     "frontend/interpret.py": {"codegen", "runtime"},  # stands in for an executable; how functions are made in strict mode
+    "frontend/compared.py": {"runtime"},  # the failure that an executable reports
     "frontend/culprit.py": {"codegen"},  # looks for an operation in the kernel that met its result
     "frontend/watched.py": {"runtime"},  # the failure that an executable reports
     "frontend/observe.py": {"inspection"},  # shows what options ask for

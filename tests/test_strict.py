@@ -14,6 +14,7 @@ from fuzz_strict import TINY, compare_seed, compare_strictly
 from harness import compiled, inputs_of, leaf, normal_inputs
 from optable import ROWS, Row, leaves, values
 from weft import options
+from weft.codegen.lower import Tuning
 from weft.frontend.interpret import strictly
 from weft.frontend.settings import _cuda_settings
 from weft.ir import dtype as dt
@@ -214,6 +215,17 @@ def test_strict_mode_fuses_and_shares_work_among_threads() -> None:
     outputs = [g.softmax(g.scale(leaf(512, 256), 2))]
     program = compiled(outputs, strict=True)
     assert len(program.lowered.kernels) == 1 and all(program.program.calls[0].parallel)
+
+
+@pytest.mark.parametrize("shape", [(9000,), (40, 1000)], ids=str)
+def test_verify_names_what_the_interpreter_has_otherwise(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    x = wf.tensor(np.random.default_rng(0).standard_normal(shape).astype("float32"))
+    want = x.sum(axis=-1).numpy()
+    with options.override(strict=True, verify=True, cache_dir=None):
+        np.testing.assert_allclose(x.sum(axis=-1).numpy(), want, rtol=1e-3)
+        monkeypatch.setattr(Tuning, "strict", property(lambda _: False, lambda *_: None))
+        with pytest.raises(wf.errors.CompileError, match=r"strict mode: reduce of float32.* \(test_strict.py:\d+\): element \["):
+            (x * 2).sum(axis=-1).numpy()
 
 
 def test_explain_says_that_strict_mode_is_on() -> None:
