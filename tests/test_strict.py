@@ -228,6 +228,12 @@ def test_verify_names_what_the_interpreter_has_otherwise(shape: tuple[int, ...],
             (x * 2).sum(axis=-1).numpy()
 
 
+def test_a_compared_program_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    with options.override(strict=True, verify=True, debug=1):
+        (wf.tensor([1.0, 2.5]) * 3.25).numpy()
+    assert "1 kernel for cpu" in capsys.readouterr().err
+
+
 def test_explain_says_that_strict_mode_is_on() -> None:
     x = wf.tensor(np.ones((40, 50), "float32")).sum(axis=1)
     assert "strict mode" not in str(wf.explain(x))
