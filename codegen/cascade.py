@@ -16,6 +16,7 @@ from ..ir.index import Index, Var, var
 from ..ir.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ..ir.loop_walk import Substitution, statements
 from ..ir.op import Op
+from .schedule import nest
 
 TERMS = 8  # that an accumulator adds up
 LANE_TERMS = 32  # that each lane of a vector does
@@ -29,8 +30,10 @@ def fold_one(into: Buf, part: Buf) -> Reduce:
     return Reduce(into, Index(), "add", scalar_node(Op.LOAD, (), (part, Index(), ()), part.dtype))
 
 
-def cascade(axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one) -> list[Stmt]:
-    """The body inside serial loops over the axes, the first outermost."""
+def cascade(axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one, in_order: bool = False) -> list[Stmt]:
+    """The body inside serial loops over the axes, the first outermost; `in_order`: without blocks."""
+    if in_order:
+        return [nest(axes, *body)]
     for i in reversed(range(len(axes))):
         body = _along(axes[i], body, fold, any(v.extent > 1 for v in axes[:i]))
     return body

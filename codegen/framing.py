@@ -15,7 +15,7 @@ from ..ir.dtype import DType
 from ..ir.graph import Node, node
 from ..ir.index import Index, Var, row_major_strides, unravel, var
 from ..ir.kernel import Kernel
-from ..ir.loop import GLOBAL, SERIAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ..ir.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
@@ -79,8 +79,8 @@ class Framing:
         self.outer, self.inner = axes.outer, axes.inner
         self.trial = self.stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch_bytes))
 
-    def weigh(self, target: Lanes) -> None:
-        """What the choice of a schedule looks at."""
+    def weigh(self, target: Lanes, in_order: bool = False) -> None:
+        """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
         self.roots = [n for s in self.trial for n in roots_of(s)]
         nodes = postorder(self.roots)
         stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
@@ -88,7 +88,7 @@ class Framing:
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
         self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
         loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {s: schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        ordered = {s: vs if in_order else schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
         self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
         self.width = lane_width(self.roots, target)
         self.body = schedule.work(nodes)
@@ -211,14 +211,14 @@ def scratch_of(stages: list[Stage]) -> list[Buf]:
     return [w.buf for s in stages for w in writes_of(s) if w.buf.space != GLOBAL]
 
 
-def in_registers(stages: Iterable[Stage], kind: str = UNROLL) -> list[Stmt]:
+def in_registers(stages: Iterable[Stage], kind: str = UNROLL, in_order: bool = True) -> list[Stmt]:
     """All steps of short reductions one after the other, for one lane; or those of a few vectors of lanes in a loop."""
     body: list[Stmt] = []
     for s in stages:
         body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
         for loop in s.loops:
             steps = row_statements(loop)
-            body += cascade(loop.axes, steps) if kind == SERIAL else [schedule.nest(loop.axes, *steps, kind=kind)]
+            body += [schedule.nest(loop.axes, *steps, kind=kind)] if in_order else cascade(loop.axes, steps)
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
 

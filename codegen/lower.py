@@ -60,6 +60,7 @@ class Tuning:
     min_chunks: int = 1
     tiny: bool = False
     fastest: Fastest | None = None
+    strict: bool = False  # reductions take one term after the other, in the order of their axes
 
 
 class RowLowering(Framing):
@@ -69,7 +70,7 @@ class RowLowering(Framing):
         super().__init__(kernel, places, axes, scratch_bytes=target.l1 // 2 if tuning.tiny else 0)
         self.target, self.tuning = target, tuning
         if not tuning.tiny:
-            self.weigh(target)
+            self.weigh(target, tuning.strict)
 
     def lower(self) -> Lowered:
         if self.tuning.tiny:
@@ -137,18 +138,20 @@ class RowLowering(Framing):
         for s in self.trial:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
-                body += cascade(loop.axes, row_statements(loop))
+                body += cascade(loop.axes, row_statements(loop), in_order=self.tuning.strict)
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
     def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> list[Stmt]:
         *others, lane = loop.axes
         amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
+        body = [*hints, *row_statements(loop)]
+        if self.tuning.strict and loop.reductions:
+            return [schedule.nest(loop.axes, *body)]
 
         def lanes(v: Var, body: list[Stmt]) -> For:
             return For(v, v.extent, LANES, body, amount)
 
-        body = [*hints, *row_statements(loop)]
         return cascade(others, cascade_lanes(lane, amount * self.width, lanes, body, any(v.extent > 1 for v in others)))
 
     def _columns(self, lane_group: list[Var]) -> Lowered:
@@ -165,7 +168,7 @@ class RowLowering(Framing):
         bounds = (part * block, n) if n % block else None
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         if block <= STRAIGHT * self.width:
-            inside = in_registers(self.stages(self.frame(by)), SERIAL)
+            inside = in_registers(self.stages(self.frame(by)), SERIAL, self.tuning.strict)
             base, total = bounds or (Index(), None)
             return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
         frame = self.frame(by, var(lane), block)
@@ -201,10 +204,10 @@ class RowLowering(Framing):
         def fold(into: Buf, part: Buf) -> Stmt:
             return self._lane_loop(lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))])
 
-        if loop.writes or not loop.reductions:
+        if loop.writes or not loop.reductions or self.tuning.strict:
             inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
-            return cascade(loop.axes, [self._lane_loop(lane, bounds, inner)], fold)
+            return cascade(loop.axes, [self._lane_loop(lane, bounds, inner)], fold, self.tuning.strict)
         *front, last = loop.axes
         out: list[Stmt] = []
         for axes, steps in schedule.grouped(last, COLUMN_ROWS):

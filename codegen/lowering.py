@@ -109,7 +109,7 @@ class HostLowering:
 
     def expanded(self, loops: Loops) -> Loops:
         """As polynomials."""
-        return expand_loops(loops, self.settings.target.has_float16)
+        return expand_loops(loops, self.settings.target.has_float16, strict=self.settings.strict)
 
     def parallel(self, lowered: Lowered) -> tuple[bool, ...]:
         """Where it gains more than waking threads costs."""
@@ -129,7 +129,7 @@ def lower_kernel(
     kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings, fastest: Fastest | None = None
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among its candidates."""
-    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings), fastest)
+    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings), fastest, settings.strict)
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return one_lane(lowered) if tuning.tiny and is_tiny(sum(lowered.work), settings) else lowered
 

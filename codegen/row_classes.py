@@ -20,7 +20,7 @@ from .target import Target
 
 def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a map or rows kernel."""
-    found = [own_axes(kernel)] if tuning.tiny else axes_by_class(kernel)
+    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
     places = place_values(kernel, strides)
     return in_phases([RowLowering(kernel, places, target, tuning, axes).lower() for axes in found])
 

@@ -58,6 +58,10 @@ class Backend(Protocol):
         """Which one: "cpu", or "cuda:0"."""
 
     @property
+    def strict(self) -> bool:
+        """Whether its bits are those of the reference interpreter (ir/strict.py)."""
+
+    @property
     def policy(self) -> Policy:
         """What its kernels may hold."""
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from .. import options
@@ -86,19 +87,20 @@ def build(
 ) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
     backend = backend_of(settings or current_settings())
+    strict = backend.strict
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
     passes = Passes(outputs)
     widened = passes.graph("widen", widen, list(outputs))
-    simplified = passes.rules("simplify", simplify, widened)
-    summed = passes.rules("merge sums", merge_sums, simplified)
-    prepared = passes.graph("prepare", prepare, summed, strides)
+    simplified = passes.rules("simplify", simplify, widened, strict)
+    summed = simplified if strict else passes.rules("merge sums", merge_sums, simplified)
+    prepared = passes.graph("prepare", prepare, summed, strides, strict)
     if chains := backend.policy.chains:
         prepared = passes.graph("recompute spaces", recompute_spaces, prepared, chains == "blocks")
     prepared = distinct(prepared)
     checks = passes.step("find checks", find_checks, prepared)
     prepared = passes.graph("clamp late", clamp_late, prepared, checks)
-    prepared = passes.graph("rows as masks", checks.through, rows_as_masks, prepared)
+    prepared = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), prepared)
     units = passes.step("collect units", collect, prepared, [n for n, _ in checks.late])
     fused = passes.step("fuse", fuse, units, backend.policy)
     check_graphs(passes.done)

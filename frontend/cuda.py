@@ -67,6 +67,7 @@ class Making:
 class CudaBackend:
     """Code for a GPU."""
 
+    strict = False
     policy = POLICY
     last_cache = LAST_CACHE
 

@@ -23,6 +23,8 @@ from .devices import CPU
 from .kernels import Compiler, kernel_key
 from .tune import fastest
 
+IN_ORDER = Policy(chains=False, contractions=False, columns=False)  # sums are loops over their terms
+
 
 class Making(Compiler):
     """The code of a program's kernels, begun as soon as there are loops."""
@@ -44,9 +46,10 @@ class HostBackend:
     """Code for a CPU."""
 
     device = CPU
-    policy = Policy()
 
     def __init__(self, settings: Settings) -> None:
+        self.strict = settings.strict
+        self.policy = IN_ORDER if settings.strict else Policy()
         self.target, self._beside = settings.target, not settings.tune
         self.lowering = HostLowering(settings, fastest if settings.tune else None)
         self.last_cache = settings.target.l3

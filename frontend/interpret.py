@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from ..ir import interp
+from .. import options
+from ..codegen.math.expand import expand
+from ..ir import interp, strict
+from ..ir.arith import Evaluator
 from ..ir.graph import Node, indices_of, toposort
-from ..ir.op import INDEXED
+from ..ir.op import INDEXED, Op
 from ..ir.program import CheckSite, Value
 from ..ir.wrapped import shift_of
 from ..runtime.failures import CheckFailed
@@ -19,6 +23,12 @@ from . import devices
 from .devices import CPU
 from .storage import Storage, on_host
 from .structure import Structure
+
+
+@cache
+def strictly() -> Mapping[Op, Evaluator]:
+    """What ops mean in strict mode, to compiled code, too."""
+    return strict.evaluators(partial(expand, strict=True))
 
 
 def executable(structure: Structure) -> Interpreted:
@@ -36,6 +46,7 @@ class Interpreted:
         self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int], device: str = CPU
     ) -> None:
         self.outputs, self.leaves, self.values, self.donations, self.device = outputs, leaves, values, donations, device
+        self.evaluators = strictly() if options.current().strict else interp.EVALUATORS
 
     def prepared(self) -> Prepared:
         first = len(self.leaves)
@@ -46,9 +57,9 @@ class Interpreted:
         """Runs on the addresses of inputs and outputs. Raises CheckFailed."""
         arrays = {leaf: self._array(a, v) for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)}
         try:
-            results = interp.run(self.outputs, arrays)
+            results = interp.run(self.outputs, arrays, self.evaluators)
         except builtins.IndexError:
-            raise _failed_check(self.outputs, arrays) from None
+            raise self._failed_check(arrays) from None
         for address, result in zip(outputs, results, strict=True):
             dense = np.ascontiguousarray(result)
             devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
@@ -59,15 +70,14 @@ class Interpreted:
         seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))
         return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
 
-
-def _failed_check(outputs: Sequence[Node], arrays: dict[Node, Any]) -> CheckFailed:
-    """The first index out of range, in the order of computation."""
-    for n in toposort(outputs):
-        if n.op not in INDEXED:
-            continue
-        for (indices, axis, extent), index in zip(indices_of(n), interp.run(n.src[1:], arrays), strict=True):
-            wrong = np.flatnonzero((index < 0) | (index >= extent))
-            if wrong.size:
-                site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
-                return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
-    raise AssertionError("the interpreter reported an index out of range, but there is none")
+    def _failed_check(self, arrays: dict[Node, Any]) -> CheckFailed:
+        """The first index out of range, in the order of computation."""
+        for n in toposort(self.outputs):
+            if n.op not in INDEXED:
+                continue
+            for (indices, axis, extent), index in zip(indices_of(n), interp.run(n.src[1:], arrays, self.evaluators), strict=True):
+                wrong = np.flatnonzero((index < 0) | (index >= extent))
+                if wrong.size:
+                    site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
+                    return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
+        raise AssertionError("the interpreter reported an index out of range, but there is none")

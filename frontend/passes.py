@@ -37,10 +37,10 @@ class Passes:
         """What a pass from Graph to Graph gives."""
         return self._noted(name, [], run, *args)
 
-    def rules(self, name: str, run: Callable[[list[Node], Trace], list[Node]], roots: list[Node]) -> list[Node]:
+    def rules(self, name: str, run: Callable[..., list[Node]], roots: list[Node], *args: Any) -> list[Node]:
         """What a pass gives that notes its rewrites."""
         rewrites: Trace = []
-        return self._noted(name, rewrites, run, roots, rewrites)
+        return self._noted(name, rewrites, run, roots, rewrites, *args)
 
     def step(self, name: str, run: Callable[..., T], *args: Any) -> T:
         """What a step gives that makes something else than a Graph."""

@@ -42,7 +42,7 @@ _uses = count(1)
 def find(key: tuple[Any, ...], capture: Capture) -> Program:
     """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
     o, constants = options.current(), capture.packed_constants()
-    place = (key, o.interpret, o.target, o.matmul)
+    place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
     found = _programs.get(place)
     varying: tuple[int, ...] = ()
     if found is not None:
@@ -80,11 +80,16 @@ def _build(structure: Structure) -> Program:
 
 
 def maker() -> Any:
-    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter."""
-    if options.current().interpret:
+    """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter, or both."""
+    o = options.current()
+    if o.interpret:
         from . import interpret
 
         return interpret.executable
+    if o.strict and o.verify:
+        from .compared import Compared
+
+        return Compared
     from . import programs
 
     return programs.executable

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from .. import options
 from ..codegen.cuda.settings import CudaSettings
 from ..codegen.settings import SERIAL_WORK, Settings
 from ..codegen.target import named
+from ..errors import DeviceError
 from ..runtime import device as devices
 from ..runtime import processor
 
@@ -21,10 +24,15 @@ def current_settings(device: str = "cpu") -> AnySettings:
 def _host_settings() -> Settings:
     o = options.current()
     target = processor.host() if o.target == "host" else named(o.target)
-    return Settings(target, o.min_chunks, SERIAL_WORK if o.serial_threshold is None else o.serial_threshold, o.tune)
+    if o.strict:
+        target = replace(target, has_fma=False)
+    serial = SERIAL_WORK if o.serial_threshold is None else o.serial_threshold
+    return Settings(target, o.min_chunks, serial, o.tune and not o.strict, o.strict)
 
 
 def _cuda_settings(number: int) -> CudaSettings:
+    if options.current().strict:
+        raise DeviceError(f"cuda:{number}: strict mode (WEFT_STRICT) is there for the CPU alone")
     from ..codegen.cuda.target import CudaTarget
     from ..runtime.cuda.devices import driver
 

@@ -70,6 +70,7 @@ class Policy:
     chains: bool | Literal["blocks"] = True  # of contractions; "blocks": those whose columns, or rows, come in blocks
     pools: bool = True  # as the epilogue of a convolution
     columns: bool = True  # sums over the rows of a kernel of rows
+    contractions: bool = True  # sums of products as such; else a product is a map, and its sum a reduction
 
 
 class Fusion:
@@ -83,7 +84,7 @@ class Fusion:
         for u in units.order:
             self._new_group([u], {u: u.kept_vars()}, None)
         self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
-        products = products_of(units, self.users)
+        products = products_of(units, self.users) if policy.contractions else {}
         for product, anchor in products.items():
             self._new_group([product, anchor], {product: None, anchor: anchor.kept_vars()}, anchor)
         if policy.chains:

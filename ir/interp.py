@@ -21,8 +21,11 @@ from .half import TRANSPARENT, computes_half, is_sum
 from .op import Op
 
 
-def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
-    """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range."""
+def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[Op, Evaluator] | None = None) -> list[Array]:
+    """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range.
+
+    `evaluators`: what each op means, if not EVALUATORS (ir/strict.py has others).
+    """
     uses = Counter(roots)
     order = toposort(roots)
     for n in order:
@@ -31,7 +34,9 @@ def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
     unrounded: dict[Node, Array] = {}  # of 16-bit products and sums, and of their views
     with np.errstate(all="ignore"):
         for n in order:
-            values[n] = _evaluate(n, [values[s] for s in n.src], leaves, unrounded)
+            operands = [values[s] for s in n.src]
+            values[n] = np.asarray(leaves[n]) if n.op is Op.INPUT else _evaluate(n, operands, unrounded, evaluators or EVALUATORS)
+            _check_kind(n, values[n])
             for s in n.src:
                 uses[s] -= 1
                 if not uses[s]:
@@ -40,18 +45,21 @@ def run(roots: Sequence[Node], leaves: Mapping[Node, Any]) -> list[Array]:
     return [values[r] for r in roots]
 
 
-def _evaluate(n: Node, operands: list[Array], leaves: Mapping[Node, Any], unrounded: dict[Node, Array]) -> Array:
+def _evaluate(n: Node, operands: list[Array], unrounded: dict[Node, Array], evaluators: Mapping[Op, Evaluator]) -> Array:
+    evaluate = evaluators[n.op]
     if n.op in TRANSPARENT and n.src[0] in unrounded:
-        unrounded[n] = EVALUATORS[n.op](n, unrounded[n.src[0]])
+        unrounded[n] = evaluate(n, unrounded[n.src[0]])
     if computes_half(n) and (n.op is Op.MUL or is_sum(n)):
         if is_sum(n):
             operands = [unrounded.get(n.src[0], operands[0])]
-        unrounded[n] = in_float32(n, EVALUATORS[n.op], *operands)
+        unrounded[n] = in_float32(n, evaluate, *operands)
         return convert(unrounded[n], n.dtype)
-    value = np.asarray(leaves[n] if n.op is Op.INPUT else EVALUATORS[n.op](n, *operands))
+    return np.asarray(evaluate(n, *operands))
+
+
+def _check_kind(n: Node, value: Array) -> None:
     if value.shape != n.shape or value.dtype != n.dtype.numpy:
         raise ValueError(f"{n!r} was given {value.dtype}{list(value.shape)}")
-    return value
 
 
 def _wide(dtype: DType) -> np.dtype[Any]:
@@ -134,10 +142,11 @@ def _gather(n: Node, x: Array, *indices: Array) -> Any:
     return np.moveaxis(x, n.arg, range(len(n.arg)))[indices]
 
 
-def _scatter(n: Node, values: Array, *indices: Array) -> Any:
+def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None = None) -> Any:
+    """One update after the other; `sums`: the dtype in which they are added."""
     axes, shape, *kind = n.arg
     _check_range(indices, axes, shape)
-    out = np.full(shape, dt.lowest(n.dtype), n.dtype.numpy) if kind else np.zeros(shape, _wide(n.dtype))
+    out = np.full(shape, dt.lowest(n.dtype), n.dtype.numpy) if kind else np.zeros(shape, _wide(n.dtype) if sums is None else sums)
     combine = np.maximum if kind else np.add
     combine.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
     return out.astype(n.dtype.numpy)
@@ -160,7 +169,7 @@ EVALUATORS: dict[Op, Evaluator] = {
     Op.SKEW: _skew,
     Op.UNSKEW: _unskew,
     Op.GATHER: _gather,
-    Op.SCATTER: with_halves(_scatter),
+    Op.SCATTER: with_halves(scatter),
     Op.DETACH: lambda _, x: x,
     Op.KEEP: lambda _, x: x,
     Op.COPY: lambda _, x: x,

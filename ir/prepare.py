@@ -22,12 +22,15 @@ from .split import Strides, split
 MAX_RESHAPES = 6  # between computed values
 
 
-def prepare(roots: Iterable[Node], strides: Strides | None = None) -> list[Node]:
-    """The same values, in a form whose every kernel has work and enough parallelism. `strides`: how inputs lie in memory."""
+def prepare(roots: Iterable[Node], strides: Strides | None = None, strict: bool = False) -> list[Node]:
+    """The same values, in a form whose every kernel has work and enough parallelism. `strides`: how inputs lie in memory.
+
+    `strict`: sums stay as they are.
+    """
     roots, strides = list(roots), strides or {}
     nodes = toposort(roots)
     gathered = {g for n in nodes for g in _windowed_gathers(n)}
-    cuts, whole = centred(nodes, strides), joined_whole(nodes)
+    cuts, whole = ({}, set(nodes)) if strict else (centred(nodes, strides), joined_whole(nodes))
     done: dict[Node, Node] = {}
     depth: dict[Node, int] = {}  # reshapes since the last computed value
     with provenance(None) as here:

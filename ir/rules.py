@@ -7,6 +7,7 @@ exact in IEEE arithmetic, up to the order of a reduction (which may also turn a 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import wraps
 from math import frexp, isfinite
 
 from . import dtype as dt
@@ -18,9 +19,12 @@ from .op import Op
 from .rewrite import Rule, Trace, constant_of, is_zero, rewrite
 
 
-def simplify(roots: Sequence[Node], trace: Trace | None = None) -> list[Node]:
-    """The same values, with the rules of SIMPLIFY applied until none matches. Drops DETACH, so no gradient after it."""
-    return rewrite(roots, SIMPLIFY, trace)
+def simplify(roots: Sequence[Node], trace: Trace | None = None, strict: bool = False) -> list[Node]:
+    """The same values, with the rules of SIMPLIFY applied until none matches. Drops DETACH, so no gradient after it.
+
+    `strict`: the same bits, too.
+    """
+    return rewrite(roots, STRICT if strict else SIMPLIFY, trace)
 
 
 def _true(shape: tuple[int, ...]) -> Node:
@@ -270,3 +274,32 @@ SIMPLIFY: dict[Op, tuple[Rule, ...]] = {
     Op.UNSKEW: (views.fold_view, views.skew_of_one),
     Op.DETACH: (drop_detach,),
 }
+
+
+# ---------------------------------------------------------------- the same bits
+
+# What changes the order of a sum, or which -0.0 becomes 0.0; x^2 as a product differs from how other powers are computed.
+REORDERING: frozenset[Rule] = frozenset({views.fold_reduce, views.reduce_reduce, views.window_sum_is_reshape, pow_constant})
+
+
+def _unless_float(rule: Rule) -> Rule:
+    @wraps(rule)
+    def of_integers(n: Node) -> Node | None:
+        return None if n.dtype.is_float else rule(n)
+
+    return of_integers
+
+
+def reduce_single(n: Node) -> Node | None:
+    """As in view_rules.py, but the sum of one float is 0.0 + x, which is not x for -0.0."""
+    after, (kind, axes) = views.reduce_single(n), n.arg
+    if after is None or kind != "add" or not n.dtype.is_float or any(n.src[0].shape[a] != 1 for a in axes):
+        return after
+    return node(Op.ADD, (after, full(0.0, n.dtype, n.shape)))
+
+
+def _strict(rule: Rule) -> Rule:
+    return reduce_single if rule is views.reduce_single else _unless_float(rule) if rule in REORDERING else rule
+
+
+STRICT = {op: tuple(map(_strict, rules)) for op, rules in SIMPLIFY.items()}

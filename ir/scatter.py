@@ -18,13 +18,13 @@ from .site import provenance
 from .views import push
 
 
-def rows_as_masks(roots: Iterable[Node]) -> list[Node]:
-    """Replaces every scatter whose other indices count the rows."""
+def rows_as_masks(roots: Iterable[Node], strict: bool = False) -> list[Node]:
+    """Replaces every scatter whose other indices count the rows; `strict`: not of floats, where 0.0 + -0.0 is 0.0."""
     roots = list(roots)
     done: dict[Node, Node] = {}
     for n in toposort(roots):
         new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        if new.op is Op.SCATTER and new.arg[2:] != ("max",):
+        if new.op is Op.SCATTER and new.arg[2:] != ("max",) and not (strict and new.dtype.is_float):
             with provenance(n.site):
                 new = _as_mask(new)
         done[n] = new

@@ -60,13 +60,17 @@ class Case:
 
 def random_case(choose: Choose, exact: bool = False, moves: int = 30) -> Case:
     """A graph of at least two moves and fewer than so many more, with 30 of up to about 40 computed Nodes, and its inputs."""
-    b = Builder(choose, EXACT if exact else MOVES, specials=exact)
+    return grown(choose, Builder(choose, EXACT if exact else MOVES, specials=exact), gradients=not exact, moves=moves)
+
+
+def grown(choose: Choose, b: Builder, gradients: bool, moves: int = 30) -> Case:
+    """What a Builder makes, perhaps with gradients."""
     b.grow(2 + choose(moves))
     b.finish(arithmetic(b))
     made = [v for v in b.values if v.node not in b.env]
     chosen = list(dict.fromkeys([made[-1], *(made[choose(len(made))] for _ in range(choose(4)))]))
     case = Case([v.node for v in chosen], b.env, [v.exact for v in chosen])
-    if not exact and choose(3) == 0:
+    if gradients and choose(3) == 0:
         _add_gradients(case, b)
     case.exact = [e for i, e in enumerate(case.exact) if case.outputs[i] not in case.outputs[:i]]
     case.outputs = list(dict.fromkeys(case.outputs))

@@ -69,7 +69,7 @@ def test_a_later_process_runs_no_passes_and_compiles_nothing(new_process: Start,
     np.testing.assert_array_equal(again.view(np.uint32), first.view(np.uint32))
 
 
-CHANGES = ("constant", "dtype", "shape", "strides", "min_chunks", "serial_threshold", "target", "verify")
+CHANGES = ("constant", "dtype", "shape", "strides", "min_chunks", "serial_threshold", "target", "verify", "strict")
 
 
 @pytest.mark.parametrize("change", CHANGES)
@@ -77,7 +77,7 @@ def test_another_graph_or_setting_is_another_program(new_process: Start, builds:
     x = wf.tensor(np.ones((4, 4), "float32"))
     (x + 2.0).numpy()
     new_process()
-    settings = {"min_chunks": 2, "serial_threshold": 0, "target": "sse2", "verify": True}
+    settings = {"min_chunks": 2, "serial_threshold": 0, "target": "sse2", "verify": True, "strict": True}
     graphs = {
         "constant": x + 3.0,
         "dtype": x.double() + 2.0,

@@ -40,7 +40,8 @@ BEYOND = {
     "frontend/devices.py": {"runtime"},  # their names
     "frontend/storage.py": {"runtime"},  # memory
     "frontend/dlpack.py": {"runtime"},  # memory of others
-    "frontend/interpret.py": {"runtime"},  # stands in for an executable
+    "frontend/interpret.py": {"codegen", "runtime"},  # stands in for an executable; how functions are made in strict mode
+    "frontend/compared.py": {"runtime"},  # the failure that an executable reports
     "frontend/culprit.py": {"codegen"},  # looks for an operation in the kernel that met its result
     "frontend/watched.py": {"runtime"},  # the failure that an executable reports
     "frontend/observe.py": {"inspection"},  # shows what options ask for
@@ -93,9 +94,9 @@ def test_dependencies_point_one_way() -> None:
 
 
 def test_only_the_debug_option_reaches_the_interpreter() -> None:
-    imports = re.compile(r"^from \S+ import interp$|^from \S*\.interp import", re.M)
+    imports = re.compile(r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M)
     reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
-    assert reaching == ["frontend/interpret.py"]
+    assert sorted(reaching) == ["frontend/interpret.py", "ir/strict.py"]
 
 
 def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:

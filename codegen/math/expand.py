@@ -24,7 +24,7 @@ from .half import expand_cast
 from .hyper import acosh, asinh, atanh, cosh, sinh
 from .log import log, log1p
 from .mod import QUOTIENT, remainder
-from .pow import pow
+from .pow import general_pow, pow
 from .trig import sin, tan
 
 _WITH_ARG: dict[Op, Callable[..., Val]] = {Op.EXP: exp, Op.LOG: log, Op.SIN: sin, Op.POLYGAMMA: polygamma}  # (operand, arg)
@@ -50,10 +50,10 @@ _PLAIN: dict[Op, Callable[..., Val]] = {
 }
 
 
-def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False) -> Node:
+def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> Node:
     """One Node: itself unless its op is transcendental, a remainder of floats or a cast of 16-bit floats.
 
-    Its sources are left alone.
+    Its sources are left alone. `strict`: the steps do not depend on whether an exponent is a constant.
     """
     if n.op is Op.CAST:
         return n if has_float16 and has_bfloat16 else expand_cast(n, has_float16)
@@ -64,18 +64,20 @@ def expand(n: Node, has_float16: bool = False, has_bfloat16: bool = False) -> No
         return n
     operands = map(Val, n.src)
     with provenance(n.site):
+        if strict and n.op is Op.POW:
+            return general_pow(*operands).node
         return (_WITH_ARG[n.op](*operands, n.arg) if n.op in _WITH_ARG else _PLAIN[n.op](*operands)).node
 
 
 class _Expansion(Substitution):
     """Expands every Node of expressions and statements, also those inside gathered indices; each distinct Node once."""
 
-    def __init__(self, has_float16: bool = False, has_bfloat16: bool = False) -> None:
+    def __init__(self, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> None:
         super().__init__({})
-        self.has_float16, self.has_bfloat16 = has_float16, has_bfloat16
+        self.how = has_float16, has_bfloat16, strict
 
     def _replaced(self, n: Node) -> Node:
-        return expand(super()._replaced(n), self.has_float16, self.has_bfloat16)
+        return expand(super()._replaced(n), *self.how)
 
 
 def expand_all(roots: Iterable[Node]) -> list[Node]:
@@ -84,7 +86,7 @@ def expand_all(roots: Iterable[Node]) -> list[Node]:
     return [expansion.node(r) for r in roots]
 
 
-def expand_loops(kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False) -> Loops:
+def expand_loops(kernel: Loops, has_float16: bool = False, has_bfloat16: bool = False, strict: bool = False) -> Loops:
     """The same kernel without transcendental Nodes; has_float16, has_bfloat16: the target converts these itself."""
-    phases = _Expansion(has_float16, has_bfloat16).body([*kernel.phases])
+    phases = _Expansion(has_float16, has_bfloat16, strict).body([*kernel.phases])
     return replace(kernel, phases=[phase for phase in phases if isinstance(phase, For)])

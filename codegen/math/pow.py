@@ -53,6 +53,11 @@ _SIMPLE: dict[float, Callable[[Val], Val]] = {
 def pow(x: Val, y: Val) -> Val:
     if y.node.op is Op.CONST and y.node.arg in _SIMPLE:
         return _SIMPLE[y.node.arg](x)
+    return general_pow(x, y)
+
+
+def general_pow(x: Val, y: Val) -> Val:
+    """Of any exponent, by the same steps."""
     magnitude = _POW[x.dtype](absolute(x), y)
     ordinary = (x > 0.0) & (x < inf)
     result = rarely(~ordinary, _special_base(x, y, magnitude), magnitude)

@@ -40,7 +40,8 @@ def show(program: Program, number: int) -> None:
     if asked.debug:
         title = f"program {number}: {program_name(program.structure)}"
         _say(debug_text(compiled, names, title, asked.debug))
-        _watch(program, compiled, title)
+        if not (asked.strict and asked.verify):  # where most of a run is the interpreter's
+            _watch(program, compiled, title)
 
 
 def _say(text: str) -> None:

@@ -72,7 +72,8 @@ def headline(r: Report) -> str:
     if not r.kernels:
         return f"0 kernels on {r.device}: nothing is to be computed, all is in memory already or empty"
     found = totals(r)
-    told = [f"{found['kernel']} on {r.device}", f"{found['moved']} moved", f"{amount(r.flops)}flop"]
+    how = " in strict mode" if r.strict else ""
+    told = [f"{found['kernel']} on {r.device}{how}", f"{found['moved']} moved", f"{amount(r.flops)}flop"]
     told += [f"{found[what]} {what}" for what in ("predicted", "measured") if found[what]]
     return ", ".join([*told, f"{amount(r.arena_bytes)}B of scratch", f"{plural(r.in_place, 'output')} in place"])
 

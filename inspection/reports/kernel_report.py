@@ -137,7 +137,7 @@ class Report:
 
     Attributes: `kernels`, a KernelReport each; `arena_bytes`, memory for intermediates; `in_place`, how many outputs may be
     written over inputs; `memory`, a Memory: every buffer with its place and lifetime, and what is needed in the worst step;
-    `device`, which runs it.
+    `device`, which runs it; `strict`, whether in strict mode (WEFT_STRICT).
     """
 
     kernels: list[KernelReport] = field(default_factory=list)
@@ -145,6 +145,7 @@ class Report:
     in_place: int = 0
     memory: Memory = field(default_factory=Memory)
     device: str = "cpu"
+    strict: bool = False
 
     @property
     def bytes(self) -> int:
@@ -170,6 +171,7 @@ class Report:
         """All of it, for JSON."""
         return {
             "device": self.device,
+            "strict": self.strict,
             "kernels": [k.to_dict() for k in self.kernels],
             "bytes": self.bytes,
             "flops": self.flops,

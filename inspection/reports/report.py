@@ -41,7 +41,7 @@ def report(c: Compiled, predict: bool = True, names: InputNames = NO_NAMES) -> R
         )
         for k, call, key in calls
     ]
-    found = Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory(), c.backend.device)
+    found = Report(kernels, c.program.arena_bytes, len(c.program.donations), c.memory(), c.backend.device, c.backend.strict)
     figures = _figures(found.device) if predict else None
     return found if figures is None else predicted(found, figures)
 
