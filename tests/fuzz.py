@@ -38,13 +38,14 @@ REASONS = (
     "recompute",
     "cycle",
 )
+NEAR_ZEROS = {Op.LGAMMA, Op.POLYGAMMA}  # off by units of 1 where they are smaller (docs/numerics.md)
 # What the machine that runs this can run, too: narrower vectors, other tiles, no masked instructions.
 NARROWER = [("avx2", 256), ("sse2", 128)] if platform.machine() in ("x86_64", "AMD64") else []
 TARGETS = ["host", "host", *(name for name, bits in NARROWER if bits < host().vector_bits)]
 
 
 class Unsuitable(Exception):
-    """The graph amplifies rounding errors until nothing can be compared."""
+    """The graph amplifies rounding errors until nothing can be compared, or computes nothing."""
 
 
 @dataclass
@@ -68,6 +69,8 @@ def grown(choose: Choose, b: Builder, gradients: bool, moves: int = 30) -> Case:
     b.grow(2 + choose(moves))
     b.finish(arithmetic(b))
     made = [v for v in b.values if v.node not in b.env]
+    if not made:
+        raise Unsuitable
     chosen = list(dict.fromkeys([made[-1], *(made[choose(len(made))] for _ in range(choose(4)))]))
     case = Case([v.node for v in chosen], b.env, [v.exact for v in chosen])
     if gradients and choose(3) == 0:
@@ -120,6 +123,8 @@ def _shaken(n: Node, value: Array, sources: list[Array], noise: np.random.Genera
     factors = _factors(n, sources[0], value)
     if n.op in SUMS and not factors:
         size = np.abs(EVALUATORS[n.op](n, np.abs(sources[0]), *sources[1:]))
+    if n.op in NEAR_ZEROS:
+        size = np.maximum(size, 1)
     eps, _ = float_info(n.dtype.numpy)
     eps *= max(1, factors // 4)  # a product rounds at every factor, and equal factors round alike
     off = size.astype(np.float64) * (2 * eps * noise.choice((-1, 1), value.shape))
