@@ -19,7 +19,7 @@ from .autocast import widened
 from .broadcast import as_dtype, spread, to_dtype
 from .elementwise import add, as_float, detach, div, eq, invert, isfinite, isnan, reversed_order, sqrt_, sub, where
 from .half import in_float32
-from .moments import moments
+from .moments import squared_deviations
 from .transcendental import exp, log, power
 
 
@@ -111,8 +111,8 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
     x = as_float(x)
     axes = normalise_axes("var", axis, x.ndim)
     count = product(x.shape[a] for a in axes) - as_real("var", "the correction", correction)
-    out = div(moments(x, axes)[2], float(builtins.max(count, 0)))
-    return out if as_bool("var", "keepdims", keepdims) else reshape(out, tuple(d for a, d in enumerate(x.shape) if a not in axes))
+    out = div(squared_deviations(x, axes), float(builtins.max(count, 0)))
+    return reshape(out, _kept(x, axes)) if as_bool("var", "keepdims", keepdims) else out
 
 
 @widened

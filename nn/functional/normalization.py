@@ -40,7 +40,7 @@ def layer_norm(
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
     shape, eps = _trailing("layer_norm", x, normalized_shape, weight, bias), as_double("layer_norm", "eps", eps)
-    centred, scale = _moments(x, tuple(range(-len(shape), 0)), eps, near=False)
+    centred, scale = _moments(x, tuple(range(-len(shape), 0)), eps)
     return _affine(centred * scale, weight, bias)
 
 
@@ -77,7 +77,7 @@ def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: T
         raise errors.ShapeError(f"group_norm: num_groups={groups} does not divide the {x.shape[1]} channels of shape {x.shape}")
     parts = x.reshape(x.shape[0], groups, x.shape[1] // groups, prod(x.shape[2:]))
     of_channels = (None if t is None else t.reshape(*parts.shape[1:3], 1) for t in (weight, bias))
-    return _scaled(*_moments(parts, (2, 3), eps), *of_channels).reshape(*x.shape)
+    return _scaled(*_of_channels(parts, (2, 3), eps), *of_channels).reshape(*x.shape)
 
 
 # ---------------------------------------------------------------- with running statistics
@@ -147,7 +147,7 @@ def instance_norm(
 
 @in_float32
 def _by_moments(x: Tensor, weight: Tensor | None, bias: Tensor | None, axes: Axes, eps: float) -> Tensor:
-    return _scaled(*_moments(x, axes, eps), _along(weight, x), _along(bias, x))
+    return _scaled(*_of_channels(x, axes, eps), _along(weight, x), _along(bias, x))
 
 
 @in_float32
@@ -182,11 +182,9 @@ def _track(
 ) -> None:
     """Moves the running statistics towards those of x over these axes, and their mean over further ones."""
     wide = x.float() if x.dtype.is_half else x
-    count = prod(x.shape[a] for a in axes)
     if not isinstance(momentum, Tensor):
         momentum = as_double(name, "momentum", momentum)
-    mean, _, squares = _deviations(wide, axes)
-    found = mean.mean(axis=axes), squares.mean(axis=axes) / (count - 1)
+    found = _deviations(wide, axes)[0].mean(axis=axes), wide.var(axis=axes, correction=1)
     for running, new in zip((running_mean, running_var), found, strict=True):
         if running is not None:
             running.assign(running * (1.0 - momentum) + new.detach().mean(axis=over) * momentum)
@@ -195,9 +193,18 @@ def _track(
 # ---------------------------------------------------------------- parts
 
 
-def _moments(x: Tensor, axes: Axes, eps: float, near: bool = True) -> tuple[Tensor, Tensor]:
-    """x around its mean, and what brings that to a variance of 1."""
-    _, centred, squares = _deviations(x, tuple(a % x.ndim for a in axes), near)
+def _moments(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
+    """x around its mean, and what brings that to a variance of 1.
+
+    Each element is read for itself alone, so that a norm of rows stays in the kernel of what computes them.
+    """
+    centred = x - x.mean(axis=axes, keepdims=True)
+    return centred, _root((centred * centred).mean(axis=axes, keepdims=True), eps)
+
+
+def _of_channels(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
+    """The same over the many elements of a channel, with a mean that is the nearest float."""
+    _, centred, squares = _deviations(x, tuple(a % x.ndim for a in axes))
     return centred, _root(squares / prod(x.shape[a] for a in axes), eps)
 
 

@@ -16,9 +16,8 @@ extern "C" __global__ void __launch_bounds__(64, 2) k0_rows_sum_sqrt_div_p0(cons
         }
     }
     float sum1 = 0.0f;
-    float sum2 = 0.0f;
     sum0 = weft_block_reduce<weft_sum, 64>(sum0);
-    // loop 2: sum1 += (kept0 - sum0 * 0.00390625) * (kept0 - sum0 * 0.00390625); sum2 += kept0 - sum0 * 0.00390625
+    // loop 2: sum1 += (kept0 - sum0 * 0.00390625) * (kept0 - sum0 * 0.00390625)
     const float mul_0 = sum0 * 0.00390625f;
     {
         const unsigned c4 = threadIdx.x;
@@ -27,21 +26,13 @@ extern "C" __global__ void __launch_bounds__(64, 2) k0_rows_sum_sqrt_div_p0(cons
             const float kept0_0 = kept0[e];
             const float sub_0 = kept0_0 - mul_0;
             sum1 = weft_fma(sub_0, sub_0, sum1);
-            sum2 = sum2 + sub_0;
         }
     }
     sum1 = weft_block_reduce<weft_sum, 64>(sum1);
-    sum2 = weft_block_reduce<weft_sum, 64>(sum2);
     // loop 3: out0 = (kept0 - ..) * (1.0 / ..) * in1 + in2
-    const float mul_1 = sum2 * sum2;
-    const float mul_2 = mul_1 * 0.00390625f;
-    const float neg_0 = -mul_2;
-    const float neg_1 = -sum1;
-    const float max_0 = weft_max(neg_0, neg_1);
-    const float add_0 = sum1 + max_0;
-    const float mul_3 = add_0 * 0.00390625f;
-    const float add_1 = mul_3 + 0x1.4f8b58p-17f;
-    const float sqrt_0 = weft_sqrt(add_1);
+    const float mul_1 = sum1 * 0.00390625f;
+    const float add_0 = mul_1 + 0x1.4f8b58p-17f;
+    const float sqrt_0 = weft_sqrt(add_0);
     const float div_0 = 1.0f / sqrt_0;
     {
         const unsigned c4 = threadIdx.x;
@@ -52,10 +43,10 @@ extern "C" __global__ void __launch_bounds__(64, 2) k0_rows_sum_sqrt_div_p0(cons
         for (unsigned e = 0; e < 4; e++) {
             const float kept0_1 = kept0[e];
             const float sub_1 = kept0_1 - mul_0;
-            const float mul_4 = sub_1 * div_0;
-            const float mul_5 = mul_4 * in1_0[e];
-            const float add_2 = mul_5 + in2_0[e];
-            out0_0[e] = add_2;
+            const float mul_2 = sub_1 * div_0;
+            const float mul_3 = mul_2 * in1_0[e];
+            const float add_1 = mul_3 + in2_0[e];
+            out0_0[e] = add_1;
         }
         weft_store(out0 + (256 * g + 4 * c4), out0_0, aligned);
     }
