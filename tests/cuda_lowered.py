@@ -36,6 +36,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget 
     """The program of some outputs; inputs are laid out as in `env`, else dense."""
     ins = inputs_of(outputs)
     backend = SimpleNamespace(
+        strict=False,
         policy=Policy(chains=False, pools=False),
         lowering=CudaLowering(target),
         last_cache=1 << 22,

@@ -337,7 +337,12 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
     """Kernels of dense inputs, without code."""
     backend = CudaBackend(CudaSettings(target))
     without = SimpleNamespace(
-        policy=backend.policy, lowering=backend.lowering, last_cache=backend.last_cache, making=NoCode, link=lambda *_: None
+        strict=False,
+        policy=backend.policy,
+        lowering=backend.lowering,
+        last_cache=backend.last_cache,
+        making=NoCode,
+        link=lambda *_: None,
     )
     values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
     with pytest.MonkeyPatch.context() as patch:
