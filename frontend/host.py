@@ -46,10 +46,12 @@ class HostBackend:
     """Code for a CPU."""
 
     device = CPU
+    policy = Policy()
 
     def __init__(self, settings: Settings) -> None:
         self.strict = settings.strict
-        self.policy = IN_ORDER if settings.strict else Policy()
+        if settings.strict:
+            self.policy = IN_ORDER
         self.target, self._beside = settings.target, not settings.tune
         self.lowering = HostLowering(settings, fastest if settings.tune else None)
         self.last_cache = settings.target.l3

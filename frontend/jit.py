@@ -138,7 +138,7 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
     places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     kinds = {p.kind for p in parameters}
     for n in numbers:
-        if not 0 <= n < len(places) and Parameter.VAR_POSITIONAL not in kinds:
+        if n < 0 or (n >= len(places) and Parameter.VAR_POSITIONAL not in kinds):
             raise errors.ArgumentError(f"jit: static_argnums names argument {n}, the function has {len(places)}")
     for name in names:
         if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:

@@ -138,10 +138,17 @@ def _factors(n: Node, x: Array, value: Array) -> int:
     return x.size // max(1, value.size) if n.op is Op.REDUCE and n.arg[0] == "mul" else 0
 
 
+def _in_turn(n: Node) -> int:
+    """How many terms an operation adds one after the other: errors of equal ones add up."""
+    if n.op in SCANS:
+        return n.shape[n.arg]
+    return n.src[1].size if n.op is Op.SCATTER else 0
+
+
 def tolerances(case: Case, want: list[Array]) -> list[float]:
     """How far each output may be off, from evaluations that round differently; raises Unsuitable."""
     out = [0.0] * len(want)
-    steps = max((n.shape[n.arg] for n in toposort(case.outputs) if n.op in SCANS), default=0)  # of equal terms: errors add up
+    steps = max(map(_in_turn, toposort(case.outputs)), default=0)
     for seed in range(2):
         for i, (w, other) in enumerate(zip(want, evaluate(case.outputs, case.env, np.random.default_rng(seed)), strict=True)):
             if not case.outputs[i].dtype.is_float:

@@ -22,6 +22,7 @@ import fuzz_networks
 import fuzz_turns
 import guarded
 from fuzz import Hits, Unsuitable
+from weft.codegen.llvm import emit
 from weft.frontend import kernels
 
 MOVES = (3, 3, 4, 6, 6, 8, 12, 30)  # how many a graph has at most, but for two
@@ -53,7 +54,7 @@ def compiled_in_either_way(choices: random.Random) -> Iterator[None]:
     def unoptimised(*arguments: Any, **named: Any) -> bytes:
         return compile_text(*arguments, **(named | {"fast": True}))
 
-    with mock.patch.object(kernels, "compile_text", unoptimised):
+    with mock.patch.object(kernels, "compile_text", unoptimised), mock.patch.object(emit, "freezes", lambda loops: True):
         yield
 
 

@@ -238,6 +238,8 @@ def test_static_arguments() -> None:
     for wrong in ({"static_argnums": 3}, {"static_argnames": "m"}):
         with pytest.raises(wf.errors.ArgumentError, match="static_arg"):
             wf.jit(lambda x: x, **wrong)
+    with pytest.raises(wf.errors.ArgumentError, match="static_argnums"):
+        wf.jit(lambda *xs: xs[0], static_argnums=-(2**70))
     with pytest.raises(wf.errors.WeftError):
         wf.jit(3)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import zlib
 
 import graphs as g
@@ -11,7 +12,7 @@ from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
 from harness import compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.schedule import TINY_WORK
-from weft.ir.graph import toposort
+from weft.ir.graph import node, toposort
 from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_walk import statements
 from weft.ir.op import Op
@@ -64,3 +65,11 @@ def test_tiny_kernels_have_no_lanes() -> None:
     assert inputs_of(outputs) and all(call.loops.tiny for call in program.program.calls)
     loops = [s for call in program.program.calls for s in statements(call.loops.phases) if isinstance(s, For)]
     assert {s.kind for s in loops} == {GRID, SERIAL}
+
+
+def test_a_select_reads_no_more_than_one_element() -> None:
+    """LLVM's fast instruction selection makes `vblendvps` of a comparison, a load and a select: 16 bytes for 4."""
+    x, y, z = leaf(7, 2), leaf(7, 2), leaf(7, 2)
+    program = compiled([node(Op.WHERE, (node(Op.EQ, (x, y)), node(Op.FLIP, (y,), (1,)), z))], target="avx2", **DEFAULTS)
+    (kernel,) = program.in_order()
+    assert kernel.step.loops.tiny and not re.search(r"vblendv\w+\s.*\(", program.texts(kernel)["s"])

@@ -47,6 +47,13 @@ def emit(loops: Loops, target: Target) -> str:
     return "\n\n".join(["\n".join(sorted(declared)), *phases, _attributes(target), _METADATA])
 
 
+def freezes(loops: Loops) -> bool:
+    """Is it compiled fast? LLVM then makes one vblendvps of a comparison, a load and a select of floats, which reads 16 bytes where 4
+    are meant, perhaps beyond the end of memory. It does not if the condition is frozen.
+    """
+    return loops.tiny
+
+
 def _attributes(target: Target) -> str:
     pairs = {"target-cpu": target.cpu, "no-trapping-math": "true", "frame-pointer": "none"}
     if target.features:
@@ -362,7 +369,8 @@ class Emitter:
 
 def _phase(loops: Loops, number: int, target: Target, declared: set[str], names: Names) -> str:
     phase = loops.phases[number]
-    writer = Writer(declared, for_readers=any(isinstance(s, For) and s.note for s in statements(phase.body)))
+    notes = any(isinstance(s, For) and s.note for s in statements(phase.body))
+    writer = Writer(declared, for_readers=notes, freezes=freezes(loops))
     constant = frozenset(reads(phase.body) - writes(phase.body))
     plan, passing = plan_phase(phase, target), frozenset(loops.passing)
     fn = Function(writer, target, Scope(writer), plan, constant, passing=passing, names=names)

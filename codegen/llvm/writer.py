@@ -50,8 +50,10 @@ class Region:
 
 
 class Writer(Naming):
-    def __init__(self, declared: set[str], for_readers: bool = False) -> None:
+    def __init__(self, declared: set[str], for_readers: bool = False, freezes: bool = False) -> None:
+        """`freezes`: scalar conditions of selects (see emit.py: freezes)."""
         super().__init__(for_readers)
+        self.freezes = freezes
         self.allocas: list[str] = []
         self.regions = [Region(Spot("start"))]
         self.declared = declared
@@ -134,6 +136,8 @@ class Writer(Naming):
 
     def select(self, cond: Val, yes: Val, no: Val) -> Val:
         cond, yes, no = self.same_lanes(cond, yes, no)
+        if self.freezes and yes.w == 1 and yes.type in ("float", "double"):
+            cond = self.pure(f"freeze {cond}", "i1", 1, cond)
         return self.pure(f"select {cond}, {yes}, {no}", yes.type, yes.w, cond, yes, no)
 
     def convert(self, op: str, a: Val, elem: str) -> Val:
