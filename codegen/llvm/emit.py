@@ -48,8 +48,9 @@ def emit(loops: Loops, target: Target) -> str:
 
 
 def freezes(loops: Loops) -> bool:
-    """Is it compiled fast? LLVM then makes one vblendvps of a comparison, a load and a select of floats, which reads 16 bytes where 4
-    are meant, perhaps beyond the end of memory. It does not if the condition is frozen.
+    """Is it compiled fast? LLVM then makes one vblendvps of a comparison, a load and a select of floats.
+
+    That reads 16 bytes where 4 are meant, perhaps beyond the end of memory. It does not if the condition is frozen.
     """
     return loops.tiny
 
