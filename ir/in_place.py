@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import takewhile
 
 from .graph import Node
 from .index import Index
@@ -11,6 +13,7 @@ from .loop_walk import operands, roots, statements, usual_operands
 from .op import Op
 
 Access = tuple[dict[Buf, set[Index]], Buf | None, Index | None]  # what a statement loads; the buffer and index of its store
+Accessed = tuple[list[Access], list[list[Access]]]  # of all statements of a phase; of those of each body
 Needs = Callable[[Node], tuple[Node, ...]]
 
 
@@ -18,25 +21,45 @@ class Accesses:
     """Which elements of its arguments a kernel loads and stores, statement by statement of each phase."""
 
     def __init__(self, loops: Loops) -> None:
-        self._phases = [_accesses(phase) for phase in loops.phases]
+        self._loops = loops
+        self._found: dict[tuple[int, int], Accessed] = {}
 
     def in_place(self, read: Buf, written: Buf) -> bool:
         """Is every element of `read` loaded only where, and not after, the same element of `written` is stored?
 
         That is once, so it holds if all are loaded at the one index at which all are stored, or in each body at its own.
-        Phases before the first that stores have ended by then: what they load does not matter.
+        Phases before the first that stores have ended by then, and so have earlier loops of a phase that runs once: what they
+        load does not matter.
         """
         if read.dtype.itemsize != written.dtype.itemsize:
             return False
-        stores = [any(buf is written for _, buf, _ in everything) for everything, _ in self._phases]
-        left = self._phases[stores.index(True) if True in stores else 0 :]
+        left = list(self._since(written))
         if _loads_where_stored((a for everything, _ in left for a in everything), read, written) is True:
             return True
         found = [_loads_where_stored(body, read, written) for _, bodies in left for body in bodies]
         return False not in found and True in found
 
+    def _since(self, written: Buf) -> Iterator[Accessed]:
+        """Of each phase, from the first statement on that may run when something is stored."""
+        phases = self._loops.phases
+        first = next((i for i, phase in enumerate(phases) if _stores([phase], written)), 0)
+        for i in range(first, len(phases)):
+            once = i == first and phases[i].extent == 1 and not self._loops.threads
+            before = list(takewhile(lambda s: not _stores([s], written), phases[i].body if once else []))
+            yield self._accesses(i, max((at + 1 for at, s in enumerate(before) if isinstance(s, For)), default=0))
 
-def _accesses(phase: For) -> tuple[list[Access], list[list[Access]]]:
+    def _accesses(self, phase: int, start: int) -> Accessed:
+        if (phase, start) not in self._found:
+            whole = self._loops.phases[phase]
+            self._found[phase, start] = _accesses(replace(whole, body=whole.body[start:]))
+        return self._found[phase, start]
+
+
+def _stores(body: list[Stmt], written: Buf) -> bool:
+    return any(isinstance(s, Store) and s.buf is written for s in statements(body))
+
+
+def _accesses(phase: For) -> Accessed:
     """Of all statements of a phase; of those of each body."""
     every: list[Stmt] = list(statements([phase]))
     loads = {id(s): _loads(s, operands) for s in every}

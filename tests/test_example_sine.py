@@ -23,7 +23,7 @@ def test_a_step_is_one_kernel_and_updates_in_place() -> None:
     model = sine.network(1)
     optimizer = wf.nn.optim.SGD(model.parameters(), lr=1e-3)
     report = wf.explain(sine.train_step, model, optimizer, *sine.points()[0])
-    assert len(report.kernels) == 1 and report.in_place == 3  # the fourth parameter has one element
+    assert len(report.kernels) == 1 and report.in_place == 4
 
 
 def test_parameters_are_drawn_by_the_seed() -> None:

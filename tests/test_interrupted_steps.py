@@ -20,7 +20,7 @@ from weft.frontend import ops
 from weft.nn import functional as F
 from weft.nn import optim
 
-pytestmark = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # of a finalizer that loses a signal
+LOSES_NONE = pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")  # as a finalizer would
 
 
 def plain(step: Callable[[], Any]) -> Callable[[], Any]:
@@ -156,6 +156,7 @@ def test_python_is_not_asked_as_values_die() -> None:
     assert met == []
 
 
+@LOSES_NONE
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_draws_count_with_the_value_or_not_at_all(draw: Callable[[], Any], error: type[BaseException]) -> None:
@@ -181,6 +182,7 @@ HOW = [
 ]
 
 
+@LOSES_NONE
 @pytest.mark.parametrize("stride", [101, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
@@ -214,6 +216,7 @@ def interrupts(seconds: Callable[[], float]) -> Iterator[Callable[[], None]]:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # callbacks of the collector, of others too
 @pytest.mark.skipif(not hasattr(signal, "setitimer") or os.name != "posix", reason="no timers on this system")
 @pytest.mark.parametrize("times", [50, pytest.param(2500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("how", [p.values for p in HOW], ids=[p.id for p in HOW])
