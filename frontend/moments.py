@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ..ir.dtype import largest
 from ..ir.graph import Node, node, reduce, reshape
 from ..ir.op import Op
 from .broadcast import spread
@@ -28,7 +29,8 @@ def squared_deviations(x: Node, axes: tuple[int, ...]) -> Node:
     """
     centred = sub(x, _back(_mean(x, axes), axes, x))
     squares, rest = reduce("add", mul(centred, centred), axes), reduce("add", centred, axes)
-    return sub(squares, detach(minimum(div(mul(rest, rest), _count(x, axes)), squares)))
+    extra = minimum(div(mul(rest, rest), _count(x, axes)), squares)
+    return sub(squares, detach(minimum(extra, largest(x.dtype))))  # squares beyond all floats stay infinite
 
 
 def _mean(x: Node, axes: tuple[int, ...]) -> Node:

@@ -74,6 +74,14 @@ def as_numpy(name: str, args: Any, kwargs: Any) -> Any:
     if name == "pow":  # NumPy takes sqrt for a single exponent of 0.5, with other signs of zero and NaN than its own pow
         twice = np.broadcast_arrays(*(np.repeat(np.asarray(x)[..., None], 2, axis=-1) for x in args))
         return np.asarray(np.power(*map(np.ascontiguousarray, twice))[..., 0])
+    if name in ("std", "var"):  # NumPy's mean overflows, or rounds to a number far from equal ones
+        greatest = np.abs(args[0], where=np.isfinite(args[0]), out=np.zeros_like(args[0])).max()
+        down = args[0].dtype.type(1 if greatest < np.finfo(args[0].dtype).max / 256 else 1 / 256)
+        x = args[0] * down
+        spread = getattr(np, name)(x - x.min(axis=kwargs["axis"], keepdims=True), **kwargs)
+        return np.asarray(spread / (down if name == "std" else down * down))
+    if name in ("cumulative_sum", "cumulative_prod") and args[0].dtype == np.float32:  # in float64, as here
+        return getattr(np, name)(args[0].astype(np.float64), **kwargs).astype(np.float32)
     return getattr(np, name)(*args, **kwargs)
 
 

@@ -97,3 +97,14 @@ def test_reading_the_inner_sums_does_not_change_the_sum_of_them(dtype: str) -> N
         together, apart = wf.tensor(x).sum(axis=1), wf.tensor(x).sum(axis=1)
         apart.numpy()
         assert together.sum().numpy().tobytes() == apart.sum().numpy().tobytes()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_squares_beyond_all_floats_are_infinite(dtype: Any) -> None:
+    """Deviations of 1e20 (1e160): their squares overflow, and so does what the rounding of the mean adds."""
+    most = np.finfo(dtype).max
+    big = np.sqrt(most) * dtype(7)
+    rows = np.array([[big, 0, big], [most, -most, 0], [0, most, most], [most, most, most], [big, big, big]], dtype)
+    wanted = [np.inf, np.inf, np.inf, 0, 0]
+    np.testing.assert_array_equal(wf.var(wf.tensor(rows), axis=1).numpy(), wanted)
+    np.testing.assert_array_equal(wf.std(wf.tensor(rows), axis=1).numpy(), wanted)
