@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from .graph import Node
 from .index import Var
-from .kernel import Read, Unit, at_sub_axes, reads_of
+from .kernel import Unit, at_sub_axes, reads_of
 from .op import Op
+from .places import Read
 
 Outer = tuple[Var, ...]
 Outers = Mapping[Unit, Outer | None]

@@ -19,8 +19,9 @@ from .align import Outer, factor_vars, identity_axes
 from .contraction import Users
 from .graph import Node
 from .index import Var
-from .kernel import Chain, Labels, Read, Unit, at_sub_axes, domain, is_widening
+from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_widening
 from .op import ELEMENTWISE, VIEWS, Op
+from .places import Read
 from .units import Units
 
 MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches

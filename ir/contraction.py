@@ -7,8 +7,9 @@ from math import prod
 
 from .align import factor_vars
 from .graph import Node
-from .kernel import Read, Unit, domain
+from .kernel import Unit, domain
 from .op import Op
+from .places import Read
 from .units import Units
 
 Users = Mapping[Node, Sequence[tuple[Unit, Read]]]

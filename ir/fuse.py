@@ -23,9 +23,10 @@ from .chain import ChainFinder, epilogue_axes
 from .column_sums import by_rows, refuse_columns, turned
 from .contraction import products_of, users_of
 from .graph import Node, toposort
-from .kernel import Boundary, Chain, Kernel, Read, Reason, Unit, cost, domain, kernel_kind, kernel_name
+from .kernel import Boundary, Chain, Kernel, Reason, Unit, cost, domain, kernel_kind, kernel_name
 from .op import ELEMENTWISE, SCANS, Op
 from .order import Order
+from .places import Read
 from .pooling import refuse_epilogue
 from .recompute import copies, refuse_recompute
 from .units import Units

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from math import prod
 
 from .graph import Node
-from .index import Index, Mask, Range, Value, Var, mask_of, row_major, unravel, var
+from .index import Index, Range, Value, Var, mask_of, row_major, unravel, var
 from .op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
+from .places import Places, Read
 from .rewrite import constant_of
 from .shapes import Shape
 from .site import shown
@@ -54,15 +55,6 @@ def kept_axes(n: Node) -> tuple[int, ...]:
     return tuple(a for a in range(len(domain(n))) if a not in n.arg[1])
 
 
-@dataclass(frozen=True)
-class Read:
-    """What a unit reads: base[index] where the mask holds, else 0."""
-
-    base: Node
-    index: tuple[Index, ...]
-    mask: Mask
-
-
 @dataclass(eq=False)
 class Unit:
     """A computed Node with loop variables for its axes, each axis split into the factors that its neighbours need."""
@@ -71,6 +63,7 @@ class Unit:
     position: int
     axes: list[list[Var]] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
+    _places: dict[tuple[Var, ...], Places] = field(default_factory=dict)  # by the outer axes
 
     def __post_init__(self) -> None:
         self.axes = [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
@@ -90,10 +83,17 @@ class Unit:
     def inner_vars(self, outer: tuple[Var, ...]) -> tuple[Var, ...]:
         return tuple(v for sub in self.axes for v in sub if v.extent > 1 and v not in outer)
 
+    def places(self, outer: tuple[Var, ...]) -> Places:
+        """Where its own element and those that it reads lie in loops of which these are the outer ones."""
+        found = self._places.get(outer)
+        if found is None:
+            found = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
+        return found
+
     def refresh(self) -> None:
         """Recomputes the reads after an axis was split."""
         at = self.coordinates()
-        self.reads = []
+        self.reads, self._places = [], {}
         if self.node.op in ELEMENTWISE or self.node.op in SCANS or self.node.op in (Op.REDUCE, Op.ARGSORT):
             for s in self.node.src:
                 self.reads.extend(reads_of(s, at))

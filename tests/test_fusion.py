@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import graphs as g
 import pytest
 from harness import fused, leaf
@@ -12,9 +14,11 @@ from weft.ir import graph
 from weft.ir.fuse import Fused
 from weft.ir.grad import grad, vjp
 from weft.ir.graph import Node, node
-from weft.ir.kernel import Kernel, Read, Reason, Unit
+from weft.ir.index import mask_of
+from weft.ir.kernel import Kernel, Reason, Unit, resolve
 from weft.ir.op import Op
 from weft.ir.order import Order
+from weft.ir.places import Read
 from weft.ir.recompute import copies
 
 ROWS = [10, 1_000, 50_000]
@@ -239,6 +243,33 @@ def test_a_value_read_at_many_places_of_a_row_is_stored():
     f = fused(g.softmax(y))
     assert_explained(f)
     assert all(n <= 8 for k in f.kernels for n in copies(k.units, readers(k), k.outer).values())
+
+
+def test_a_value_read_by_two_that_are_read_at_different_places_is_stored():
+    """Each step evaluates what is before it twice, though it is read at one place alone: the derivative of a running product."""
+    y = leaf(20, 900)
+    for step in (512, 256, 128, 64, 32, 16, 8, 4, 2, 1):
+        first, second = g.mul(y, leaf(20, 900)), g.mul(y, leaf(20, 900))
+        later = node(Op.SLICE, (second,), ((0, 20, 1), (step, 900, 1)))
+        y = g.add(first, g.pad(later, {1: (0, step, 0)}))
+    f = fused(g.softmax(y))
+    assert_explained(f)
+    assert max(evaluated(k, u) for k in f.kernels for u in k.units) < 100
+
+
+def evaluated(k: Kernel, u: Unit) -> int:
+    """How many values of its kernel an element of a unit is made of, as they are evaluated."""
+    inside = {v.node for v in k.units if v.node.op is not Op.REDUCE}
+    seen: set[Any] = set()
+    waiting: list[Any] = [(s, u.coordinates(), ()) for s in u.node.src]
+    while waiting:
+        n, at, guard = waiting.pop()
+        base, index, ranges = resolve(n, at)
+        key = base, tuple(index), mask_of([*guard, *ranges])
+        if base in inside and key not in seen:
+            seen.add(key)
+            waiting += [(s, index, key[2]) for s in base.src]
+    return len(seen)
 
 
 def readers(k: Kernel) -> dict[Node, list[tuple[Unit, Read]]]:

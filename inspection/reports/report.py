@@ -13,10 +13,11 @@ from ...errors import WeftError
 from ...frontend.backend import Launch
 from ...frontend.compile import Compiled, LoweredKernel
 from ...ir.graph import Node
-from ...ir.kernel import Kernel, Read, Unit
+from ...ir.kernel import Kernel, Unit
 from ...ir.loop import Check
 from ...ir.loop_walk import statements
 from ...ir.op import Op
+from ...ir.places import Read
 from ...ir.program import Call, CheckSite
 from ...ir.site import Site, is_gradient
 from ...runtime.image import chunk_count
