@@ -16,9 +16,9 @@ from ..ir.index import Index, Var, var
 from ..ir.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ..ir.loop_walk import Substitution, statements
 from ..ir.op import Op
-from .schedule import nest
+from .schedule import grouped, nest
 
-TERMS = 8  # that an accumulator adds up
+TERMS = 8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
 LANE_TERMS = 32  # that each lane of a vector does
 
 Loop = Callable[[Var, list[Stmt]], For]  # a loop over a variable
@@ -47,6 +47,15 @@ def cascade_lanes(lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bo
     return _blocks(lane, size, loop, body, fold_one, inside)
 
 
+def cascade_groups(axis: Var, terms: Callable[[list[Var], list[Index]], Stmt], fold: Fold, inside: bool) -> list[Stmt]:
+    """An axis whose terms are added up TERMS at once, in the order of cascade(). `terms`: adds those at some places along it."""
+    out: list[Stmt] = []
+    for axes, steps in grouped(axis, TERMS):
+        body = [terms(axes, steps)]
+        out += _along(axes[0], body, fold, False) if axes else body
+    return _in_part(out, [axis], fold) if inside and axis.extent > 1 else out
+
+
 def _along(axis: Var, body: list[Stmt], fold: Fold, inside: bool) -> list[Stmt]:
     if not _sums(body, axis):
         return [_serial(axis, body)]
@@ -63,7 +72,7 @@ def _blocks(axis: Var, size: int, loop: Loop, body: list[Stmt], fold: Fold, insi
     one = loop(place, Substitution({axis: var(block) * size + var(place)}).body(body))
     out = _along(block, _in_part([one], [block, place], fold), fold, False)
     if rest:
-        out.append(loop(last, Substitution({axis: var(last) + count * size}).body(body)))
+        out += _in_part([loop(last, Substitution({axis: var(last) + count * size}).body(body))], [last], fold)
     return _in_part(out, [axis, block, last], fold) if inside else out
 
 

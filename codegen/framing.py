@@ -6,7 +6,7 @@ schedule says what these axes are in terms of its own loops, and gets the stages
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -19,7 +19,6 @@ from ..ir.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution, indices, postorder
 from ..ir.op import Op
 from . import schedule
-from .cascade import cascade
 from .evaluate import Place
 from .schedule import Access
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
@@ -211,29 +210,34 @@ def scratch_of(stages: list[Stage]) -> list[Buf]:
     return [w.buf for s in stages for w in writes_of(s) if w.buf.space != GLOBAL]
 
 
-def in_registers(stages: Iterable[Stage], kind: str = UNROLL, in_order: bool = True) -> list[Stmt]:
-    """All steps of short reductions one after the other, for one lane; or those of a few vectors of lanes in a loop."""
+def in_a_row(loop: RowLoop) -> list[Stmt]:
+    """All steps of a loop, one after the other."""
+    return [schedule.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
+
+
+def in_registers(stages: Iterable[Stage], steps: Callable[[RowLoop], list[Stmt]] = in_a_row) -> list[Stmt]:
+    """Stages whose reductions are registers, for one lane or a few vectors of lanes; `steps`: all of a loop."""
     body: list[Stmt] = []
     for s in stages:
         body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
         for loop in s.loops:
-            steps = row_statements(loop)
-            body += [schedule.nest(loop.axes, *steps, kind=kind)] if in_order else cascade(loop.axes, steps)
+            body += steps(loop)
         body += [Store(w.buf, w.index, w.value) for w in s.writes]
     return body
 
 
 def row_statements(loop: RowLoop) -> list[Stmt]:
     """What one step of a loop over a row does."""
-    reduces: list[Stmt] = [Reduce(r.acc, Index(), r.kind, r.value) for r in loop.reductions]
+    reduces: list[Stmt] = [r.into(r.acc, Index(), r.value) for r in loop.reductions]
     reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
     return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
 
 
 def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
-    """Several steps of an inner axis as one Reduce into acc[at]: a tree of their values."""
+    """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to the second, and so on."""
     values = [Substitution({axis: step}).node(r.value) for step in steps]
     op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
-    while len(values) > 1:
-        values = [node(op, values[i : i + 2]) if i + 1 < len(values) else values[i] for i in range(0, len(values), 2)]
-    return Reduce(r.acc, at, r.kind, values[0])
+    total = values[0]
+    for value in values[1:]:
+        total = node(op, (total, value))
+    return r.into(r.acc, at, total)

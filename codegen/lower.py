@@ -21,10 +21,11 @@ from ..ir.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param
 from ..ir.loop_walk import postorder
 from ..ir.wording import plural
 from . import schedule
-from .cascade import cascade, cascade_lanes
+from .cascade import cascade, cascade_groups, cascade_lanes
 from .evaluate import load
-from .framing import Axes, Framing, Places, combined, identity, in_registers, reductions_of, row_statements, scratch_of
+from .framing import Axes, Framing, Places, combined, identity, in_a_row, in_registers, reductions_of, row_statements, scratch_of
 from .read_ahead import next_row, next_rows
+from .row_order import has_order, ordered, unrolled
 from .stages import ColumnSum, RowLoop
 from .target import Target
 from .tiny import nest
@@ -37,7 +38,6 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
-COLUMN_ROWS = 8  # rows added at once: memory serves several streams faster than one, and sums are loaded and stored less often
 
 
 @dataclass
@@ -133,26 +133,39 @@ class RowLowering(Framing):
         return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
     def _tiny(self) -> Lowered:
-        """A loop for every axis, as in the trial."""
-        body: list[Stmt] = [Alloc(buf) for buf in scratch_of(self.trial)]
-        for s in self.trial:
+        """A loop for every axis, as in the trial; for as many as elsewhere where the order of a sum follows from them."""
+        stages = self.trial
+        loops = [loop for s in stages for loop in s.loops if len(loop.axes) > 1]
+        if not self.tuning.strict and any(has_order(r) for loop in loops for r in loop.reductions):
+            self.weigh(self.target)
+            stages = self.stages(self.frame({v: var(v) for v in self.outer}, scratch=self.target.l1 // 2))
+        body: list[Stmt] = [Alloc(buf) for buf in scratch_of(stages)]
+        for s in stages:
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
-                body += cascade(loop.axes, row_statements(loop), in_order=self.tuning.strict)
+                if self.tuning.strict:
+                    body.append(schedule.nest(loop.axes, *row_statements(loop)))
+                else:
+                    body += ordered(loop, self._apart(loop))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return one_chunk(self.kernel, self.buffers, *nest(self.outer, body))
 
     def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> list[Stmt]:
         *others, lane = loop.axes
-        amount = schedule.unroll(schedule.work(postorder(loop.roots())), lane.extent, self.width)
+        work = schedule.work(postorder(loop.roots()))
+        amount, apart = schedule.unroll(work, lane.extent, self.width), 0
+        if any(map(has_order, loop.reductions)):
+            apart = self._apart(loop)
+            most = max(1, apart // self.width)
+            amount = most if work <= schedule.CHEAP else min(amount, most)
         body = [*hints, *row_statements(loop)]
         if self.tuning.strict and loop.reductions:
             return [schedule.nest(loop.axes, *body)]
 
         def lanes(v: Var, body: list[Stmt]) -> For:
-            return For(v, v.extent, LANES, body, amount)
+            return For(v, v.extent, LANES, body, amount, apart=apart)
 
-        return cascade(others, cascade_lanes(lane, amount * self.width, lanes, body, any(v.extent > 1 for v in others)))
+        return cascade(others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others)))
 
     def _columns(self, lane_group: list[Var]) -> Lowered:
         n = schedule.extent(lane_group)
@@ -167,8 +180,10 @@ class RowLowering(Framing):
         by = self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
         bounds = (part * block, n) if n % block else None
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
+        strict = self.tuning.strict
         if block <= STRAIGHT * self.width:
-            inside = in_registers(self.stages(self.frame(by)), SERIAL, self.tuning.strict)
+            stages = self.stages(self.frame(by))
+            inside = in_registers(stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict))
             base, total = bounds or (Index(), None)
             return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
         frame = self.frame(by, var(lane), block)
@@ -196,25 +211,33 @@ class RowLowering(Framing):
         row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
         lane = Var("l", block)
         frame = self.frame(self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
-        body = in_registers(self.stages(frame))
+        body = in_registers(self.stages(frame), self._unrolled)
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
+
+    def _unrolled(self, loop: RowLoop) -> list[Stmt]:
+        if self.tuning.strict:
+            return in_a_row(loop)
+        return unrolled(loop, self._apart(loop))
+
+    def _apart(self, loop: RowLoop) -> int:
+        return schedule.apart(loop.axes[-1].extent, self.target.lanes(32)) if loop.axes else 1
 
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         def fold(into: Buf, part: Buf) -> Stmt:
             return self._lane_loop(lane, bounds, [Reduce(into, var(lane), "add", load(part, var(lane)))])
 
         if loop.writes or not loop.reductions or self.tuning.strict:
-            inner: list[Stmt] = [Reduce(r.acc, var(lane), r.kind, r.value) for r in loop.reductions]
+            inner: list[Stmt] = [r.into(r.acc, var(lane), r.value) for r in loop.reductions]
             inner += [Store(w.buf, w.index, w.value) for w in loop.writes]
             return cascade(loop.axes, [self._lane_loop(lane, bounds, inner)], fold, self.tuning.strict)
         *front, last = loop.axes
-        out: list[Stmt] = []
-        for axes, steps in schedule.grouped(last, COLUMN_ROWS):
+
+        def terms(axes: list[Var], steps: list[Index]) -> Stmt:
             reduces: list[Stmt] = [combined(r, last, steps, var(lane)) for r in loop.reductions]
-            hints = next_rows(loop.roots(), last, axes, steps, lane, self.target)
-            out += cascade([*front, *axes], [self._lane_loop(lane, bounds, [*hints, *reduces])], fold)
-        return out
+            return self._lane_loop(lane, bounds, [*next_rows(loop.roots(), last, axes, steps, lane, self.target), *reduces])
+
+        return cascade(front, cascade_groups(last, terms, fold, any(v.extent > 1 for v in front)), fold)
 
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
         base, total = bounds or (Index(), None)

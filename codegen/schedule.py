@@ -15,6 +15,7 @@ from ..ir.op import Op
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
 TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
+CHEAP = 12  # operations of a body that is as fast only in four copies: loads and additions have latencies
 STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
 MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, a row a lane
 NEAR = 4  # elements from lane to lane that still share cache lines
@@ -149,10 +150,22 @@ def power_of_two(n: float) -> int:
 
 def unroll(body_work: int, n: int, width: int) -> int:
     """Vectors a step: four for cheap bodies, two for an exponential, one for long ones."""
-    best = 4 if body_work <= 12 else 2 if body_work <= 60 else 1
+    best = 4 if body_work <= CHEAP else 2 if body_work <= 60 else 1
     while best > 1 and n < best * width:
         best //= 2
     return best
+
+
+def apart(n: int, width: int) -> int:
+    """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four vectors, fewer for short rows.
+
+    It follows from n and the target alone, and so does the order of the sum: term i is added to partial sum i mod `apart`, in
+    blocks, and then the upper half of the partial sums to the lower half.
+    """
+    count = 4 * width
+    while count > width and n < count:
+        count //= 2
+    return count
 
 
 def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> int:

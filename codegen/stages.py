@@ -9,13 +9,13 @@ stores what has level k.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from ..ir.graph import Node
 from ..ir.index import Index, Var, row_major, var
 from ..ir.kernel import WORDS, Kernel, Unit, cost, join
-from ..ir.loop import REG, SCRATCH, Buf
+from ..ir.loop import REG, SCRATCH, Buf, Reduce
 from ..ir.op import ELEMENTWISE, Op
 from .evaluate import Evaluator, Place, load
 
@@ -25,9 +25,20 @@ EXPENSIVE = 8  # operations from which a value is kept in scratch rather than co
 
 @dataclass
 class Reduction:
+    """`in_rows`: is the last axis among those it runs along, so that terms that follow each other are neighbours. `rounded`: are
+    terms that are products rounded before they are added, as if they came from memory.
+    """
+
     acc: Buf
     kind: str
     value: Node
+    in_rows: bool
+    rounded: bool
+
+    def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
+        """Adds a value to an element of an accumulator."""
+        found = Reduce(acc, at, self.kind, value)
+        return replace(found, rounded=True) if self.rounded and found.fuses else found
 
 
 @dataclass
@@ -168,7 +179,8 @@ class StageBuilder:
             index = row_major(self._position(u, by), u.node.shape)
             loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
         else:
-            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value))
+            rounded = not _is_deviation(u.node.src[0])
+            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), rounded))
 
     def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
         return [join(sub).substitute(by) for sub in u.kept()]
@@ -218,3 +230,14 @@ class StageBuilder:
             below = sum(total.get(r.base, 0) for r in u.reads if r.base.op is not Op.REDUCE)
             total[u.node] = min(EXPENSIVE, cost(u.node) + below)
         return total
+
+
+def _is_deviation(n: Node) -> bool:
+    """The square of a difference, as variances add them up: nobody asks for it alone."""
+    return n.op is Op.MUL and n.src[0] is n.src[1] and n.src[0].op is Op.SUB
+
+
+def _in_rows(n: Node) -> bool:
+    """Does a reduction run along the last axis of what it reduces?"""
+    last = max((a for a, d in enumerate(n.src[0].shape) if d > 1), default=-1)
+    return last in n.arg[1]

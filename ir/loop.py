@@ -32,6 +32,7 @@ from dataclasses import dataclass, field
 from .dtype import DType
 from .graph import Node
 from .index import Index, Mask, Var
+from .op import Op
 from .site import Site
 
 GRID, LANES, UNROLL, SERIAL, WARPS = "grid", "lanes", "unroll", "serial", "warps"
@@ -75,7 +76,8 @@ Extent = int | Param
 class For:
     """Runs var = 0 .. extent-1; with `total`, only while base + var < total (base does not contain var).
 
-    `note`: what printed code says of the loop. It is no part of the kernel.
+    `apart`: a LANES loop adds term i of a sum to its partial sum i mod `apart`, so that the order is that of any other such loop,
+    whatever its vectors; 0: to one for each lane of a step. `note`: what printed code says of the loop, no part of the kernel.
     """
 
     var: Var
@@ -86,6 +88,7 @@ class For:
     base: Index = field(default_factory=Index)
     total: Extent | None = None
     note: str = ""
+    apart: int = 0
 
 
 @dataclass
@@ -106,13 +109,22 @@ class Store:
 
 @dataclass
 class Reduce:
-    """buf[index] = buf[index] op value where the mask holds, op in add, max, mul; reassociates; adding a product is an FMA."""
+    """buf[index] = buf[index] op value where the mask holds, op in add, max, mul; reassociates.
+
+    Adding a product is an FMA, unless it is `rounded` first, as if it came from memory.
+    """
 
     buf: Buf
     index: Index
     op: str
     value: Node
     mask: Mask = ()
+    rounded: bool = False
+
+    @property
+    def fuses(self) -> bool:
+        """Is it an FMA where the target has one."""
+        return self.op == "add" and self.value.op is Op.MUL and self.value.dtype.is_float and not self.rounded
 
 
 @dataclass

@@ -188,9 +188,9 @@ class Printer(Names):
                 self.line(depth, f"alloc {self.name(buf)}: {buf.dtype.name} {buf.space}[{buf.size}]{value}", s)
             case Store(buf, index, value_, mask):
                 self.line(depth, f"{self.name(buf)}[{self.index(index)}] = {self.operand(value_)}{self.mask(mask)}", s)
-            case Reduce(buf, index, op, value_, mask):
-                sign = self.sign(op)
-                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {sign} {self.operand(value_)}{self.mask(mask)}", s)
+            case Reduce(buf, index, op, value_, mask, rounded):
+                value = f"rounded {self.operand(value_)}" if rounded else self.operand(value_)
+                self.line(depth, f"{self.name(buf)}[{self.index(index)}] {self.sign(op)} {value}{self.mask(mask)}", s)
             case Check(node, extent, site, position):
                 named = self.name(site) if isinstance(site, Param) else site
                 self.line(depth, f"check {self.operand(node)} < {extent} else site {named} at {self.index(position)}", s)
@@ -219,7 +219,7 @@ class Printer(Names):
             self.node(n, depth)
         limit = "" if s.total is None else f" while {self.index(s.base + Index({s.var: 1}))} < {self.extent(s.total)}"
         bound = "" if s.var.extent == s.extent else f" (at most {s.var.extent})"
-        unroll = f" x{s.unroll}" if s.unroll != 1 else ""
+        unroll = (f" x{s.unroll}" if s.unroll != 1 else "") + (f" mod {s.apart}" if s.apart else "")
         self.line(depth, f"for {self.name(s.var)} < {self.extent(s.extent)}{bound} {s.kind}{unroll}{limit}", s)
         self.changed(writes(s.body))
         self.body(s.body, depth + 1)

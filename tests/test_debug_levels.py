@@ -31,9 +31,9 @@ def nothing_is_told_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shown, "_watched", [])
 
 
-def printed(level: int, rows: int, capsys: pytest.CaptureFixture[str]) -> str:
+def printed(level: int, rows: int, capsys: pytest.CaptureFixture[str], columns: int = 100) -> str:
     """Of a program that no other test makes."""
-    x = wf.ones(rows, 100).realize()
+    x = wf.ones(rows, columns).realize()
     with options.override(debug=level):
         (x * 3).softmax(axis=1).realize()
     return capsys.readouterr().err
@@ -56,8 +56,8 @@ def test_level_3_adds_loops_beside_the_lines(capsys: pytest.CaptureFixture[str])
 
 
 def test_level_4_adds_the_code_with_its_notes(capsys: pytest.CaptureFixture[str]) -> None:
-    text = printed(4, 64, capsys)
-    assert "schedule  rows: " in text and "for c < 100 lanes" in text and re.search(r"define void @k0_rows_\w+_p0\(", text)
+    text = printed(4, 64, capsys, 300)
+    assert "schedule  rows: " in text and "for c < 300 lanes" in text and re.search(r"define void @k0_rows_\w+_p0\(", text)
     assert re.search(r"^[\w.]+:  ; inner loop \d: ", text, re.M)
 
 

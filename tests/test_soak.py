@@ -114,3 +114,14 @@ def test_every_generator_runs(generator: str, tmp_path: Path) -> None:
     env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and len(done.stdout.splitlines()) == 8, done.stdout + done.stderr
+
+
+FOUND = [("guarded", 406382)]  # a mask that held behind a loop's end alone: a vector of one element read it
+
+
+@pytest.mark.parametrize(("generator", "seed"), FOUND)
+def test_what_a_soak_has_found_stays_mended(generator: str, seed: int, tmp_path: Path) -> None:
+    line = [sys.executable, str(SOAK.with_name("soak_worker.py")), generator, str(seed), "1"]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
+    done = subprocess.run(line, cwd=tmp_path, env=env, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 0 and done.stdout == f"{seed} right\n", done.stdout + done.stderr

@@ -17,8 +17,7 @@ from .problem import Problem, contiguous, groups_extent, is_plain
 PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
 BLOCK = 1 << 17  # elements of the results of a task
 GROUP = 1 << 16  # elements of rows packed at a time
-MOST_K = 1024  # length of k a panel holds
-MOST_PACKED_K = 512  # where rows are packed, too: more lanes use what was packed
+MOST_K = 512  # length of k a panel holds; sums are added up panel by panel, so it does not depend on what the factors are
 MOST_TILES = 8  # tiles of lanes in a task
 CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
 TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
@@ -83,8 +82,7 @@ def choose(
     last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
     rows, why = row_access(p, row_value)
     tile_rows, vectors = tile or _tiles(p, target, row_value)[0]
-    most_k = MOST_K if rows == IN_PLACE else MOST_PACKED_K
-    s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, most_k))
+    s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, MOST_K))
     if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
         s.lanes, because = _lane_access(p, s, lane_value)
         s.why = (why, because)

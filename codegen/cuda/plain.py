@@ -7,7 +7,6 @@ from collections.abc import Callable
 from ...ir.index import Index
 from ...ir.loop import Alloc, Check, Commit, Copy, Multiply, Prefetch, Reduce, Store, Wait
 from ...ir.loop_walk import index_values, indices, postorder
-from ...ir.op import Op
 from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
 from .function import Function, Lanes
@@ -48,7 +47,7 @@ def reduce(fn: Function, s: Reduce) -> None:
         raise EmitError(f"lanes meet in {s.buf}[{s.index}]: they must be summed in registers first")
     fn.evaluate_all([*s.index.values(), *index_values(s.mask)])
     at, is_float = fn.element(s.buf, s.index), s.value.dtype.is_float
-    if s.op == "add" and s.value.op is Op.MUL and is_float:
+    if s.fuses:
         a, b = [fn.evaluate(n) for n in s.value.src]
         _guarded(fn, s, f"{at} = weft_fma({a}, {b}, {at});")
     else:

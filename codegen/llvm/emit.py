@@ -23,7 +23,7 @@ from .access import Function, zero
 from .combine import combined, fused
 from .expr import evaluate
 from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
-from .plan import plan_phase, straight_groups
+from .plan import partial_groups, plan_phase, straight_groups
 from .transpose import square, transposed
 from .values import Val, integer, iota, vector_literal
 from .writer import Writer
@@ -130,7 +130,7 @@ class Emitter:
         if memory.hands_over(self.fn, s):
             memory.hand_over(self.fn, s)
             return
-        fuse = s.op == "add" and s.value.op is Op.MUL and s.value.dtype.is_float and not self.combines_lanes(s)
+        fuse = s.fuses and not self.combines_lanes(s)
         values = []
         for group in self.groups:
             self.evaluate_all(needed(s.index, s.mask), group)
@@ -317,22 +317,27 @@ class Emitter:
 
     def fixed_lanes(self, s: For, w: int, n: int) -> None:
         """A main loop of full vectors and, as straight-line code, the rest."""
-        step = w * s.unroll
+        groups = self.step(s, w)
+        times = 2 if partial_groups(s, w) == 2 * groups else 1  # so that no partial sum leaves its register
+        step = w * groups * times
         main = n // step * step
         if main == step:
-            self.straight(s, w, integer(0), integer(step), s.unroll)
+            self.straight(s, w, integer(0), integer(step), groups * times)
         elif main:
             with self.loop(s, integer(0), integer(main), step) as i:
-                self.vectors(s, w, i, [None] * s.unroll)
+                for k in range(times):
+                    first = k * w * groups
+                    self.vectors(s, w, self.w.add(i, integer(first)), [None] * groups, first if times > 1 else None)
         if n > main:
             self.straight(s, w, integer(main), integer(n - main), -(-(n - main) // w))
 
     def counted_lanes(self, s: For, w: int, n: Val) -> None:
         """A main loop of full vectors, then masked vectors for the rest."""
-        step = w * s.unroll
+        groups = self.step(s, w)
+        step = w * groups
         main = self.w.binary("sub", n, self.w.binary("srem", n, integer(step)))
         with self.maybe(self.w.compare("sgt", main, integer(0))), self.loop(s, integer(0), main, step) as i:
-            self.vectors(s, w, i, [None] * s.unroll)
+            self.vectors(s, w, i, [None] * groups)
         rest = self.w.compare("sgt", self.w.binary("srem", n, integer(step)), integer(0))
         with self.maybe(rest), self.loop(s, main, n, w) as i:
             self.vectors(s, w, i, [self.tail(w, self.w.binary("sub", n, i), 0)])
@@ -353,16 +358,33 @@ class Emitter:
         short = self.w.convert("trunc", self.w.minimum(n, integer(1 << 30)), "i32")
         return self.w.compare("slt", iota(w, 32, first), short)
 
-    def vectors(self, s: For, w: int, base: Val, tails: list[Val | None]) -> None:
-        """The body once for a step of vectors, statement by statement for all of them."""
+    def vectors(self, s: For, w: int, base: Val, tails: list[Val | None], first: Val | int | None = None) -> None:
+        """The body once for a step of vectors, statement by statement for all of them.
+
+        `first`: the number of the partial sum that the first lane adds to.
+        """
         private = {t.buf for t in statements(s.body) if isinstance(t, Alloc)}
-        key = (s.var, w, base.text, self.w.depth, tuple(t and t.text for t in tails), frozenset(private))
+        if first is None:
+            first = self.first_partial(s, w, base, len(tails))
+        key = (s.var, w, base.text, self.w.depth, tuple(t and t.text for t in tails), frozenset(private), str(first))
         if key not in self.lanes:
             varies = self.varies.setdefault((s.var, frozenset(private)), {})
-            self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private, varies)
+            self.lanes[key] = Lanes(s.var, w, base, tails, self.w.depth, private, varies, first)
         self.scope.vars[s.var], self.scope.lanes = base, self.lanes[key]
         self.body(s.body)
         self.scope.lanes = None
+
+
+    def step(self, s: For, w: int) -> int:
+        """Vectors of a step."""
+        return min(s.unroll, partial_groups(s, w) or s.unroll)
+
+    def first_partial(self, s: For, w: int, base: Val, groups: int) -> Val | int:
+        """The number of the partial sum that the first lane of a step adds to."""
+        size = w * partial_groups(s, w)
+        if size == 0 or (not base.literal and size == w * groups):
+            return 0
+        return int(base.text) % size if base.literal else self.w.binary("and", base, integer(size - 1))
 
 
 # ---------------------------------------------------------------- a phase

@@ -29,6 +29,7 @@ class Lanes:
     level: int  # of the region its body stands in
     lanewise: set[Buf]  # REG buffers allocated inside: one copy a lane
     varies: dict[Node, bool] = field(default_factory=dict)  # shared by all steps of a loop
+    first: Val | int = 0  # the partial sum that lane 0 of group 0 adds to
 
     def shift(self, index: Index, group: int) -> Index:
         """The index in lane 0 of a group, in terms of the variable in group 0."""

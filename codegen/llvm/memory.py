@@ -52,10 +52,10 @@ def load(fn: Function, n: Node, group: int) -> Val:
         raw = load_vector(a, _slot(fn, buf, index, group))
         return to_register(a, raw if a.live is None else fn.writer.select(a.live, raw, a.zero(1)))
     stride = stride_of(fn, index)
+    if buf.space == GLOBAL and (stride != 0 or (a.live is not None and a.live.w > 1)):  # the mask may hold behind the end alone
+        a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     if stride == 0:
         return to_register(a, load_uniform(a))
-    if buf.space == GLOBAL:
-        a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     first = row_of(a) if stride and fn.plan.rows else None
     return to_register(a, load_strided(a, stride) if first is None else load_column(a, first, stride or 1))
 
@@ -213,8 +213,12 @@ def _slot(fn: Function, buf: Buf, index: Index, group: int) -> Val:
 
 
 def _partial_slot(a: Access, part: Partials) -> Val:
-    index = a.index * (part.w * part.groups) + a.group * part.w
-    return pointer(a.fn.scope, part.base, a.elem, index, a.group)
+    lanes, count = a.fn.scope.lanes, part.w * part.groups
+    assert lanes is not None
+    if isinstance(lanes.first, int):
+        return pointer(a.fn.scope, part.base, a.elem, a.index * count + (lanes.first + a.group * part.w) % count, a.group)
+    ptr = pointer(a.fn.scope, part.base, a.elem, a.index * count + a.group * part.w, a.group)
+    return a.fn.writer.offset(ptr, a.elem, lanes.first)
 
 
 def _fill(fn: Function, buf: Buf, value: Val) -> None:
@@ -288,13 +292,14 @@ def _add_elements(a: Access, op: str, into: Val, part: Val, count: int, lanes: i
 
 
 def _sum_of_groups(a: Access, part: Partials, element: int) -> Val:
-    """Pairs of groups, then pairs of pairs."""
+    """The upper half of the groups onto the lower half, as lanes are combined."""
     w = a.fn.writer
     sums = []
     for group in range(part.groups):
         ptr = w.offset(part.base, a.elem, integer((element * part.groups + group) * part.w))
         sums.append(to_register(a, w.load(ptr, a.elem, part.w, a.align, w.depth)))
     while len(sums) > 1:
-        pairs = [combined(w, part.op, a.buf.dtype, x, y) for x, y in zip(sums[::2], sums[1::2], strict=False)]
-        sums = pairs + (sums[-1:] if len(sums) % 2 else [])
+        half = (len(sums) + 1) // 2
+        pairs = [combined(w, part.op, a.buf.dtype, x, y) for x, y in zip(sums[:half], sums[half:], strict=False)]
+        sums = pairs + sums[len(pairs) : half]
     return sums[0]

@@ -70,6 +70,11 @@ def straight_groups(loop: For, w: int) -> int | None:
     return count if count <= max(STRAIGHT, loop.unroll) else None
 
 
+def partial_groups(loop: For, w: int) -> int:
+    """The vectors of partial sums, where the loop says how many there are, else 0."""
+    return max(1, loop.apart // w) if loop.apart else 0
+
+
 def stays_loop(loop: For, target: Target) -> bool:
     """Is it a loop in the code, too?"""
     return loop.kind != LANES or straight_groups(loop, lane_width(loop, target)) is None
@@ -118,7 +123,7 @@ def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) ->
             case Alloc():
                 inside.add(s.buf)
             case Reduce() if lanes and s.buf.space == REG and s.buf not in inside and not _moves(plan, s.index, lanes.var):
-                _note_partial_sums(plan, s, lanes.var)
+                _note_partial_sums(plan, s, lanes)
             case Reduce() if not lanes and (part := part_of(s)) in plan.uses:
                 _note_part(plan, s, plan.uses[part])
         for buf, index in _accesses(s):
@@ -131,10 +136,10 @@ def _accesses(s: Stmt) -> list[tuple[Buf, Index]]:
     return [*loads, (s.buf, s.index)] if isinstance(s, Store | Reduce) else loads
 
 
-def _note_partial_sums(plan: Plan, s: Reduce, lanes: Var) -> None:
-    use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes]
+def _note_partial_sums(plan: Plan, s: Reduce, lanes: For) -> None:
+    use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes.var]
     use.op = s.op
-    use.partials[w] = max(use.partials.get(w, 1), plan.groups[lanes])
+    use.partials[w] = max(use.partials.get(w, 1), partial_groups(lanes, w) or plan.groups[lanes.var])
 
 
 def _note_part(plan: Plan, s: Reduce, part: Use) -> None:

@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_rows_tanh_sum_p0(const floa
         {
             const unsigned l = weft_lane();
             float own0 = 0.0f;
-            // inner loop 3: own0 += .. * .. * in0 + .. * .. * in0 + (.. * .. * in0 + .. * .. * in0)
+            // inner loop 3: own0 += .. * in0 + .. * in0 + .. * .. * in0 + (.. + ..) * (1.0 - ..) * in0
             for (unsigned k = 0; k < 2; k++) {
                 const float in0_0 = in0[32 * g + 2048 * w + 1024 * k + l];
                 const float in1_0 = in1[32 * g + l];
@@ -152,6 +152,7 @@ extern "C" __global__ void __launch_bounds__(256) k0_rows_tanh_sum_p0(const floa
                 const float sub_5 = 1.0f - mul_21;
                 const float mul_22 = add_12 * sub_5;
                 const float mul_23 = mul_22 * in0_2;
+                const float add_13 = add_8 + mul_23;
                 const float in0_3 = in0[32 * g + 2048 * w + 1024 * k + l + 768];
                 const float mul_24 = in0_3 * in1_0;
                 const int bitcast_18 = weft_bitcast<int>(mul_24);
@@ -167,10 +168,10 @@ extern "C" __global__ void __launch_bounds__(256) k0_rows_tanh_sum_p0(const floa
                 const float fma_52 = weft_fma(mul_26, bitcast_19, bitcast_19);
                 const bool lt_7 = 10.0f < bitcast_19;
                 const float where_6 = lt_7 ? 10.0f : bitcast_19;
-                const float add_13 = where_6 + where_6;
-                const float fma_53 = weft_fma(add_13, 0x1.715476p+0f, 12582912.0f);
+                const float add_14 = where_6 + where_6;
+                const float fma_53 = weft_fma(add_14, 0x1.715476p+0f, 12582912.0f);
                 const float sub_6 = fma_53 - 12582912.0f;
-                const float fma_54 = weft_fma(sub_6, -0x1.62e4p-1f, add_13);
+                const float fma_54 = weft_fma(sub_6, -0x1.62e4p-1f, add_14);
                 const float fma_55 = weft_fma(sub_6, -0x1.7f7d1cp-20f, fma_54);
                 const float mul_27 = fma_55 * fma_55;
                 const float fma_56 = weft_fma(fma_55, 0x1.a0d2cep-13f, 0x1.6e879cp-10f);
@@ -179,12 +180,12 @@ extern "C" __global__ void __launch_bounds__(256) k0_rows_tanh_sum_p0(const floa
                 const float fma_59 = weft_fma(fma_58, fma_55, 0x1.555554p-3f);
                 const float fma_60 = weft_fma(fma_59, fma_55, 0.5f);
                 const float fma_61 = weft_fma(mul_27, fma_60, fma_55);
-                const float add_14 = fma_61 + 1.0f;
+                const float add_15 = fma_61 + 1.0f;
                 const int bitcast_20 = weft_bitcast<int>(fma_53);
                 const int shl_3 = weft_shl(bitcast_20, 23);
-                const int add_15 = weft_add(shl_3, 1065353216);
-                const float bitcast_21 = weft_bitcast<float>(add_15);
-                const float fma_62 = weft_fma(add_14, bitcast_21, 1.0f);
+                const int add_16 = weft_add(shl_3, 1065353216);
+                const float bitcast_21 = weft_bitcast<float>(add_16);
+                const float fma_62 = weft_fma(add_15, bitcast_21, 1.0f);
                 const float div_3 = 1.0f / fma_62;
                 const float fma_63 = weft_fma(div_3, -2.0f, 1.0f);
                 const float where_7 = lt_6 ? fma_52 : fma_63;
@@ -193,13 +194,12 @@ extern "C" __global__ void __launch_bounds__(256) k0_rows_tanh_sum_p0(const floa
                 const int xor_3 = bitcast_22 ^ and_7;
                 const float bitcast_23 = weft_bitcast<float>(xor_3);
                 const float mul_28 = 0x1p-14f * bitcast_23;
-                const float add_16 = mul_28 + mul_28;
+                const float add_17 = mul_28 + mul_28;
                 const float mul_29 = bitcast_23 * bitcast_23;
                 const float sub_7 = 1.0f - mul_29;
-                const float mul_30 = add_16 * sub_7;
+                const float mul_30 = add_17 * sub_7;
                 const float mul_31 = mul_30 * in0_3;
-                const float add_17 = mul_23 + mul_31;
-                const float add_18 = add_8 + add_17;
+                const float add_18 = add_13 + mul_31;
                 own0 = own0 + add_18;
             }
             part0[32 * w + l] = own0;

@@ -86,8 +86,8 @@ c.end:
   %sum0.40 = load <8 x float>, ptr %sum0.12, align 4
   %sum0.41 = load <8 x float>, ptr %sum0.13, align 4
   %sum0.42 = load <8 x float>, ptr %sum0.14, align 4
-  %t43 = fadd <8 x float> %sum0.39, %sum0.40
-  %t44 = fadd <8 x float> %sum0.41, %sum0.42
+  %t43 = fadd <8 x float> %sum0.39, %sum0.41
+  %t44 = fadd <8 x float> %sum0.40, %sum0.42
   %t45 = fadd <8 x float> %t43, %t44
   %t46 = shufflevector <8 x float> %t45, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %t47 = shufflevector <8 x float> %t45, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
@@ -148,8 +148,8 @@ c.end.1:
   %sum1.83 = load <8 x float>, ptr %sum1.36, align 4
   %sum1.84 = load <8 x float>, ptr %sum1.37, align 4
   %sum1.85 = load <8 x float>, ptr %sum1.38, align 4
-  %t86 = fadd <8 x float> %sum1.82, %sum1.83
-  %t87 = fadd <8 x float> %sum1.84, %sum1.85
+  %t86 = fadd <8 x float> %sum1.82, %sum1.84
+  %t87 = fadd <8 x float> %sum1.83, %sum1.85
   %t88 = fadd <8 x float> %t86, %t87
   %t89 = shufflevector <8 x float> %t88, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
   %t90 = shufflevector <8 x float> %t88, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>

@@ -31,7 +31,7 @@ then8:
   %sum1.46 = getelementptr float, ptr %sum1.parts, i64 8
   %sum1.47 = getelementptr float, ptr %sum1.parts, i64 16
   %sum1.48 = getelementptr float, ptr %sum1.parts, i64 24
-  %out0.197 = getelementptr float, ptr %out0, i64 %t13
+  %out0.270 = getelementptr float, ptr %out0, i64 %t13
   br label %row.enter
 row.enter:
   br label %row.loop
@@ -96,12 +96,12 @@ c.end:
   %max0.50 = load <8 x float>, ptr %max0.10, align 4
   %max0.51 = load <8 x float>, ptr %max0.11, align 4
   %max0.52 = load <8 x float>, ptr %max0.12, align 4
-  %t53 = fcmp ogt <8 x float> %max0.50, %max0.49
-  %t54 = select <8 x i1> %t53, <8 x float> %max0.50, <8 x float> %max0.49
-  %t55 = fcmp uno <8 x float> %max0.50, %max0.50
-  %t56 = select <8 x i1> %t55, <8 x float> %max0.50, <8 x float> %t54
-  %t57 = fcmp ogt <8 x float> %max0.52, %max0.51
-  %t58 = select <8 x i1> %t57, <8 x float> %max0.52, <8 x float> %max0.51
+  %t53 = fcmp ogt <8 x float> %max0.51, %max0.49
+  %t54 = select <8 x i1> %t53, <8 x float> %max0.51, <8 x float> %max0.49
+  %t55 = fcmp uno <8 x float> %max0.51, %max0.51
+  %t56 = select <8 x i1> %t55, <8 x float> %max0.51, <8 x float> %t54
+  %t57 = fcmp ogt <8 x float> %max0.52, %max0.50
+  %t58 = select <8 x i1> %t57, <8 x float> %max0.52, <8 x float> %max0.50
   %t59 = fcmp uno <8 x float> %max0.52, %max0.52
   %t60 = select <8 x i1> %t59, <8 x float> %max0.52, <8 x float> %t58
   %t61 = fcmp ogt <8 x float> %t60, %t56
@@ -220,75 +220,152 @@ c.loop.1:  ; inner loop 3: sum1 += exp(in0 - max0); exp_row0 = exp(in0 - max0)
   store <8 x float> %t123, ptr %exp_row0.161, align 4
   %exp_row0.162 = getelementptr float, ptr %exp_row0.161, i64 8
   store <8 x float> %t156, ptr %exp_row0.162, align 4
+  %t163 = add i64 %c.1, 16
+  %in0.164 = getelementptr float, ptr %in0.16, i64 %t163
+  %in0.165 = load <8 x float>, ptr %in0.164, align 4
+  %t166 = fsub <8 x float> %in0.165, %t92
+  %t167 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t166
+  %t168 = select <8 x i1> %t167, <8 x float> splat (float 0x4056400000000000), <8 x float> %t166
+  %t169 = fcmp olt <8 x float> %t168, splat (float 0xC05A000000000000)
+  %t170 = select <8 x i1> %t169, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t168
+  %t171 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t170, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t172 = fsub <8 x float> %t171, splat (float 0x4168000000000000)
+  %t173 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t172, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t170)
+  %t174 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t172, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t173)
+  %t175 = fmul <8 x float> %t174, %t174
+  %t176 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t174, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t177 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t176, <8 x float> %t174, <8 x float> splat (float 0x3F81112100000000))
+  %t178 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t177, <8 x float> %t174, <8 x float> splat (float 0x3FA5553820000000))
+  %t179 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t178, <8 x float> %t174, <8 x float> splat (float 0x3FC5555540000000))
+  %t180 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t179, <8 x float> %t174, <8 x float> splat (float 0x3FE0000000000000))
+  %t181 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t175, <8 x float> %t180, <8 x float> %t174)
+  %t182 = fadd <8 x float> %t181, splat (float 0x3FF0000000000000)
+  %t183 = bitcast <8 x float> %t171 to <8 x i32>
+  %t184 = sub <8 x i32> %t183, splat (i32 1262485504)
+  %t185 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t184, <8 x i32> splat (i32 -252))
+  %t186 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t185, <8 x i32> splat (i32 254))
+  %t187 = ashr <8 x i32> %t186, splat (i32 1)
+  %t188 = sub <8 x i32> %t186, %t187
+  %t189 = add <8 x i32> %t187, splat (i32 127)
+  %t190 = shl <8 x i32> %t189, splat (i32 23)
+  %t191 = bitcast <8 x i32> %t190 to <8 x float>
+  %t192 = fmul <8 x float> %t182, %t191
+  %t193 = add <8 x i32> %t188, splat (i32 127)
+  %t194 = shl <8 x i32> %t193, splat (i32 23)
+  %t195 = bitcast <8 x i32> %t194 to <8 x float>
+  %t196 = fmul <8 x float> %t192, %t195
+  %in0.197 = getelementptr float, ptr %in0.164, i64 8
+  %in0.198 = load <8 x float>, ptr %in0.197, align 4
+  %t199 = fsub <8 x float> %in0.198, %t92
+  %t200 = fcmp olt <8 x float> splat (float 0x4056400000000000), %t199
+  %t201 = select <8 x i1> %t200, <8 x float> splat (float 0x4056400000000000), <8 x float> %t199
+  %t202 = fcmp olt <8 x float> %t201, splat (float 0xC05A000000000000)
+  %t203 = select <8 x i1> %t202, <8 x float> splat (float 0xC05A000000000000), <8 x float> %t201
+  %t204 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t203, <8 x float> splat (float 0x3FF7154760000000), <8 x float> splat (float 0x4168000000000000))
+  %t205 = fsub <8 x float> %t204, splat (float 0x4168000000000000)
+  %t206 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t205, <8 x float> splat (float 0xBFE62E4000000000), <8 x float> %t203)
+  %t207 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t205, <8 x float> splat (float 0xBEB7F7D1C0000000), <8 x float> %t206)
+  %t208 = fmul <8 x float> %t207, %t207
+  %t209 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t207, <8 x float> splat (float 0x3F2A0D2CE0000000), <8 x float> splat (float 0x3F56E879C0000000))
+  %t210 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t209, <8 x float> %t207, <8 x float> splat (float 0x3F81112100000000))
+  %t211 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t210, <8 x float> %t207, <8 x float> splat (float 0x3FA5553820000000))
+  %t212 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t211, <8 x float> %t207, <8 x float> splat (float 0x3FC5555540000000))
+  %t213 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t212, <8 x float> %t207, <8 x float> splat (float 0x3FE0000000000000))
+  %t214 = call <8 x float> @llvm.fma.v8f32(<8 x float> %t208, <8 x float> %t213, <8 x float> %t207)
+  %t215 = fadd <8 x float> %t214, splat (float 0x3FF0000000000000)
+  %t216 = bitcast <8 x float> %t204 to <8 x i32>
+  %t217 = sub <8 x i32> %t216, splat (i32 1262485504)
+  %t218 = call <8 x i32> @llvm.smax.v8i32(<8 x i32> %t217, <8 x i32> splat (i32 -252))
+  %t219 = call <8 x i32> @llvm.smin.v8i32(<8 x i32> %t218, <8 x i32> splat (i32 254))
+  %t220 = ashr <8 x i32> %t219, splat (i32 1)
+  %t221 = sub <8 x i32> %t219, %t220
+  %t222 = add <8 x i32> %t220, splat (i32 127)
+  %t223 = shl <8 x i32> %t222, splat (i32 23)
+  %t224 = bitcast <8 x i32> %t223 to <8 x float>
+  %t225 = fmul <8 x float> %t215, %t224
+  %t226 = add <8 x i32> %t221, splat (i32 127)
+  %t227 = shl <8 x i32> %t226, splat (i32 23)
+  %t228 = bitcast <8 x i32> %t227 to <8 x float>
+  %t229 = fmul <8 x float> %t225, %t228
+  %sum1.230 = load <8 x float>, ptr %sum1.47, align 4
+  %t231 = fadd <8 x float> %sum1.230, %t196
+  store <8 x float> %t231, ptr %sum1.47, align 4
+  %sum1.232 = load <8 x float>, ptr %sum1.48, align 4
+  %t233 = fadd <8 x float> %sum1.232, %t229
+  store <8 x float> %t233, ptr %sum1.48, align 4
+  %exp_row0.234 = getelementptr float, ptr %exp_row0, i64 %t163
+  store <8 x float> %t196, ptr %exp_row0.234, align 4
+  %exp_row0.235 = getelementptr float, ptr %exp_row0.234, i64 8
+  store <8 x float> %t229, ptr %exp_row0.235, align 4
   br label %c.again.1
 c.again.1:
-  %c.next.1 = add nuw nsw i64 %c.1, 16
-  %t163 = icmp slt i64 %c.next.1, 256
-  br i1 %t163, label %c.loop.1, label %c.end.1
+  %c.next.1 = add nuw nsw i64 %c.1, 32
+  %t236 = icmp slt i64 %c.next.1, 256
+  br i1 %t236, label %c.loop.1, label %c.end.1
 c.end.1:
-  %sum1.164 = load <8 x float>, ptr %sum1.parts, align 4
-  %sum1.165 = load <8 x float>, ptr %sum1.46, align 4
-  %sum1.166 = load <8 x float>, ptr %sum1.47, align 4
-  %sum1.167 = load <8 x float>, ptr %sum1.48, align 4
-  %t168 = fadd <8 x float> %sum1.164, %sum1.165
-  %t169 = fadd <8 x float> %sum1.166, %sum1.167
-  %t170 = fadd <8 x float> %t168, %t169
-  %t171 = shufflevector <8 x float> %t170, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
-  %t172 = shufflevector <8 x float> %t170, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
-  %t173 = fadd <4 x float> %t171, %t172
-  %t174 = shufflevector <4 x float> %t173, <4 x float> poison, <2 x i32> <i32 0, i32 1>
-  %t175 = shufflevector <4 x float> %t173, <4 x float> poison, <2 x i32> <i32 2, i32 3>
-  %t176 = fadd <2 x float> %t174, %t175
-  %t177 = extractelement <2 x float> %t176, i64 0
-  %t178 = extractelement <2 x float> %t176, i64 1
-  %t179 = fadd float %t177, %t178
-  %sum1.180 = load float, ptr %sum1, align 4
-  %t181 = fadd float %sum1.180, %t179
-  store float %t181, ptr %sum1, align 4
+  %sum1.237 = load <8 x float>, ptr %sum1.parts, align 4
+  %sum1.238 = load <8 x float>, ptr %sum1.46, align 4
+  %sum1.239 = load <8 x float>, ptr %sum1.47, align 4
+  %sum1.240 = load <8 x float>, ptr %sum1.48, align 4
+  %t241 = fadd <8 x float> %sum1.237, %sum1.239
+  %t242 = fadd <8 x float> %sum1.238, %sum1.240
+  %t243 = fadd <8 x float> %t241, %t242
+  %t244 = shufflevector <8 x float> %t243, <8 x float> poison, <4 x i32> <i32 0, i32 1, i32 2, i32 3>
+  %t245 = shufflevector <8 x float> %t243, <8 x float> poison, <4 x i32> <i32 4, i32 5, i32 6, i32 7>
+  %t246 = fadd <4 x float> %t244, %t245
+  %t247 = shufflevector <4 x float> %t246, <4 x float> poison, <2 x i32> <i32 0, i32 1>
+  %t248 = shufflevector <4 x float> %t246, <4 x float> poison, <2 x i32> <i32 2, i32 3>
+  %t249 = fadd <2 x float> %t247, %t248
+  %t250 = extractelement <2 x float> %t249, i64 0
+  %t251 = extractelement <2 x float> %t249, i64 1
+  %t252 = fadd float %t250, %t251
+  %sum1.253 = load float, ptr %sum1, align 4
+  %t254 = fadd float %sum1.253, %t252
+  store float %t254, ptr %sum1, align 4
   store <8 x float> splat (float 0x8000000000000000), ptr %sum1.parts, align 4
   store <8 x float> splat (float 0x8000000000000000), ptr %sum1.46, align 4
   store <8 x float> splat (float 0x8000000000000000), ptr %sum1.47, align 4
   store <8 x float> splat (float 0x8000000000000000), ptr %sum1.48, align 4
-  %sum1.184 = load float, ptr %sum1, align 4
-  %t185 = insertelement <8 x float> poison, float %sum1.184, i64 0
-  %t186 = shufflevector <8 x float> %t185, <8 x float> poison, <8 x i32> splat (i32 0)
-  %out0.198 = getelementptr float, ptr %out0.197, i64 %t14
+  %sum1.257 = load float, ptr %sum1, align 4
+  %t258 = insertelement <8 x float> poison, float %sum1.257, i64 0
+  %t259 = shufflevector <8 x float> %t258, <8 x float> poison, <8 x i32> splat (i32 0)
+  %out0.271 = getelementptr float, ptr %out0.270, i64 %t14
   br label %c.enter.2
 c.enter.2:
   br label %c.loop.2
 c.loop.2:  ; inner loop 4: out0 = exp_row0 / sum1
   %c.2 = phi i64 [0, %c.enter.2], [%c.next.2, %c.again.2]
-  %exp_row0.182 = getelementptr float, ptr %exp_row0, i64 %c.2
-  %exp_row0.183 = load <8 x float>, ptr %exp_row0.182, align 4
-  %t187 = fdiv <8 x float> %exp_row0.183, %t186
-  %exp_row0.188 = getelementptr float, ptr %exp_row0.182, i64 8
-  %exp_row0.189 = load <8 x float>, ptr %exp_row0.188, align 4
-  %t190 = fdiv <8 x float> %exp_row0.189, %t186
-  %exp_row0.191 = getelementptr float, ptr %exp_row0.182, i64 16
-  %exp_row0.192 = load <8 x float>, ptr %exp_row0.191, align 4
-  %t193 = fdiv <8 x float> %exp_row0.192, %t186
-  %exp_row0.194 = getelementptr float, ptr %exp_row0.182, i64 24
-  %exp_row0.195 = load <8 x float>, ptr %exp_row0.194, align 4
-  %t196 = fdiv <8 x float> %exp_row0.195, %t186
-  %out0.199 = getelementptr float, ptr %out0.198, i64 %c.2
-  store <8 x float> %t187, ptr %out0.199, align 4
-  %out0.200 = getelementptr float, ptr %out0.199, i64 8
-  store <8 x float> %t190, ptr %out0.200, align 4
-  %out0.201 = getelementptr float, ptr %out0.199, i64 16
-  store <8 x float> %t193, ptr %out0.201, align 4
-  %out0.202 = getelementptr float, ptr %out0.199, i64 24
-  store <8 x float> %t196, ptr %out0.202, align 4
+  %exp_row0.255 = getelementptr float, ptr %exp_row0, i64 %c.2
+  %exp_row0.256 = load <8 x float>, ptr %exp_row0.255, align 4
+  %t260 = fdiv <8 x float> %exp_row0.256, %t259
+  %exp_row0.261 = getelementptr float, ptr %exp_row0.255, i64 8
+  %exp_row0.262 = load <8 x float>, ptr %exp_row0.261, align 4
+  %t263 = fdiv <8 x float> %exp_row0.262, %t259
+  %exp_row0.264 = getelementptr float, ptr %exp_row0.255, i64 16
+  %exp_row0.265 = load <8 x float>, ptr %exp_row0.264, align 4
+  %t266 = fdiv <8 x float> %exp_row0.265, %t259
+  %exp_row0.267 = getelementptr float, ptr %exp_row0.255, i64 24
+  %exp_row0.268 = load <8 x float>, ptr %exp_row0.267, align 4
+  %t269 = fdiv <8 x float> %exp_row0.268, %t259
+  %out0.272 = getelementptr float, ptr %out0.271, i64 %c.2
+  store <8 x float> %t260, ptr %out0.272, align 4
+  %out0.273 = getelementptr float, ptr %out0.272, i64 8
+  store <8 x float> %t263, ptr %out0.273, align 4
+  %out0.274 = getelementptr float, ptr %out0.272, i64 16
+  store <8 x float> %t266, ptr %out0.274, align 4
+  %out0.275 = getelementptr float, ptr %out0.272, i64 24
+  store <8 x float> %t269, ptr %out0.275, align 4
   br label %c.again.2
 c.again.2:
   %c.next.2 = add nuw nsw i64 %c.2, 32
-  %t203 = icmp slt i64 %c.next.2, 256
-  br i1 %t203, label %c.loop.2, label %c.end.2
+  %t276 = icmp slt i64 %c.next.2, 256
+  br i1 %t276, label %c.loop.2, label %c.end.2
 c.end.2:
   br label %row.again
 row.again:
   %row.next = add nuw nsw i64 %row, 1
-  %t204 = icmp slt i64 %row.next, %t6
-  br i1 %t204, label %row.loop, label %row.end
+  %t277 = icmp slt i64 %row.next, %t6
+  br i1 %t277, label %row.loop, label %row.end
 row.end:
   br label %done9
 done9:
