@@ -26,13 +26,12 @@ from .evaluate import load
 from .framing import Axes, Framing, Places, combined, identity, in_a_row, in_registers, reductions_of, row_statements, scratch_of
 from .read_ahead import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
-from .stages import ColumnSum, RowLoop
+from .stages import UNROLLED, ColumnSum, RowLoop
 from .target import Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
 COMBINING = 10  # cycles for the sum of the lanes of a vector
-UNROLLED = 32  # steps of short reductions that may stand in a row
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy

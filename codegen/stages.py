@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ..ir.graph import Node
+from ..ir.graph import Node, is_deviation_squared
 from ..ir.index import Index, Var, row_major, var
 from ..ir.kernel import WORDS, Kernel, Unit, cost, join
 from ..ir.loop import REG, SCRATCH, Buf, Reduce
@@ -20,6 +20,7 @@ from ..ir.op import ELEMENTWISE, Op
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]
+UNROLLED = 32  # steps of short reductions that may stand in a row
 EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
 
 
@@ -179,8 +180,7 @@ class StageBuilder:
             index = row_major(self._position(u, by), u.node.shape)
             loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
         else:
-            rounded = not _is_deviation(u.node.src[0])
-            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), rounded))
+            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), _rounds(u.node)))
 
     def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
         return [join(sub).substitute(by) for sub in u.kept()]
@@ -232,9 +232,10 @@ class StageBuilder:
         return total
 
 
-def _is_deviation(n: Node) -> bool:
-    """The square of a difference, as variances add them up: nobody asks for it alone."""
-    return n.op is Op.MUL and n.src[0] is n.src[1] and n.src[0].op is Op.SUB
+def _rounds(n: Node) -> bool:
+    """Are its terms, where they are products, rounded before they are added? They are where every schedule adds them so."""
+    (x,) = n.src
+    return not is_deviation_squared(x) or not _in_rows(n) or x.size <= UNROLLED * n.size
 
 
 def _in_rows(n: Node) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from ..ir.dtype import largest
-from ..ir.graph import Node, node, reduce, reshape
+from ..ir.graph import Node, deviation_squared, node, reduce, reshape
 from ..ir.op import Op
 from .broadcast import spread
 from .elementwise import add, detach, div, minimum, mul, sub
@@ -20,7 +20,7 @@ def moments(x: Node, axes: tuple[int, ...]) -> tuple[Node, Node, Node]:
     mean = _mean(x, axes)
     centred = sub(x, _back(mean, axes, x))
     ones = tuple(1 if a in axes else d for a, d in enumerate(x.shape))
-    return reshape(mean, ones), centred, reshape(reduce("add", mul(centred, centred), axes), ones)
+    return reshape(mean, ones), centred, reshape(reduce("add", deviation_squared(centred), axes), ones)
 
 
 def squared_deviations(x: Node, axes: tuple[int, ...]) -> Node:
@@ -28,7 +28,7 @@ def squared_deviations(x: Node, axes: tuple[int, ...]) -> Node:
     (Chan, Golub and LeVeque, The American Statistician 37, 1983).
     """
     centred = sub(x, _back(_mean(x, axes), axes, x))
-    squares, rest = reduce("add", mul(centred, centred), axes), reduce("add", centred, axes)
+    squares, rest = reduce("add", deviation_squared(centred), axes), reduce("add", centred, axes)
     extra = minimum(div(mul(rest, rest), _count(x, axes)), squares)
     return sub(squares, detach(minimum(extra, largest(x.dtype))))  # squares beyond all floats stay infinite
 

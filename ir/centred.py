@@ -15,7 +15,7 @@ from math import prod
 from typing import Literal
 
 from .fuse import MIN_PARALLEL
-from .graph import Node, expand, full, node, reduce
+from .graph import Node, deviation_squared, expand, full, node, reduce
 from .op import Op
 from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
 
@@ -80,7 +80,7 @@ def by_parts(n: Node, given: Given) -> Node:
     moved = node(Op.MUL, (count, away))
     if given.of == "rest":
         return node(Op.ADD, (reduce("add", rest, over), reduce("add", moved, over)))
-    squares = reduce("add", node(Op.MUL, (around, around)), inside)
+    squares = reduce("add", deviation_squared(around), inside)
     between = node(Op.MUL, (away, node(Op.ADD, (node(Op.ADD, (rest, rest)), moved))))
     return node(Op.ADD, (reduce("add", squares, over), reduce("add", between, over)))
 

@@ -336,6 +336,19 @@ def toposort(roots: Iterable[Node]) -> list[Node]:
     return list(done)
 
 
+DEVIATION = "deviation"
+
+
+def deviation_squared(x: Node) -> Node:
+    """x * x, of a distance from a mean. No other expression is this Node, and no user reads it: so its sum may use FMA."""
+    return node(Op.MUL, (x, x), DEVIATION)
+
+
+def is_deviation_squared(n: Node) -> bool:
+    """Is it made by deviation_squared()?"""
+    return n.op is Op.MUL and n.arg == DEVIATION
+
+
 def rebuild(n: Node, src: tuple[Node, ...]) -> Node:
     """The same op over other sources."""
     return n if all(a is b for a, b in zip(src, n.src, strict=True)) else _rebuilt(n, src)

@@ -17,6 +17,7 @@ from ...frontend.data_types import finfo
 from ...frontend.half import in_float32
 from ...frontend.moments import moments
 from ...frontend.tensor import Tensor
+from ...ir.graph import deviation_squared
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 Axes = tuple[int, ...]
@@ -199,7 +200,7 @@ def _moments(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
     Each element is read for itself alone, so that a norm of rows stays in the kernel of what computes them.
     """
     centred = x - x.mean(axis=axes, keepdims=True)
-    return centred, _root((centred * centred).mean(axis=axes, keepdims=True), eps)
+    return centred, _root(_squared(centred).mean(axis=axes, keepdims=True), eps)
 
 
 def _of_channels(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
@@ -209,6 +210,7 @@ def _of_channels(x: Tensor, axes: Axes, eps: float) -> tuple[Tensor, Tensor]:
 
 
 _deviations = function(moments)
+_squared = function(deviation_squared)
 
 
 def _root(var: Tensor, eps: float) -> Tensor:
