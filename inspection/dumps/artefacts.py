@@ -109,8 +109,8 @@ LOOPS = "Comments at loops give their numbers in the .loops file."
 READING = {  # how to
     "loops": (
         "An index counts elements. A grid has a chunk for a thread, or a block of a GPU; lanes are those of vectors, or threads",
-        "of a GPU, x4: four steps at a time; an unrolled loop is none in the code. reg and thread are registers, scratch is",
-        "memory of a chunk or block.",
+        "of a GPU, x4: four steps at a time, mod 64: term i of a sum goes to partial sum i mod 64; an unrolled loop is none in",
+        "the code. reg and thread are registers, scratch is memory of a chunk or block.",
     ),
     "ll": (
         "%ctx has the addresses of the buffers, then the params. A loop over c is the block c.loop, counts in %c and ends in",
