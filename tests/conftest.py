@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -22,3 +23,12 @@ def no_device_is_left() -> Iterator[None]:
     devices._units.update(units)
     graph.used.clear()
     graph.used.update(used)
+
+
+@pytest.fixture
+def young_objects() -> Iterator[None]:
+    """gc.collect() looks at what a test makes alone; what others have left takes it long."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()

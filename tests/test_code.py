@@ -54,6 +54,7 @@ def test_of_code_that_is_not_in_use_so_many_bytes_are_kept() -> None:
         assert store.find("0", ["f"]) is held and result(held) == 0
 
 
+@pytest.mark.usefixtures("young_objects")
 @pytest.mark.skipif(not runs_anywhere(), reason="code is copied on Linux x86-64 only")
 def test_a_long_run_of_programs_keeps_a_bounded_amount_of_code(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_table, "MAX_PROGRAMS", 4)

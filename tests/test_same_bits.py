@@ -94,9 +94,9 @@ def check(seed: int) -> None:
         assert found.numpy().tobytes() == wanted.tobytes(), f"seed {seed}, {shape} {dtype}: other bits {how}; kept {sorted(kept)}"
 
 
-@pytest.mark.parametrize("first", range(0, 20, 5))
+@pytest.mark.parametrize("first", range(0, 12, 4))
 def test_what_is_read_changes_no_bit(first: int) -> None:
-    for seed in range(first, first + 5):
+    for seed in range(first, first + 4):
         check(seed)
 
 
