@@ -33,7 +33,7 @@ def matmul_precision(precision: str | None = None) -> str | Restored:
     before = options.current().matmul
     if precision is None:
         return before
-    if precision not in options.MATMUL:
+    if not isinstance(precision, str) or precision not in options.MATMUL:
         raise OptionError(f"matmul_precision({precision!r}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
     options.update(matmul=precision)
     return Restored(before)
