@@ -42,7 +42,7 @@ from . import (
 )
 from . import elementwise as ew
 from . import transcendental as tr
-from .arguments import as_sequence, shown
+from .arguments import as_int, as_sequence, shown
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from .devices import CPU, check_device, only_cpu
@@ -215,8 +215,8 @@ class Tensor(Tracked):
         return self.to("cpu")
 
     def cuda(self, device: builtins.int = 0) -> Tensor:
-        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none."""
-        return self.to(f"cuda:{device}")
+        """On a GPU, the first one unless another is named by its number. Raises DeviceError where there is none, DTypeError."""
+        return self.to(f"cuda:{as_int('cuda', 'device', device)}")
 
     float, double = converted(dt.float32), converted(dt.float64)
     half, bfloat16 = converted(dt.float16), converted(dt.bfloat16)

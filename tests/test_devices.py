@@ -802,3 +802,11 @@ def test_a_tensor_stands_for_its_device_and_dtype(gpu: FarDriver) -> None:
     assert x.device == "cuda:0" and x.dtype is wf.float64 and x.tolist() == [1.0, 2.0]
     model = wf.nn.Linear(2, 1).to(like)
     assert {(p.device, p.dtype) for p in model.parameters()} == {("cuda:0", wf.float64)}
+
+
+@pytest.mark.parametrize("wrong", ["cuda:0", 1.5, True, [0]])
+def test_cuda_takes_the_number_of_a_gpu(wrong: object) -> None:
+    with pytest.raises(E.DTypeError, match="cuda: device is an int"):
+        wf.tensor(X).cuda(wrong)
+    with pytest.raises(E.OverflowError):
+        wf.tensor(X).cuda(10**5000)
