@@ -16,6 +16,11 @@ from weft.ir.site import stated
 PACKAGE = str(Path(wf.__file__).parent)
 
 
+def is_of_package(filename: str) -> bool:
+    """Is it a file of the package, and not of an environment inside its folder?"""
+    return filename.startswith(PACKAGE) and "site-packages" not in filename[len(PACKAGE) :]
+
+
 class Stop:
     """Raises an error at a line of the package; `lines`: how many there were."""
 
@@ -23,7 +28,7 @@ class Stop:
         self.at, self.error, self.lines = at, error, 0
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> Any:
-        if not frame.f_code.co_filename.startswith(PACKAGE):
+        if not is_of_package(frame.f_code.co_filename):
             return None
         if event == "line":
             self.lines += 1

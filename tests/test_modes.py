@@ -5,18 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from threading import Thread
 from types import FrameType
 from typing import Any
 
 import pytest
 import weft as wf
+from interruptions import is_of_package
 from weft import nn
 from weft.frontend import observe, random, state
 from weft.modes import Blocks, Mode
-
-PACKAGE = str(Path(wf.__file__).parent)
 
 
 def now() -> tuple[Any, ...]:
@@ -49,7 +47,7 @@ class Stop:
         self.at, self.count = at, 0
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
+        if event == "call" and is_of_package(frame.f_code.co_filename):
             self.count += 1
             if self.count == self.at:
                 sys.settrace(None)
