@@ -41,10 +41,14 @@ def cascade(axes: Sequence[Var], body: list[Stmt], fold: Fold = fold_one, in_ord
 
 def cascade_lanes(lane: Var, step: int, loop: Loop, body: list[Stmt], inside: bool) -> list[Stmt]:
     """The body in a loop over the lanes, of which a step takes so many, or in loops over blocks. `inside`: of further loops."""
-    size = LANE_TERMS * step
-    if not _sums(body, lane) or lane.extent <= 2 * size:
+    if not _sums(body, lane) or not has_blocks(lane.extent, step):
         return [loop(lane, body)]
-    return _blocks(lane, size, loop, body, fold_one, inside)
+    return _blocks(lane, LANE_TERMS * step, loop, body, fold_one, inside)
+
+
+def has_blocks(terms: int, step: int) -> bool:
+    """Are so many terms along lanes added up in blocks?"""
+    return terms > 2 * LANE_TERMS * step
 
 
 def cascade_groups(axis: Var, terms: Callable[[list[Var], list[Index]], Stmt], fold: Fold, inside: bool) -> list[Stmt]:

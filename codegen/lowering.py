@@ -24,6 +24,7 @@ from .lower_sort import lower_sort
 from .lower_special import lower_checks, lower_scan, lower_scatter
 from .math.expand import expand_loops
 from .row_classes import lower_rows
+from .row_order import in_blocks
 from .settings import Settings
 from .target import Target
 
@@ -129,7 +130,9 @@ def lower_kernel(
     kernel: Kernel, strides: dict[Node, tuple[int, ...]], settings: Settings, fastest: Fastest | None = None
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among its candidates."""
-    tuning = Tuning(settings.min_chunks, is_tiny(work(u.node for u in kernel.units), settings), fastest, settings.strict)
+    nodes = [u.node for u in kernel.units]
+    tiny = is_tiny(work(nodes), settings) and not any(in_blocks(n, settings.target) for n in nodes)
+    tuning = Tuning(settings.min_chunks, tiny, fastest, settings.strict)
     lowered = _lowered(kernel, strides, settings.target, tuning)
     return one_lane(lowered) if tuning.tiny and is_tiny(sum(lowered.work), settings) else lowered
 

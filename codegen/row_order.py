@@ -18,11 +18,12 @@ from ..ir.index import Index, Var, row_major, var
 from ..ir.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ..ir.loop_walk import Substitution
 from ..ir.op import Op
-from .cascade import TERMS, cascade
+from . import schedule
+from .cascade import TERMS, cascade, has_blocks
 from .evaluate import load
 from .framing import identity, row_statements
-from .schedule import nest
 from .stages import Reduction, RowLoop
+from .target import Target
 
 Partials = list[Node | None]
 
@@ -46,9 +47,9 @@ def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
 
     times, rest = divmod(lane.extent, count)
     q, p, last = Var(f"{lane.name}q", times), Var(lane.name, count), Var(lane.name, rest)
-    body: list[Stmt] = [nest([q, p], *step(var(q) * count + var(p), p))] if times else []
+    body: list[Stmt] = [schedule.nest([q, p], *step(var(q) * count + var(p), p))] if times else []
     if rest:
-        body.append(nest([last], *step(var(last) + times * count, last)))
+        body.append(schedule.nest([last], *step(var(last) + times * count, last)))
     out: list[Stmt] = [Alloc(parts[r.acc], identity(r.kind, r.acc.dtype)) for r in sums]
     out += cascade(others, body, fold)
     return out + [s for r in sums for s in _folded(r, parts[r.acc])]
@@ -63,12 +64,18 @@ def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
         Store(held[s.buf], index, s.value) if isinstance(s, Reduce) and s.buf in held else s for s in row_statements(loop)
     ]
     totals: list[Stmt] = [Reduce(r.acc, Index(), r.kind, _total(r, held[r.acc], loop.axes, apart)) for r in sums]
-    return [*(Alloc(b) for b in held.values()), nest(loop.axes, *steps, kind=UNROLL), *totals]
+    return [*(Alloc(b) for b in held.values()), schedule.nest(loop.axes, *steps, kind=UNROLL), *totals]
 
 
 def has_order(r: Reduction) -> bool:
     """Does its value depend on the order of its terms?"""
     return r.acc.dtype.is_float and r.kind != "max"
+
+
+def in_blocks(n: Node, target: Target) -> bool:
+    """Is it a sum of floats of which lanes might add up blocks? Then it has no order here."""
+    terms = n.src[0].size // max(1, n.size) if n.op is Op.REDUCE and n.dtype.is_float else 0
+    return has_blocks(terms, schedule.apart(terms, target.lanes(32)))
 
 
 def _sums(loop: RowLoop) -> list[Reduction]:

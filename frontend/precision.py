@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import options
 from ..errors import OptionError
+from .arguments import shown
 
 
 class Restored:
@@ -34,6 +35,6 @@ def matmul_precision(precision: str | None = None) -> str | Restored:
     if precision is None:
         return before
     if not isinstance(precision, str) or precision not in options.MATMUL:
-        raise OptionError(f"matmul_precision({precision!r}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
+        raise OptionError(f"matmul_precision({shown(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
     options.update(matmul=precision)
     return Restored(before)

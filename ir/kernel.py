@@ -63,7 +63,7 @@ class Unit:
     position: int
     axes: list[list[Var]] = field(default_factory=list)
     reads: list[Read] = field(default_factory=list)
-    _places: dict[tuple[Var, ...], Places] = field(default_factory=dict)  # by the outer axes
+    _places: dict[tuple[Var, ...], Places] = field(init=False, default_factory=dict)  # of `reads`, by the outer axes
 
     def __post_init__(self) -> None:
         self.axes = [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]

@@ -37,7 +37,7 @@ class Op(Enum):
     BITCAST = "bitcast"  # target DType of the same width
     ADD = "add"
     SUB = "sub"
-    MUL = "mul"
+    MUL = "mul"  # graph.DEVIATION for the square of a distance from a mean, else nothing
     DIV = "div"  # floats only
     POW = "pow"  # floats only
     ATAN2 = "atan2"  # floats only: the angle of (x, y) = (src[1], src[0])

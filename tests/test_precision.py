@@ -36,7 +36,7 @@ def test_a_block_puts_back_what_was_before_also_after_an_error() -> None:
     assert wf.matmul_precision() == "float32"
 
 
-@pytest.mark.parametrize("wrong", ["high", "TF32", 32])
+@pytest.mark.parametrize("wrong", ["high", "TF32", 32, np.array(["tf32"] * 2), [10**5000]], ids=type)
 def test_others_are_refused(wrong: object) -> None:
     with pytest.raises(OptionError, match="'float32', 'tf32'"):
         wf.matmul_precision(wrong)

@@ -263,7 +263,7 @@ def test_without_a_current_folder_a_relative_one_keeps_nothing(tmp_path, monkeyp
     cache._in_folder.cache_clear()
 
 
-def test_a_child_forked_while_another_thread_reads_does_not_wait_for_it(make):
+def test_a_child_forked_while_another_thread_reads_can_read(make):
     store = make()
     store.put("0", DATA)
     held = threading.Event()

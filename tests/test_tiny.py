@@ -12,7 +12,7 @@ from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
 from harness import compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.schedule import TINY_WORK
-from weft.ir.graph import expand, node, toposort
+from weft.ir.graph import expand, node, reduce, toposort
 from weft.ir.loop import GRID, SERIAL, For
 from weft.ir.loop_walk import statements
 from weft.ir.op import Op
@@ -55,6 +55,12 @@ def test_only_small_work_is_tiny() -> None:
         x = leaf(*extents)
         assert schedules(compiled([g.add(x, x)], **DEFAULTS)) == [kind]
     assert schedules(compiled([g.add(leaf(4), leaf(4))])) == ["flat"]  # where threads are forced
+
+
+def test_sums_in_blocks_are_not_tiny() -> None:
+    """Lanes of 128 bits add up 1,500 terms in blocks: scalar code would add them in another order."""
+    for target, kind in (("sse2", "rows"), ("avx2", "tiny")):
+        assert schedules(compiled([reduce("add", leaf(1500), (0,))], target=target, **DEFAULTS)) == [kind]
 
 
 def test_tiny_kernels_have_no_lanes() -> None:

@@ -317,7 +317,7 @@ class Emitter:
 
     def fixed_lanes(self, s: For, w: int, n: int) -> None:
         """A main loop of full vectors and, as straight-line code, the rest."""
-        groups = self.step(s, w)
+        groups = self.together(s, w)
         times = 2 if partial_groups(s, w) == 2 * groups else 1  # so that no partial sum leaves its register
         step = w * groups * times
         main = n // step * step
@@ -333,7 +333,7 @@ class Emitter:
 
     def counted_lanes(self, s: For, w: int, n: Val) -> None:
         """A main loop of full vectors, then masked vectors for the rest."""
-        groups = self.step(s, w)
+        groups = self.together(s, w)
         step = w * groups
         main = self.w.binary("sub", n, self.w.binary("srem", n, integer(step)))
         with self.maybe(self.w.compare("sgt", main, integer(0))), self.loop(s, integer(0), main, step) as i:
@@ -375,7 +375,7 @@ class Emitter:
         self.scope.lanes = None
 
 
-    def step(self, s: For, w: int) -> int:
+    def together(self, s: For, w: int) -> int:
         """Vectors of a step."""
         return min(s.unroll, partial_groups(s, w) or s.unroll)
 
