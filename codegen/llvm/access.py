@@ -190,8 +190,9 @@ def _load_stretched(a: Access, by: int) -> Val:
         return w.shuffle(w.load(a.ptr(), a.elem, few, a.align, a.level), each)
     live = w.splat(a.live, a.lanes)
     needed = w.shuffle(live, list(range(0, a.lanes, by)))
-    for first in range(1, by):
-        needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
+    if not needed.literal:  # else of the first lanes: where any of the neighbours lives, the first one does
+        for first in range(1, by):
+            needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
     found = _masked(a, "load", few, f"{suffix(a.elem, few)}.p0", a.ptr(), integer(a.align, 32), needed, a.zero(few))
     return w.select(live, w.shuffle(found, each), a.zero(a.lanes))
 

@@ -72,6 +72,15 @@ def vector_literal(elem: str, items: Iterable[str]) -> Val:
     return Val("<" + ", ".join(f"{elem} {t}" for t in texts) + ">", elem, len(texts))
 
 
+def lanes_of(v: Val) -> list[str] | None:
+    """The lanes of a vector literal; None of any other value."""
+    if v.text.startswith("splat ("):
+        return [v.text[len(f"splat ({v.type} ") : -1]] * v.w
+    if v.text.startswith("<"):
+        return [lane[len(v.type) + 1 :] for lane in v.text[1:-1].split(", ")]
+    return None
+
+
 @lru_cache(1024)
 def picks(lanes: tuple[int, ...]) -> Val:
     """The mask of a shuffle."""

@@ -14,7 +14,7 @@ from typing import Any, Union
 
 from ...ir.loop import Buf
 from .naming import Naming
-from .values import Val, integer, picks, suffix, vector_type
+from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
 
 Line = Union[str, "Spot"]
 
@@ -170,7 +170,14 @@ class Writer(Naming):
         return values if len(widths) == 1 else tuple([self.splat(v, max(widths)) for v in values])
 
     def shuffle(self, a: Val, lanes: list[int], b: Val | None = None) -> Val:
-        """Lanes picked from a, then b."""
+        """Lanes picked from a, then b; of literals at once.
+
+        LLVM 22 for x86 makes a mask of 8 constant lanes outside of a loop, spills 16 bits of it, of which it has set 8, and a
+        masked access of 8 bytes then touches others.
+        """
+        known, more = lanes_of(a), lanes_of(b) if b else []
+        if known is not None and more is not None:
+            return vector_literal(a.type, [(known + more)[lane] for lane in lanes])
         mask = picks(tuple(lanes))
         second = str(b) if b else f"{a.full} poison"
         return self.pure(f"shufflevector {a}, {second}, {mask}", a.type, len(lanes), a, *([b] if b else []))
