@@ -27,7 +27,7 @@ from .inspection.layouts import layout
 from .inspection.modules import summary
 from .inspection.one_kernel import one_kernel
 from .inspection.profile import profile
-from .ir.dtype import (
+from .ir.graph.dtype import (
     DType,
     bfloat16,
     bool_,

@@ -8,7 +8,7 @@ from ..frontend import devices
 from ..frontend.broadcast import default_float, default_int
 from ..frontend.data_types import isdtype, standard_dtypes
 from ..frontend.devices import check_device
-from ..ir.dtype import DType
+from ..ir.graph.dtype import DType
 
 MAX_DIMENSIONS = 64  # of a NumPy array, which is how values leave
 

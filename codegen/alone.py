@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Self
 
-from ..ir.graph import Node
-from ..ir.kernel import Kernel
-from ..ir.loop import Buf
+from ..ir.graph.graph import Node
+from ..ir.kernels.kernel import Kernel
+from ..ir.loops.loop import Buf
 from .evaluate import Evaluator, Place
 from .framing import place_values
 

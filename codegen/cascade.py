@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..ir.graph import scalar_node
-from ..ir.index import Index, Var, var
-from ..ir.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
-from ..ir.loop_walk import Substitution, statements
-from ..ir.op import Op
+from ..ir.graph.graph import scalar_node
+from ..ir.graph.index import Index, Var, var
+from ..ir.graph.op import Op
+from ..ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
+from ..ir.loops.walk import Substitution, statements
 from .schedule import grouped, nest
 
 TERMS = 8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one

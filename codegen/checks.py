@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ..ir import dtype as dt
-from ..ir.graph import Node, full, indices_of, node, rebuild, toposort
-from ..ir.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
-from ..ir.program import CheckSite
-from ..ir.ranges import ranges
-from ..ir.site import provenance
-from ..ir.wrapped import shift_of
+from ..ir.analysis.ranges import ranges
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, full, indices_of, node, rebuild, toposort
+from ..ir.graph.negative_indices import shift_of
+from ..ir.graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
+from ..ir.graph.site import provenance
+from ..ir.program.program import CheckSite
 
 WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
 

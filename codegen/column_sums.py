@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..ir.graph import Node, leaf, node, rebuild, reduce, reshape
-from ..ir.index import row_major_strides
-from ..ir.kernel import Kernel, Unit
-from ..ir.loop import Buf
-from ..ir.op import Op
-from ..ir.units import Units, refine
+from ..ir.graph.graph import Node, leaf, node, rebuild, reduce, reshape
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.op import Op
+from ..ir.kernels.kernel import Kernel, Unit
+from ..ir.kernels.units import Units, refine
+from ..ir.loops.loop import Buf
 from .evaluate import Place
 from .framing import Places, own_axes, place_values
 from .lower import Lowered, RowLowering, Tuning

@@ -9,9 +9,9 @@ phases    one after the other, where residues of the axes make several problems 
 
 from __future__ import annotations
 
-from ..ir.graph import Node
-from ..ir.index import var
-from ..ir.kernel import Kernel
+from ..ir.graph.graph import Node
+from ..ir.graph.index import var
+from ..ir.kernels.kernel import Kernel
 from .contract.dot import lower_dot
 from .contract.empty import lower_empty
 from .contract.packed import lower_packed

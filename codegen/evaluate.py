@@ -1,6 +1,6 @@
 """A Node at an index -> a loop-level expression. In: where each stored value lives. Out: scalar Nodes over LOADs and VARs.
 
-Views are pushed into the index (ir/views.py); values of the same kernel are evaluated in place; a stack
+Views are pushed into the index (ir/graph/views.py); values of the same kernel are evaluated in place; a stack
 replaces recursion, so that chains of any length work.
 """
 
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from ..ir import dtype as dt
-from ..ir.graph import Node, const, node, scalar_node
-from ..ir.index import Index, Mask, Range, Value, mask_of
-from ..ir.kernel import resolve
-from ..ir.loop import Buf
-from ..ir.op import ELEMENTWISE, Op
-from ..ir.site import NOWHERE, provenance
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, const, node, scalar_node
+from ..ir.graph.index import Index, Mask, Range, Value, mask_of
+from ..ir.graph.op import ELEMENTWISE, Op
+from ..ir.graph.site import NOWHERE, provenance
+from ..ir.kernels.kernel import resolve
+from ..ir.loops.loop import Buf
 
 Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
 

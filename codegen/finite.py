@@ -14,13 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..ir import dtype as dt
-from ..ir.finite import both, either, may_make, negated, passed_on, regular
-from ..ir.graph import Node, const, node
-from ..ir.index import Index, Mask
-from ..ir.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Param, Reduce, Stmt, Store
-from ..ir.loop_walk import SLOW, operands, postorder, statements
-from ..ir.op import Op
+from ..ir.analysis.finite import both, either, may_make, negated, passed_on, regular
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, const, node
+from ..ir.graph.index import Index, Mask
+from ..ir.graph.op import Op
+from ..ir.loops.loop import GLOBAL, Buf, Check, For, If, Loops, Multiply, Param, Reduce, Stmt, Store
+from ..ir.loops.walk import SLOW, operands, postorder, statements
 from .evaluate import condition, load
 
 SITE = Param("site")

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, node
-from ..ir.index import Index, Var, row_major_strides, unravel, var
-from ..ir.kernel import Kernel
-from ..ir.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
-from ..ir.loop_walk import Substitution, indices, postorder
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, node
+from ..ir.graph.index import Index, Var, row_major_strides, unravel, var
+from ..ir.graph.op import Op
+from ..ir.kernels.kernel import Kernel
+from ..ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ..ir.loops.walk import Substitution, indices, postorder
 from . import schedule
 from .evaluate import Place
 from .schedule import Access

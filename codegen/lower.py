@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ..ir.graph import Node
-from ..ir.index import Index, Var, unravel, var
-from ..ir.kernel import Kernel, work
-from ..ir.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
-from ..ir.loop_walk import postorder
-from ..ir.wording import plural
+from ..ir.graph.graph import Node
+from ..ir.graph.index import Index, Var, unravel, var
+from ..ir.kernels.kernel import Kernel, work
+from ..ir.loops.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ..ir.loops.walk import postorder
+from ..wording import plural
 from . import schedule
 from .cascade import cascade, cascade_groups, cascade_lanes
 from .evaluate import load

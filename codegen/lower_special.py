@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir import dtype as dt
-from ..ir.graph import Node, cast, const
-from ..ir.index import Index, Range, Var, row_major, unravel, var
-from ..ir.kernel import Kernel
-from ..ir.loop import GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
-from ..ir.op import SCANS
-from ..ir.scatter import counted_axis
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, cast, const
+from ..ir.graph.index import Index, Range, Var, row_major, unravel, var
+from ..ir.graph.op import SCANS
+from ..ir.kernels.kernel import Kernel
+from ..ir.loops.loop import GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
+from ..ir.passes.rows_as_masks import counted_axis
 from . import schedule
 from .evaluate import Evaluator, Place, as_index, load
 from .framing import place_values, places_of

@@ -1,4 +1,4 @@
-"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels. Out: Steps for ir/plan.py."""
+"""Kernels -> Steps: every kernel lowered by its kind, and the bounds checks. In: Fused kernels. Out: Steps for a Program."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ..ir.fuse import Fused
-from ..ir.graph import Node
-from ..ir.kernel import Kernel, work
-from ..ir.loop import SERIAL, For, If, Loops, Stmt
-from ..ir.plan import Step
-from ..ir.program import CheckSite
-from ..ir.site import Site
+from ..ir.graph.graph import Node
+from ..ir.graph.site import Site
+from ..ir.kernels.fuse import Fused
+from ..ir.kernels.kernel import Kernel, work
+from ..ir.loops.loop import SERIAL, For, If, Loops, Stmt
+from ..ir.program.plan import Step
+from ..ir.program.program import CheckSite
 from . import schedule
 from .chain.chain import lower_chain
 from .checks import Checks, leaves_of

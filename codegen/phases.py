@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from ..ir.dtype import DType
-from ..ir.index import Var, var
-from ..ir.loop import SCRATCH, SERIAL, Alloc, Buf, Extent, For, If, Param, Stmt
-from ..ir.loop_walk import Substitution, statements
+from ..ir.graph.dtype import DType
+from ..ir.graph.index import Var, var
+from ..ir.loops.loop import SCRATCH, SERIAL, Alloc, Buf, Extent, For, If, Param, Stmt
+from ..ir.loops.walk import Substitution, statements
 from .lower import Lowered
 
 

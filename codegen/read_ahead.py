@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
 
-from ..ir.graph import Node
-from ..ir.index import Index, Var, var
-from ..ir.loop import GLOBAL, Buf, Prefetch
-from ..ir.loop_walk import Substitution, indices, postorder
-from ..ir.op import Op
+from ..ir.graph.graph import Node
+from ..ir.graph.index import Index, Var, var
+from ..ir.graph.op import Op
+from ..ir.loops.loop import GLOBAL, Buf, Prefetch
+from ..ir.loops.walk import Substitution, indices, postorder
 from . import schedule
 from .evaluate import Place
 from .stages import RowLoop

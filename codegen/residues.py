@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd, lcm, prod
 
-from ..ir.index import Index, Mask, Mod, Range, Var, var
+from ..ir.graph.index import Index, Mask, Mod, Range, Var, var
 
 MOST_CLASSES = 16  # each is a loop nest to compile
 MOST_RESIDUES = 1 << 12  # combinations looked at

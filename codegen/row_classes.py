@@ -7,10 +7,10 @@ The input gradient of a strided depthwise convolution is such a sum (codegen/res
 
 from __future__ import annotations
 
-from ..ir.graph import Node
-from ..ir.index import Var, mask_of
-from ..ir.kernel import Kernel, Unit, zero_outside
-from ..ir.op import Op
+from ..ir.graph.graph import Node
+from ..ir.graph.index import Var, mask_of
+from ..ir.graph.op import Op
+from ..ir.kernels.kernel import Kernel, Unit, zero_outside
 from .framing import Axes, own_axes, place_values
 from .lower import Lowered, RowLowering, Tuning
 from .phases import in_phases

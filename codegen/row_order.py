@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from ..ir.graph import Node, node
-from ..ir.index import Index, Var, row_major, var
-from ..ir.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
-from ..ir.loop_walk import Substitution
-from ..ir.op import Op
+from ..ir.graph.graph import Node, node
+from ..ir.graph.index import Index, Var, row_major, var
+from ..ir.graph.op import Op
+from ..ir.loops.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ..ir.loops.walk import Substitution
 from . import schedule
 from .cascade import TERMS, cascade, has_blocks
 from .evaluate import load

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from ..ir.graph import Node
-from ..ir.index import Div, Index, Mod, Range, Value, Var, stretch, var
-from ..ir.kernel import cost
-from ..ir.loop import SERIAL, For, If, Stmt
-from ..ir.op import Op
+from ..ir.graph.graph import Node
+from ..ir.graph.index import Div, Index, Mod, Range, Value, Var, stretch, var
+from ..ir.graph.op import Op
+from ..ir.kernels.kernel import cost
+from ..ir.loops.loop import SERIAL, For, If, Stmt
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ..ir.graph import Node, is_deviation_squared
-from ..ir.index import Index, Var, row_major, var
-from ..ir.kernel import WORDS, Kernel, Unit, cost, join
-from ..ir.loop import REG, SCRATCH, Buf, Reduce
-from ..ir.op import ELEMENTWISE, Op
+from ..ir.graph.graph import Node, is_deviation_squared
+from ..ir.graph.index import Index, Var, row_major, var
+from ..ir.graph.op import ELEMENTWISE, Op
+from ..ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
+from ..ir.loops.loop import REG, SCRATCH, Buf, Reduce
 from .evaluate import Evaluator, Place, load
 
 Signature = tuple[int, ...]

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
-from ..ir.index import Div, Index, Mod, Var, var
-from ..ir.loop import SERIAL, For, Param, Reduce, Stmt, Store
-from ..ir.loop_walk import Substitution, all_roots, indices, postorder, statements
+from ..ir.graph.index import Div, Index, Mod, Var, var
+from ..ir.loops.loop import SERIAL, For, Param, Reduce, Stmt, Store
+from ..ir.loops.walk import Substitution, all_roots, indices, postorder, statements
 from .schedule import TINY_WORK
 
 

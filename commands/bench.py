@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DeviceError
 from ..inspection.measured import surroundings
-from ..ir.wording import amount, duration, plural
+from ..wording import amount, duration, plural
 from .status import DONE, FAILED, MISUSED, Commands, described, fail, working
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from textwrap import fill
 from ..inspection.measured import surroundings
 from ..inspection.measured.surroundings import Facts
 from ..inspection.reports.terminal import width
-from ..ir.wording import amount, binary
+from ..wording import amount, binary
 from .status import DONE, Commands, described
 
 ABOUT = """\

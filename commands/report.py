@@ -90,7 +90,7 @@ def _write(script: Script, collection: Collection, output: Path, shown: int) -> 
     """What to say of it."""
     from ..inspection.documents.document import document
     from ..inspection.page import page
-    from ..ir.wording import duration, plural
+    from ..wording import duration, plural
 
     entries = collection.entries(shown)
     layouts = collection.layouts()

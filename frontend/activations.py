@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from math import pi, sqrt
 
-from ..ir.graph import Node, node
-from ..ir.op import Op
-from ..ir.site import provenance, user_site
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
+from ..ir.graph.site import provenance, user_site
 from .arguments import as_choice, as_double
 from .autocast import widened
 from .elementwise import add, as_float, div, gt, isnan, lt, mul, neg, where

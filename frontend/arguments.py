@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir.graph import Node
-from ..ir.op import Op
-from ..ir.shapes import Shape, addressable
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape, addressable
 
 Axes = int | Sequence[int] | None
 MOST_BITS = 256  # of integers that errors show in full

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.graph import Node, node, shaped
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, node, shaped
+from ..ir.graph.op import Op
 from .autocast import widened
 from .broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
 from .half import in_float32

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node
-from ..ir.op import Op
-from ..ir.shapes import addressable
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import addressable
 from . import reductions, storage
 from .arguments import as_int, axes_in_order, flat_ints, normalise_axis, shown
 from .broadcast import broadcast_shape, broadcast_to, to_dtype

@@ -11,8 +11,8 @@ from functools import partial, wraps
 from inspect import signature
 from typing import Any, TypeVar
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
 from ..modes import Mode
 from . import state
 from .half import converted, float_dtype

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from .. import options
 from ..codegen.lowering import LoweredKernel, Lowering
 from ..codegen.settings import Settings
-from ..ir.fuse import Policy
-from ..ir.loop import Loops
-from ..ir.loop_verify import verify
-from ..ir.program import Call, Program
-from ..ir.site import Site
-from ..ir.wording import plural
+from ..ir.graph.site import Site
+from ..ir.kernels.fuse import Policy
+from ..ir.loops.loop import Loops
+from ..ir.loops.verify import verify
+from ..ir.program.program import Call, Program
+from ..wording import plural
 from .settings import AnySettings
 
 
@@ -59,7 +59,7 @@ class Backend(Protocol):
 
     @property
     def strict(self) -> bool:
-        """Whether its bits are those of the reference interpreter (ir/strict.py)."""
+        """Whether its bits are those of the reference interpreter (ir/graph/strict.py)."""
 
     @property
     def policy(self) -> Policy:

@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.graph import Node, const
-from ..ir.op import Op
-from ..ir.site import provenance, user_site
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, const
+from ..ir.graph.op import Op
+from ..ir.graph.site import provenance, user_site
 from . import storage
 from .arguments import as_sequence, shown
 from .broadcast import WEAK, as_dtype

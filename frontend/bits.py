@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, expand, node, reduce, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, expand, node, reduce, reshape
+from ..ir.graph.op import Op
 from .broadcast import Operand, full_like, pair, spread, to_dtype
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from .. import errors
-from ..ir.graph import Node, permute, reshape
+from ..ir.graph.graph import Node, permute, reshape
 from .arguments import shown
 from .movement import part
 from .padding import pad

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors, options
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, cast, const, full, node, reshape, shaped
-from ..ir.op import Op
-from ..ir.shapes import Shape, addressable
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, cast, const, full, node, reshape, shaped
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape, addressable
 from . import weak_numbers
 from .arguments import shown
 from .live_number import LiveNumber

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node, reshape
+from ..ir.graph.graph import Node, reshape
 from . import reductions
 from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .autocast import widened

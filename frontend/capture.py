@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import errors
-from ..ir.dtype import DType
-from ..ir.graph import Node, used
-from ..ir.op import Op
-from ..ir.site import Site
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, used
+from ..ir.graph.op import Op
+from ..ir.graph.site import Site
 from . import state
 from .devices import CPU, device_of
 from .storage import VIEWED, Storage, cached, lookup, viewed

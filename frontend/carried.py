@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from ..ir import graph
-from ..ir.graph import Node
-from ..ir.op import Op
+from ..ir.graph import graph
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
 from . import growth, state, storage
 from .capture import Capture, is_constant
 from .computed import Computed

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir import dtype as dt
-from ..ir.graph import Node
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node
 from .arguments import as_bool
 from .arithmetic import add, mul, sub
 from .broadcast import Operand, common_dtype, together

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..errors import CompileError
-from ..ir.graph import Node
-from ..ir.index import row_major_strides
-from ..ir.program import Value
-from ..ir.site import shown
+from ..ir.graph.graph import Node
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.site import shown
+from ..ir.program.program import Value
 from ..runtime.failures import CheckFailed
 from . import programs
 from .interpret import Interpreted

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from math import inf
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, const, node, shaped
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, const, node, shaped
+from ..ir.graph.op import Op
 from . import weak_numbers
 from .bits import invert
 from .broadcast import (

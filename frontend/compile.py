@@ -13,20 +13,20 @@ from typing import Any
 from .. import options
 from ..codegen.checks import clamp_late, find_checks
 from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
-from ..ir.fuse import Fused, fuse
-from ..ir.graph import Node, node, verify
-from ..ir.half import widen
-from ..ir.memory import Memory, memory_of
-from ..ir.op import Op
-from ..ir.plan import Planner, plan
-from ..ir.prepare import prepare
-from ..ir.program import Program, Value
-from ..ir.rules import simplify
-from ..ir.scatter import rows_as_masks
-from ..ir.site import NOWHERE, provenance, settled
-from ..ir.spaces import recompute_spaces
-from ..ir.sums import merge_sums
-from ..ir.units import collect
+from ..ir.graph.graph import Node, node, verify
+from ..ir.graph.op import Op
+from ..ir.graph.site import NOWHERE, provenance, settled
+from ..ir.kernels.fuse import Fused, fuse
+from ..ir.kernels.units import collect
+from ..ir.passes.merge_sums import merge_sums
+from ..ir.passes.prepare import prepare
+from ..ir.passes.recompute_spaces import recompute_spaces
+from ..ir.passes.rows_as_masks import rows_as_masks
+from ..ir.passes.simplify import simplify
+from ..ir.passes.widen_halves import widen
+from ..ir.program.memory_report import Memory, memory_of
+from ..ir.program.plan import Planner, plan
+from ..ir.program.program import Program, Value
 from .backend import Backend, backend_of
 from .passes import Pass, Passes
 from .settings import AnySettings, current_settings

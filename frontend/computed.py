@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 
-from ..ir import graph
-from ..ir.graph import Node
-from ..ir.op import ELEMENTWISE, HINTS, LEAVES, TRANSCENDENTAL, VIEWS, Op
+from ..ir.graph import graph
+from ..ir.graph.graph import Node
+from ..ir.graph.op import ELEMENTWISE, HINTS, LEAVES, TRANSCENDENTAL, VIEWS, Op
 from .capture import Capture
 
 _TRANSPARENT = HINTS | VIEWS - {Op.PAD} | {Op.COPY}

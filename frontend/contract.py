@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.graph import Node, reshape, shaped
-from ..ir.op import Op
-from ..ir.shapes import Shape, addressable
-from ..ir.site import provenance, user_site
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, reshape, shaped
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape, addressable
+from ..ir.graph.site import provenance, user_site
 from .arguments import as_int, axes_in_order, normalise_axis, shown
 from .autocast import lowered
 from .broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread

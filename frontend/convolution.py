@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .. import errors
-from ..ir.graph import Node, permute, reduce, reshape
-from ..ir.shapes import Shape, addressable
+from ..ir.graph.graph import Node, permute, reduce, reshape
+from ..ir.graph.shapes import Shape, addressable
 from .arguments import as_int, shown
 from .autocast import lowered
 from .broadcast import spread

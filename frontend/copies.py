@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node, node, sources
-from ..ir.op import Op
-from ..ir.site import located
+from ..ir.graph.graph import Node, node, sources
+from ..ir.graph.op import Op
+from ..ir.graph.site import located
 from . import storage
 from .devices import CPU, default, device_of, only_cpu
 from .layout import strides_of

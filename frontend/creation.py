@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, expand_to
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, expand_to
 from . import movement, state, storage
 from .arguments import as_bool, as_shape, shown
 from .broadcast import WEAK, as_dtype, as_node, default_float

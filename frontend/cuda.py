@@ -13,12 +13,12 @@ from ..codegen.cuda.emit import emit, shared_bytes
 from ..codegen.cuda.lowering import CudaLowering, stays_loop
 from ..codegen.cuda.settings import CudaSettings
 from ..codegen.lowering import LoweredKernel
-from ..ir.fuse import Policy
-from ..ir.loop import Loops
-from ..ir.loop_listing import listing, numbered
-from ..ir.loop_text import show
-from ..ir.program import Call, Program
-from ..ir.site import Site
+from ..ir.graph.site import Site
+from ..ir.kernels.fuse import Policy
+from ..ir.loops.listing import listing, numbered
+from ..ir.loops.loop import Loops
+from ..ir.loops.text import show
+from ..ir.program.program import Call, Program
 from ..runtime import cache
 from ..runtime.cuda import devices
 from ..runtime.cuda.executable import CudaExecutable

@@ -16,13 +16,13 @@ import numpy as np
 
 from .. import errors
 from ..codegen.lowering import LoweredKernel
-from ..ir import dtype as dt
-from ..ir.graph import Node, cast, leaf, node, reshape, toposort
-from ..ir.index import row_major_strides
-from ..ir.op import ELEMENTWISE, SCANS, Op
-from ..ir.program import Value
-from ..ir.site import NOWHERE, Site, is_gradient, located, provenance
-from ..ir.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
+from ..ir.analysis.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, cast, leaf, node, reshape, toposort
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.op import ELEMENTWISE, SCANS, Op
+from ..ir.graph.site import NOWHERE, Site, is_gradient, located, provenance
+from ..ir.program.program import Value
 from . import compile, storage
 from .settings import AnySettings
 from .transition import Lines

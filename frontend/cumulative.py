@@ -6,10 +6,10 @@ from math import inf
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from . import reductions
 from .arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
 from .autocast import widened

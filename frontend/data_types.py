@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import errors, options
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import const
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import const
 from . import state
 from .arguments import shown
 from .broadcast import WEAK, as_dtype, common_dtype, default_float, promote

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import errors, options
-from ..ir.graph import Node, used
+from ..ir.graph.graph import Node, used
 from ..runtime.device import CPU, available, copy, default, foreign, get, number_of, unit
 from .arguments import shown
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .. import options
-from ..ir.op import Op
+from ..ir.graph.op import Op
 from . import observe, realize, state
 from .devices import CPU
 from .storage import lookup

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from math import inf
 
-from ..ir.graph import Node, node
-from ..ir.op import Op
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
 from .arithmetic import add, div, integers_for_bool, neg, sub
 from .bits import signbit
 from .broadcast import Operand, pair

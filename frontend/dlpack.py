@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.index import row_major_strides
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.index import row_major_strides
 from . import realize, storage
 from .arguments import as_bool, as_int, as_sequence, shown
 from .devices import CPU, check_device, foreign, number_of, unit

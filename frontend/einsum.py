@@ -14,7 +14,7 @@ from string import ascii_letters
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node
+from ..ir.graph.graph import Node
 from .arguments import as_int, shown
 from .arrange import diagonal
 from .autocast import lowered

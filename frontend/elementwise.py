@@ -6,9 +6,9 @@ In: Nodes and Python numbers. Out: a Node. Every function is a composite of the 
 # ruff: noqa: F401 - other files take the names from here
 from __future__ import annotations
 
-from ..ir.dtype import DType
-from ..ir.graph import Node, node
-from ..ir.op import Op
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
 from .arithmetic import (
     add,
     as_float,

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import errors
-from ..ir import grad as ir_grad
-from ..ir.graph import Node, full, rebuild, toposort
-from ..ir.op import Op
+from ..ir.gradient import gradient as ir_grad
+from ..ir.graph.graph import Node, full, rebuild, toposort
+from ..ir.graph.op import Op
 from . import creation, storage, tree
 from .arguments import as_function, as_int, as_sequence, shown
 from .tensor import Tensor, wrap

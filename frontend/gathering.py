@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, cast, node
-from ..ir.op import Op
-from ..ir.site import Site, provenance, user_site
-from ..ir.wrapped import wrapped
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, cast, node
+from ..ir.graph.negative_indices import wrapped
+from ..ir.graph.op import Op
+from ..ir.graph.site import Site, provenance, user_site
 from . import storage
 from .arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis, shown
 from .broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..ir.graph import used
+from ..ir.graph.graph import used
 from .arguments import shown
 from .devices import CPU, available, check_device, unit
 from .other_names import of_module

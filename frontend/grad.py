@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import grad as ir_grad
-from ..ir.graph import Node, full
+from ..ir.gradient import gradient as ir_grad
+from ..ir.graph.graph import Node, full
 from ..modes import Mode
 from . import creation, state
 from .arguments import as_double, as_function, as_int, as_sequence, shown

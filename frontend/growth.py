@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Sequence
 
 from .. import errors
-from ..ir import graph
-from ..ir.graph import Node
-from ..ir.op import BINARY, ELEMENTWISE, LEAVES, VIEWS, Op
+from ..ir.graph import graph
+from ..ir.graph.graph import Node
+from ..ir.graph.op import BINARY, ELEMENTWISE, LEAVES, VIEWS, Op
 from . import state
 
 LINKS = 4096  # of one line and op, each the source of the next, that no graph built at once is expected to have

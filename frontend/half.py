@@ -6,9 +6,9 @@ from collections.abc import Callable
 from functools import reduce, wraps
 from typing import Any, TypeVar
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
 from .broadcast import promote, to_dtype
 
 F = TypeVar("F", bound=Callable[..., Any])

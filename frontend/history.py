@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Node
-from ..ir.op import COMPARE, Op
+from ..ir.graph.graph import Node
+from ..ir.graph.op import COMPARE, Op
 
 _CLOSED = COMPARE | {Op.DETACH, Op.CONST, Op.IOTA, Op.BITCAST, Op.IDIV}
 

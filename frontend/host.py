@@ -11,11 +11,11 @@ from ..codegen.llvm.plan import stays_loop
 from ..codegen.lowering import HostLowering, LoweredKernel
 from ..codegen.settings import Settings
 from ..codegen.target import Target
-from ..ir.fuse import Policy
-from ..ir.loop import Loops
-from ..ir.loop_listing import listing, numbered
-from ..ir.program import Call, Program
-from ..ir.site import Site
+from ..ir.graph.site import Site
+from ..ir.kernels.fuse import Policy
+from ..ir.loops.listing import listing, numbered
+from ..ir.loops.loop import Loops
+from ..ir.program.program import Call, Program
 from ..runtime.executable import Executable
 from ..runtime.image import image_of, pack
 from .backend import Launch, verified

@@ -13,9 +13,9 @@ from operator import index
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.graph import Node, full, reshape
-from ..ir.shapes import Shape
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, full, reshape
+from ..ir.graph.shapes import Shape
 from .arguments import shown
 from .broadcast import broadcast_shape
 

@@ -12,14 +12,14 @@ from math import prod
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node
-from ..ir.op import Op
-from ..ir.rewrite import constant_of
-from ..ir.shapes import Shape
-from ..ir.site import provenance, user_site
-from ..ir.wrapped import wrapped
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node
+from ..ir.graph.negative_indices import wrapped
+from ..ir.graph.op import Op
+from ..ir.graph.rewrite import constant_of
+from ..ir.graph.shapes import Shape
+from ..ir.graph.site import provenance, user_site
 from . import state, storage
 from .broadcast import Operand, as_node, broadcast_to, spread
 from .elementwise import bit_and, clip, eq, where

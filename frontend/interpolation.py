@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import errors
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from .arguments import as_double
 from .broadcast import Operand, as_node, common_dtype, default_float, to_dtype, together
 from .elementwise import add, clip, div, eq, gt, isnan, lt, mod, mul, sub, where

@@ -1,4 +1,4 @@
-"""The debug option WEFT_INTERPRET=1. In: what frontend/compile.py takes. Out: an object that runs it with ir/interp.py."""
+"""The debug option WEFT_INTERPRET=1. In: what frontend/compile.py takes. Out: an object that runs it with ir/graph/interp.py."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from .. import options
 from ..codegen.math.expand import expand
-from ..ir import interp, strict
-from ..ir.arith import Evaluator
-from ..ir.graph import Node, indices_of, toposort
-from ..ir.op import INDEXED, Op
-from ..ir.program import CheckSite, Value
-from ..ir.wrapped import shift_of
+from ..ir.graph import interp, strict
+from ..ir.graph.arith import Evaluator
+from ..ir.graph.graph import Node, indices_of, toposort
+from ..ir.graph.negative_indices import shift_of
+from ..ir.graph.op import INDEXED, Op
+from ..ir.program.program import CheckSite, Value
 from ..runtime.failures import CheckFailed
 from ..runtime.prepared import Prepared
 from . import devices

@@ -14,7 +14,7 @@ from types import MethodType
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node, rebuild, toposort
+from ..ir.graph.graph import Node, rebuild, toposort
 from . import movement, realize, retrace, state
 from .arguments import as_function, as_int, as_sequence, shown
 from .broadcast import default_float

@@ -16,8 +16,8 @@ from .. import system
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
 from ..codegen.target import Target
-from ..ir.loop import Loops
-from ..ir.loop_text import show
+from ..ir.loops.loop import Loops
+from ..ir.loops.text import show
 from ..runtime import cache, flat, native
 from ..runtime.code import Code, known, phase_names, symbol
 

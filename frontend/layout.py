@@ -5,10 +5,10 @@ What is computed will be in row-major order; views of it, or of memory, are look
 
 from __future__ import annotations
 
-from ..ir.graph import Node
-from ..ir.index import row_major_strides
-from ..ir.op import Op
-from ..ir.shapes import Shape
+from ..ir.graph.graph import Node
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
 from .storage import VIEWED, lookup, reshape_strides
 
 MOVING = VIEWED | {Op.EXPAND}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from .. import errors
-from ..ir.graph import Node
-from ..ir.shapes import Shape, addressable
-from ..ir.site import provenance, user_site
+from ..ir.graph.graph import Node
+from ..ir.graph.shapes import Shape, addressable
+from ..ir.graph.site import provenance, user_site
 from .autocast import lowered
 from .contract import Places, alike, summed
 from .elementwise import add

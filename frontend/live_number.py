@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.dtype import DType, rounded
-from ..ir.graph import Node, const
+from ..ir.graph.dtype import DType, rounded
+from ..ir.graph.graph import Node, const
 from . import state
 
 Ask = Callable[[], Any]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ..ir.dtype import largest
-from ..ir.graph import Node, deviation_squared, node, reduce, reshape
-from ..ir.op import Op
+from ..ir.graph.dtype import largest
+from ..ir.graph.graph import Node, deviation_squared, node, reduce, reshape
+from ..ir.graph.op import Op
 from .broadcast import spread
 from .elementwise import add, detach, div, minimum, mul, sub
 

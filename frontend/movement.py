@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node, node, shaped
-from ..ir.op import Op
-from ..ir.shapes import Shape, addressable, shape_of
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, node, shaped
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape, addressable, shape_of
 from .arguments import Axes, as_int, as_shape, axes_in_order, flat_extents, flat_ints, normalise_axes, normalise_axis
 from .bits import reinterpreted
 from .broadcast import as_dtype, as_node, broadcast_shape, broadcast_to, promote, spread

@@ -5,11 +5,11 @@ from __future__ import annotations
 import weakref
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, cast, node, reshape
-from ..ir.op import Op
-from ..ir.shapes import addressable
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, cast, node, reshape
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import addressable
 from . import realize, reductions, storage
 from .arguments import Axes, as_int, normalise_axes, shown
 from .broadcast import Operand, as_dtype, to_dtype

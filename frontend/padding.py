@@ -7,11 +7,11 @@ from math import copysign
 from typing import Any
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node
-from ..ir.op import Op
-from ..ir.shapes import addressable
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import addressable
 from .arguments import as_choice, as_int, shown
 from .arrange import tile
 from .broadcast import Operand, common_dtype, number, to_dtype

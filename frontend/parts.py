@@ -11,9 +11,9 @@ import weakref
 from typing import Any
 
 from .. import errors
-from ..ir.graph import Node
-from ..ir.op import Op
-from ..ir.site import user_site
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
+from ..ir.graph.site import user_site
 from . import state, storage, weak
 from .capture import is_constant
 

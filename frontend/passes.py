@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from ..ir.graph import Node
-from ..ir.rewrite import Trace
+from ..ir.graph.graph import Node
+from ..ir.graph.rewrite import Trace
 
 T = TypeVar("T")
 

@@ -6,9 +6,9 @@ Element e of draw d has the counter (e low, e high, d low, d high): a pure funct
 
 from __future__ import annotations
 
-from ..ir import dtype as dt
-from ..ir.graph import Node, const, full, node
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, const, full, node
+from ..ir.graph.op import Op
 from .broadcast import broadcast_to
 
 MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)

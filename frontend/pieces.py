@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ..ir.graph import Node
-from ..ir.op import Op
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
 from .capture import Capture
 from .computed import Computed
 

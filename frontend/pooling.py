@@ -10,10 +10,10 @@ from math import prod
 from typing import Any, NamedTuple
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import lowest
-from ..ir.graph import Node, full, node, permute, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import lowest
+from ..ir.graph.graph import Node, full, node, permute, reshape
+from ..ir.graph.op import Op
 from . import reductions
 from .arguments import as_bool, as_int, shown
 from .arithmetic import add, div, mul, sub

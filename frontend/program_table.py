@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from .. import options
-from ..ir.graph import Node
+from ..ir.graph.graph import Node
 from . import observe, storage
 from .capture import Capture
 from .storage import Storage

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import options
 from ..codegen.settings import Settings
-from ..ir.site import Site
+from ..ir.graph.site import Site
 from ..runtime import cache
 from ..runtime.code import known, phase_names
 from ..runtime.executable import Executable
@@ -22,11 +22,11 @@ from .settings import AnySettings, current_settings
 from .structure import Structure
 
 if TYPE_CHECKING:
-    from ..ir.memory import Memory
+    from ..ir.program.memory_report import Memory
     from .compile import Compiled
 
 FILES = ("backend", "compile", "cuda", "host", "programs", "structure")
-STAGES = ("codegen", "ir", "runtime", *(f"frontend/{file}.py" for file in FILES))
+STAGES = ("codegen", "ir", "runtime", "wording.py", *(f"frontend/{file}.py" for file in FILES))
 
 
 def executable(structure: Structure) -> Any:

@@ -15,10 +15,10 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from .. import errors, locks
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, full, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, full, node, reshape
+from ..ir.graph.op import Op
 from ..modes import Blocks, Mode
 from ..signals import deferred
 from . import elementwise as ew

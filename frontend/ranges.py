@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, const, expand_to, full, node, reshape
-from ..ir.op import Op
-from ..ir.shapes import addressable
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, const, expand_to, full, node, reshape
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import addressable
 from . import elementwise as ew
 from . import transcendental as tr
 from .arguments import as_bool, as_choice, as_double, as_int, as_real, as_shape

@@ -16,11 +16,11 @@ from itertools import chain
 from typing import Any
 
 from .. import errors, locks, options
-from ..ir.graph import Node
-from ..ir.op import Op
-from ..ir.program import Value
-from ..ir.site import Site, located, what_of
-from ..ir.wrapped import as_written
+from ..ir.graph.graph import Node
+from ..ir.graph.negative_indices import as_written
+from ..ir.graph.op import Op
+from ..ir.graph.site import Site, located, what_of
+from ..ir.program.program import Value
 from ..signals import deferred
 from . import copies, growth, observe, parts, state, storage
 from .arguments import shown

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import errors
-from ..ir.dtype import DType
-from ..ir.graph import Node, cast, node
-from ..ir.op import Op
-from ..ir.shapes import Shape
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, cast, node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
 from . import copies, realize, state, weak_numbers
 from .broadcast import default_float, default_int
 from .capture import Capture

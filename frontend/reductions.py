@@ -9,11 +9,11 @@ import builtins
 from math import prod as product
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from .arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
 from .autocast import widened
 from .broadcast import as_dtype, spread, to_dtype

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..ir import dtype as dt
-from ..ir.graph import Node, node
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
 from .arguments import as_int
 from .arithmetic import add, div, mul, neg, sub
 from .broadcast import full_like

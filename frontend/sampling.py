@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from . import elementwise as ew
 from . import random, sorting
 from . import transcendental as tr

@@ -7,8 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
 from .arguments import shown
 from .storage import FORMATS, Storage, allocate, packed
 from .trace import Trace

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from .arguments import as_bool
 from .broadcast import Operand, as_node, common_dtype
 from .elementwise import clip, eq, invert, isnan, logical_and, ne, sub, where

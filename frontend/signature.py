@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
+from ..ir.graph import dtype as dt
 from . import storage
 from .arguments import shown
 from .storage import Storage

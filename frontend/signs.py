@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..ir.graph import Node, node
-from ..ir.op import Op
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
 from .arithmetic import add, float_pair, neg, no_bool
 from .bits import as_bits, bit_and, bit_or, signbit
 from .broadcast import Operand, full_like

@@ -7,10 +7,10 @@ keep their order, in descending sorts too. Everything rests on ARGSORT; a sorted
 from __future__ import annotations
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.graph import Node, node, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, node, reshape
+from ..ir.graph.op import Op
 from .arguments import as_bool, as_choice, as_int, normalise_axis
 from .broadcast import Operand, as_node, broadcast_to, common_dtype, spread
 from .elementwise import add, as_float, invert, isnan, logical_and, logical_or, lt, mul, sub, where

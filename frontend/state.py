@@ -14,10 +14,10 @@ from threading import get_ident
 from typing import Any
 
 from .. import locks
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node
-from ..ir.op import Op
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
 from ..modes import Blocks
 from . import storage, weak, weak_numbers
 from .storage import Leaf

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node, cast, node, permute, reshape
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, cast, node, permute, reshape
+from ..ir.graph.op import Op
 from . import reductions, storage
 from .arguments import Axes, as_bool, as_choice, as_count, as_double, as_real, as_sequence, normalise_axes, shown
 from .autocast import widened

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
-from ..ir.index import row_major_strides
-from ..ir.op import Op
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.op import Op
 from ..signals import Actions, deferred
 from . import observe, program_table, realize, state, storage
 from .devices import CPU

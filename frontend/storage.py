@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..ir import bfloat16, graph
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node
-from ..ir.index import row_major_strides
-from ..ir.op import Op
-from ..ir.shapes import Shape
+from ..ir.graph import bfloat16, graph
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.index import row_major_strides
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
 from ..runtime import device as devices
 from ..runtime.buffer import Buffer, memory, size_class
 from ..runtime.device import CPU

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node
-from ..ir.op import INDEXED, Op
-from ..ir.program import Value
-from ..ir.site import NOWHERE, Site, provenance, settled
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.op import INDEXED, Op
+from ..ir.graph.site import NOWHERE, Site, provenance, settled
+from ..ir.program.program import Value
 from .devices import CPU
 
 Key = tuple[Any, ...]

@@ -13,10 +13,10 @@ from weakref import ref
 import numpy as np
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, interned, shaped, used
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, interned, shaped, used
+from ..ir.graph.op import Op
 from . import activations as act
 from . import (
     arrange,

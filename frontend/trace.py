@@ -13,11 +13,11 @@ from threading import get_ident
 from typing import Any, TypeVar
 
 from .. import errors
-from ..ir.dtype import DType
-from ..ir.graph import Node
-from ..ir.op import Op
-from ..ir.shapes import Shape
-from ..ir.site import located, user_site
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
+from ..ir.graph.site import located, user_site
 from ..signals import within
 from . import realize, state, storage
 from .attributes import Reads, unwatch, watch

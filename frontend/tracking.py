@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from .. import errors
-from ..ir.graph import Node
-from ..ir.op import Op
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
 from . import state
 from .arguments import as_bool, as_function, shown
 from .other_parameters import naming

@@ -1,14 +1,14 @@
 """Transcendental functions and powers. In: Nodes and Python numbers. Out: a Node.
 
-Values and special cases are those of the Array API standard; the ops' derivatives stand in ir/grad.py.
+Values and special cases are those of the Array API standard; the ops' derivatives stand in ir/gradient/gradient.py.
 """
 
 from __future__ import annotations
 
 from .. import errors
-from ..ir import dtype as dt
-from ..ir.graph import Node, node
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.graph import Node, node
+from ..ir.graph.op import Op
 from .arguments import as_count
 from .arithmetic import add, as_float, div, float_op, float_pair, integers_for_bool, mul, sub
 from .autocast import widened

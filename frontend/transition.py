@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..ir import graph
-from ..ir.dtype import DType
-from ..ir.graph import Node, toposort
-from ..ir.op import Op
-from ..ir.shapes import Shape
-from ..ir.site import Site, provenance
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, toposort
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
+from ..ir.graph.site import Site, provenance
 from . import state, storage
 from .capture import is_constant
 from .history import reached, stale_owner

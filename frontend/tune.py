@@ -15,11 +15,11 @@ from dataclasses import replace
 from ..codegen.lower import Lowered
 from ..codegen.math.expand import expand_loops
 from ..codegen.target import Target
-from ..ir.index import Index, Var, var
-from ..ir.loop import GLOBAL, Buf, Loops, Param, Reduce, Store
-from ..ir.loop_text import show
-from ..ir.loop_walk import Substitution, postorder, roots, statements
-from ..ir.op import Op
+from ..ir.graph.index import Index, Var, var
+from ..ir.graph.op import Op
+from ..ir.loops.loop import GLOBAL, Buf, Loops, Param, Reduce, Store
+from ..ir.loops.text import show
+from ..ir.loops.walk import Substitution, postorder, roots, statements
 from ..runtime import cache
 from ..runtime.buffer import Block, memory
 from .kernels import kernel, kernel_key

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from .. import errors
-from ..ir.dtype import DType
-from ..ir.graph import Node
-from ..ir.shapes import Shape
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.shapes import Shape
 from . import devices, layout, realize, state, storage
 from .arguments import as_bool, as_choice, shown
 from .other_names import OF_TENSORS, no_attribute

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .. import errors
-from ..ir import graph
-from ..ir.graph import Node, reshape
-from ..ir.shapes import addressable
+from ..ir.graph import graph
+from ..ir.graph.graph import Node, reshape
+from ..ir.graph.shapes import addressable
 from .arguments import as_count, as_nonnegative, normalise_axis
 from .arrange import roll
 from .autocast import widened

@@ -10,10 +10,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from ..ir import dtype as dt
-from ..ir.dtype import DType
-from ..ir.graph import Node, cast
-from ..ir.op import Op
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node, cast
+from ..ir.graph.op import Op
 
 MOST_NODES = 64  # a value that needs more than these is not recognised as weak
 WIDEST: dict[type, DType] = {float: dt.float64, int: dt.int64, bool: dt.bool_}

@@ -11,10 +11,10 @@ from inspect import signature
 from typing import Any, NamedTuple
 
 from .. import errors
-from ..ir.graph import Node, reshape, shaped
-from ..ir.op import Op
-from ..ir.shapes import Shape, shape_of
-from ..ir.site import provenance, user_site
+from ..ir.graph.graph import Node, reshape, shaped
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape, shape_of
+from ..ir.graph.site import provenance, user_site
 from .arguments import as_ints
 from .movement import View, window_views
 

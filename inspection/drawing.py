@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from .. import errors
 from ..frontend.arguments import shown
 from ..frontend.tensor import Tensor
-from ..ir import site
+from ..ir.graph import site
 
 if TYPE_CHECKING:
     from .drawings.values import Step

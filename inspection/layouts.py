@@ -15,9 +15,9 @@ from ..frontend import realize, storage
 from ..frontend.arguments import as_texts, shown
 from ..frontend.storage import Storage
 from ..frontend.tensor import Tensor, bare
-from ..ir.graph import Node
-from ..ir.op import Op
-from ..ir.shapes import Shape
+from ..ir.graph.graph import Node
+from ..ir.graph.op import Op
+from ..ir.graph.shapes import Shape
 from .names.labels import owner_name
 
 MOST_CELLS = 64  # that a picture has
@@ -205,8 +205,8 @@ def _span(owner: Storage) -> int:
 
 
 def _values(raw: np.ndarray[Any, Any], owner: Storage) -> np.ndarray[Any, Any]:
-    from ..ir import bfloat16
-    from ..ir.dtype import bfloat16 as brain_float
+    from ..ir.graph import bfloat16
+    from ..ir.graph.dtype import bfloat16 as brain_float
 
     return bfloat16.values(raw) if owner.dtype is brain_float else raw
 

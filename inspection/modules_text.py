@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
-from ..ir.wording import amount
+from ..wording import amount
 from .modules import Held, Layer, Summary
 from .reports.terminal import Marks, marks, width
 

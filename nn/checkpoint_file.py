@@ -24,8 +24,8 @@ from ..frontend import ops, storage
 from ..frontend.realize import value
 from ..frontend.storage import Storage
 from ..frontend.tensor import Tensor, wrap
-from ..ir import dtype as dt
-from ..ir.dtype import DType
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -12,8 +12,8 @@ from ..frontend import ops
 from ..frontend.arguments import shown
 from ..frontend.grad import no_grad
 from ..frontend.tensor import Tensor
-from ..ir import dtype as dt
-from ..ir.dtype import DType
+from ..ir.graph import dtype as dt
+from ..ir.graph.dtype import DType
 from .initial import (
     calculate_gain,
     fans,

@@ -13,7 +13,7 @@ from ..frontend.arguments import as_bool, as_function
 from ..frontend.observe import call_watchers
 from ..frontend.tensor import Tensor, destination
 from ..frontend.tracking import Handle
-from ..ir import dtype as dt
+from ..ir.graph import dtype as dt
 from .loading import Keys, load
 from .parameter import Buffer, Parameter, clear_gradients
 from .tree import Tree

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import options
 from ..errors import DeviceError
-from ..ir.graph import used
+from ..ir.graph.graph import used
 from .buffer import Buffer
 
 if TYPE_CHECKING:

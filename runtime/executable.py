@@ -17,7 +17,7 @@ from .threads import pool
 from .timed import timings
 
 if TYPE_CHECKING:
-    from ..ir.memory import Memory
+    from ..ir.program.memory_report import Memory
 
 
 class _Frame:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..ir.loop import For, Param
-from ..ir.program import Call, CheckSite, Program, Ref
-from ..ir.site import Site
+from ..ir.graph.site import Site
+from ..ir.loops.loop import For, Param
+from ..ir.program.program import Call, CheckSite, Program, Ref
 from .driver_ir import CHECK, PARALLEL
 
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond

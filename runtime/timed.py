@@ -23,7 +23,7 @@ from .ticks import address, counter
 from .timed_ir import LINE, RECORD
 
 if TYPE_CHECKING:
-    from ..ir.program import Program
+    from ..ir.program.program import Program
 
 KEPT = 2048  # runs whose times are remembered
 MOST_CHUNKS = 1 << 16  # of a run that are noted

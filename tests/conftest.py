@@ -6,7 +6,7 @@ import gc
 from collections.abc import Iterator
 
 import pytest
-from weft.ir import graph
+from weft.ir.graph import graph
 from weft.runtime.cuda import devices
 
 

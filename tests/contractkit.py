@@ -7,9 +7,9 @@ from typing import Any
 import graphs as g
 from harness import leaf
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 
 def texts(program: Compiled) -> list[str]:

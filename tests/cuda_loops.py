@@ -9,7 +9,7 @@ from loopkit import _assert_same, interpreted
 from weft.codegen.cuda.emit import emit, phase_name, shared_bytes
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.math.expand import expand_loops
-from weft.ir.loop_verify import verify
+from weft.ir.loops.verify import verify
 
 TARGET = CudaTarget("sm_80")
 

@@ -11,9 +11,9 @@ from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
-from weft.ir.fuse import Policy
-from weft.ir.graph import Node
-from weft.ir.interp import run as oracle
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.kernels.fuse import Policy
 
 SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")
 

@@ -11,11 +11,11 @@ import pytest
 import test_lowering as cpu
 from harness import leaf
 from weft.codegen.cuda import columns, records, scan, scatter, sort, summed, transposed
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 MODULES = {m.__name__.rsplit(".", 1)[-1]: m for m in (columns, records, scan, scatter, sort, summed, transposed)}
 

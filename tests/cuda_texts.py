@@ -14,7 +14,7 @@ from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend import program_table
 from weft.frontend.compile import build
-from weft.ir.graph import Node
+from weft.ir.graph.graph import Node
 from weft.nn import functional as F
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Built

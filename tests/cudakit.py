@@ -20,7 +20,7 @@ from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled, build
-from weft.ir.graph import Node
+from weft.ir.graph.graph import Node
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Driver
 

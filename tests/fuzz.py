@@ -19,11 +19,11 @@ from fuzz_graphs import EXACT, FLOATS, INTS, MOVES, ROUNDS, SUMS, Array, Builder
 from harness import assert_same_bits, compiled, execute, inputs_of, schedules
 from opspec import assert_matches, float_info
 from weft.codegen.target import host
-from weft.ir import dtype as dt
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, toposort
-from weft.ir.interp import EVALUATORS, run
-from weft.ir.op import LOOP_ONLY, SCANS, Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node, toposort
+from weft.ir.graph.interp import EVALUATORS, run
+from weft.ir.graph.op import LOOP_ONLY, SCANS, Op
 
 SCHEDULES = ("rows", "summed", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
 SCHEDULES += ("scan", "scatter", "sort", "checks")

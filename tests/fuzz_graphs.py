@@ -11,11 +11,11 @@ import graphs as g
 import numpy as np
 from harness import leaf
 from optable import HALVES
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node, node
-from weft.ir.interp import EVALUATORS
-from weft.ir.op import SCANS, TRANSCENDENTAL, Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import EVALUATORS
+from weft.ir.graph.op import SCANS, TRANSCENDENTAL, Op
 
 Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1

@@ -17,10 +17,10 @@ from harness import assert_same_bits, compiled, execute, schedules
 from opspec import assert_matches
 from weft.frontend.compile import Compiled
 from weft.frontend.interpret import strictly
-from weft.ir import dtype as dt
-from weft.ir.graph import Node
-from weft.ir.interp import run
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run
+from weft.ir.graph.op import Op
 
 TINY = {"serial_threshold": None, "min_chunks": 1}  # what users run; else the harness forces threads and chunks
 

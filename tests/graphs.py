@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import sqrt
 
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 
 def add(a: Node, b: Node) -> Node:

@@ -16,7 +16,7 @@ from fuzz_graphs import Array
 from harness import Env, inputs_of
 from weft import options
 from weft.frontend.compile import Compiled
-from weft.ir.graph import Node
+from weft.ir.graph.graph import Node
 
 PAGE = mmap.PAGESIZE
 NO_ACCESS = 0

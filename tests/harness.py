@@ -9,22 +9,22 @@ import numpy as np
 from optable import assert_matches
 from weft import options
 from weft.frontend.compile import Compiled, build
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.fuse import Fused, fuse
-from weft.ir.graph import Node, toposort
-from weft.ir.half import widen
-from weft.ir.index import row_major_strides
-from weft.ir.interp import run as oracle
-from weft.ir.loop_interp import run as run_loops
-from weft.ir.loop_verify import verify
-from weft.ir.op import Op
-from weft.ir.prepare import prepare
-from weft.ir.program import Value
-from weft.ir.rules import simplify
-from weft.ir.sums import merge_sums
-from weft.ir.units import collect
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, toposort
+from weft.ir.graph.index import row_major_strides
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.kernels.fuse import Fused, fuse
+from weft.ir.kernels.units import collect
+from weft.ir.loops.interp import run as run_loops
+from weft.ir.loops.verify import verify
+from weft.ir.passes.merge_sums import merge_sums
+from weft.ir.passes.prepare import prepare
+from weft.ir.passes.simplify import simplify
+from weft.ir.passes.widen_halves import widen
+from weft.ir.program.program import Value
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]

@@ -11,7 +11,7 @@ from typing import Any
 import weft as wf
 from weft import locks
 from weft.frontend import observe, random, state
-from weft.ir.site import stated
+from weft.ir.graph.site import stated
 
 PACKAGE = str(Path(wf.__file__).parent)
 

@@ -6,10 +6,12 @@ import numpy as np
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
 from weft.codegen.target import named
-from weft.ir import dtype as dt
-from weft.ir.graph import const, node, scalar_node
-from weft.ir.index import Index, Range, Value, Var, var
-from weft.ir.loop import (
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import const, node, scalar_node
+from weft.ir.graph.index import Index, Range, Value, Var, var
+from weft.ir.graph.op import Op
+from weft.ir.loops.interp import run
+from weft.ir.loops.loop import (
     GLOBAL,
     GRID,
     LANES,
@@ -28,9 +30,7 @@ from weft.ir.loop import (
     Reduce,
     Store,
 )
-from weft.ir.loop_interp import run
-from weft.ir.loop_verify import verify
-from weft.ir.op import Op
+from weft.ir.loops.verify import verify
 from weft.runtime.native import load_object
 
 __all__ = [

@@ -9,11 +9,11 @@ from typing import Any
 import graphs as g
 import numpy as np
 from opspec import Array, Row, Spec
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 

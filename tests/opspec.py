@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.graph import Node
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node
 
 Array = np.ndarray[Any, Any]
 

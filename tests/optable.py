@@ -18,11 +18,11 @@ import numpy as np
 from opcomposites import composite_rows, erf
 from opspec import Array, Row, Spec, assert_matches, draw, leaves, values
 from scipy import special
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "values"]
 FLOATS = (dt.float32, dt.float64)

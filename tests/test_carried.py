@@ -20,7 +20,7 @@ from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
 from weft.frontend import carried, computed, growth, program_table, realize, state
 from weft.frontend.realize import statistics
-from weft.ir import graph
+from weft.ir.graph import graph
 
 F = wf.nn.functional
 TURNS = 12

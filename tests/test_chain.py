@@ -17,7 +17,7 @@ from weft.codegen import lowering
 from weft.codegen.chain.chain import lower_chain
 from weft.codegen.target import host, named, supported
 from weft.frontend import compile, realize
-from weft.ir import chain
+from weft.ir.kernels import chain
 from weft.nn import functional as F
 
 random = np.random.default_rng(0)
@@ -254,7 +254,7 @@ def test_the_loops_interpret_to_what_they_compute():
 def test_softmax_is_found_by_structure():
     import graphs as g
     from harness import leaf
-    from weft.ir import graph
+    from weft.ir.graph import graph
 
     q, k, v = leaf(4, 64, 32), leaf(4, 64, 32), leaf(4, 64, 32)
     (kernel,) = fused(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v)).kernels
@@ -265,9 +265,9 @@ def test_softmax_is_found_by_structure():
 def test_asking_whether_maps_may_follow_a_chain_changes_nothing():
     import graphs as g
     from harness import leaf
-    from weft.ir import graph
-    from weft.ir.fuse import Fusion
-    from weft.ir.units import collect
+    from weft.ir.graph import graph
+    from weft.ir.kernels.fuse import Fusion
+    from weft.ir.kernels.units import collect
 
     q, k, v = leaf(4, 64, 32), leaf(4, 64, 32), leaf(4, 64, 32)
     out = g.exp(g.matmul(g.softmax(g.matmul(q, graph.permute(k, (0, 2, 1)))), v))

@@ -12,12 +12,12 @@ import weft.nn.functional as F
 from harness import check_close, compiled, execute, fused, interpret, leaf, normal_inputs, oracle, schedules
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 
 SHAPES = [(1, 1), (1, 37), (5, 1), (3, 4), (64, 8), (129, 65), (1000, 200), (65, 4096), (777, 64)]
 

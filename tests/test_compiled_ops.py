@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from harness import check, check_close, compiled, execute, inputs_of, leaf, normal_inputs, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import grad, vjp
-from weft.ir.graph import Node, node
-from weft.ir.interp import run as oracle
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import grad, vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
 from weft.runtime.failures import CheckFailed
 
 EPS = {dt.float32: 1.2e-7, dt.float64: 2.3e-16}

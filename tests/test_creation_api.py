@@ -12,7 +12,7 @@ import pytest
 import weft as wf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 E = wf.errors
 DTYPES = [d.name for d in dt.ALL if d.name != "bfloat16"]  # which NumPy lacks

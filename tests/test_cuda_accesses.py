@@ -20,10 +20,10 @@ from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 from weft.nn import functional as F
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")

@@ -25,15 +25,15 @@ from weft.frontend.compile import Compiled
 from weft.frontend.cuda import CudaBackend
 from weft.frontend.host import HostBackend
 from weft.frontend.tensor import wrap
-from weft.ir import dtype as dt
-from weft.ir.dtype import DType
-from weft.ir.fuse import Policy
-from weft.ir.graph import Node
-from weft.ir.index import row_major_strides
-from weft.ir.interp import run as oracle
-from weft.ir.loop import Copy, Loops
-from weft.ir.loop_walk import statements
-from weft.ir.program import Value
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node
+from weft.ir.graph.index import row_major_strides
+from weft.ir.graph.interp import run as oracle
+from weft.ir.kernels.fuse import Policy
+from weft.ir.loops.loop import Copy, Loops
+from weft.ir.loops.walk import statements
+from weft.ir.program.program import Value
 from weft.nn import functional as F
 
 pytestmark = needs_compiler

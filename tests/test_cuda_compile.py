@@ -13,7 +13,7 @@ from optable import leaves
 from weft import errors, options
 from weft.codegen.cuda import build
 from weft.codegen.cuda.built import Usage
-from weft.ir.grad import vjp
+from weft.ir.gradient.gradient import vjp
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90a")
 GROUP = 40  # kernels that are compiled as one text

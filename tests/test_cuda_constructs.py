@@ -41,8 +41,8 @@ from loopkit import (
     value_of,
     var,
 )
-from weft.ir.index import Div, Mod
-from weft.ir.loop import GRID, THREAD, WARPS, For
+from weft.ir.graph.index import Div, Mod
+from weft.ir.loops.loop import GRID, THREAD, WARPS, For
 
 pytestmark = needs_compiler
 NOW = Index()

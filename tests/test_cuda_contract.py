@@ -16,11 +16,11 @@ from test_windows import conv
 from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir.graph import Node
-from weft.ir.interp import run as oracle
-from weft.ir.loop import Alloc, Buf, Copy, Loops
-from weft.ir.loop_walk import statements
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.loops.loop import Alloc, Buf, Copy, Loops
+from weft.ir.loops.walk import statements
 
 SMALL = Tile(16, 16, 8, (2, 4))  # 32 threads
 TILES = [SMALL, Tile(32, 8, 4, (8, 1)), Tile(16, 32, 8, (4, 4)), Tile(8, 64, 16, (4, 4))]

@@ -32,7 +32,7 @@ from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text, ptx
 from weft.codegen.cuda.emit import emit, shared_bytes
 from weft.codegen.cuda.expr import EmitError
-from weft.ir.loop import THREAD
+from weft.ir.loops.loop import THREAD
 
 X, B, Y = argument("x"), argument("b"), argument("y")
 NOW = Index()

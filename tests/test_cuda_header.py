@@ -13,7 +13,7 @@ from cuda_emulator.launching import run
 from weft.codegen.cuda import nvcc, nvrtc
 from weft.codegen.cuda.build import compile_text, ptx
 from weft.codegen.cuda.target import OWN_SHARED
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 ARCHES = ("sm_75", "sm_80", "sm_90a")
 compiled = pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")

@@ -12,13 +12,13 @@ from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.vectors import steps_by_one
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node, node
-from weft.ir.index import Var, var
-from weft.ir.interp import run as oracle
-from weft.ir.loop_text import show
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Var, var
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.loops.text import show
 from weft.runtime.failures import CheckFailed
 
 

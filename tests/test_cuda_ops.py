@@ -10,10 +10,10 @@ import pytest
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
 from harness import assert_close, assert_same_bits, leaf
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.ir.grad import vjp
-from weft.ir.graph import Node
-from weft.ir.interp import run as oracle
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
 
 pytestmark = needs_compiler
 

@@ -26,10 +26,10 @@ from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
 from weft.codegen.cuda.emit import emit
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir.graph import Node, node
-from weft.ir.interp import run as oracle
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 F, B, H = dt.float32, dt.bfloat16, dt.float16

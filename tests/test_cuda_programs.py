@@ -14,7 +14,7 @@ from weft.codegen.cuda import build
 from weft.codegen.cuda.compiler import Compiler
 from weft.frontend import compile as stages
 from weft.frontend import program_table
-from weft.ir import graph
+from weft.ir.graph import graph
 from weft.runtime.cuda import devices, images
 
 pytestmark = needs_compiler

@@ -21,7 +21,7 @@ import ctypes, gc, os, struct, sys, threading
 import numpy as np
 from dataclasses import replace
 from weft import errors
-from weft.ir.program import CheckSite
+from weft.ir.program.program import CheckSite
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.executable import CudaExecutable
 from weft.runtime.cuda.image import CudaImage, Launch

@@ -29,7 +29,7 @@ from loopkit import (
     serial,
     var,
 )
-from weft.ir.loop import THREAD, WARPS, For
+from weft.ir.loops.loop import THREAD, WARPS, For
 
 pytestmark = needs_compiler
 PROGRAMS = 48

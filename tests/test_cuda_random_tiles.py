@@ -19,10 +19,10 @@ from test_windows import conv
 from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile, simt_tiles, tensor_tiles
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir.dtype import DType
-from weft.ir.graph import Node
-from weft.ir.interp import run as oracle
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run as oracle
 
 COUNT = 30  # one run of the C++ compiler for all of them
 LEAST = 4096  # products of a contraction

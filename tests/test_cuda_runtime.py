@@ -20,10 +20,10 @@ from processes import interruptible
 from recording_driver import RecordedModule, RecordingDriver
 from weft import errors
 from weft.codegen.cuda.built import Built, Usage
-from weft.ir import dtype as dt
-from weft.ir.index import Var
-from weft.ir.loop import GRID, Buf, For, Loops, Param
-from weft.ir.program import Call, CheckSite, Program, Ref, Value
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.index import Var
+from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
+from weft.ir.program.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Unit

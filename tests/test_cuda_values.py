@@ -13,10 +13,10 @@ from cuda_emulator import build
 from cuda_emulator.driver import EmulatorDriver
 from cuda_emulator.launching import gpu, run
 from cuda_emulator.samples import C_TYPES, elementwise
-from weft.ir import bfloat16
-from weft.ir import dtype as dt
-from weft.ir.loop_interp import OPS, cast
-from weft.ir.op import Op
+from weft.ir.graph import bfloat16
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.op import Op
+from weft.ir.loops.interp import OPS, cast
 from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 E = wf.errors
 STANDARD = [d for d in dt.ALL if not (d.is_float and d.bits == 16)]

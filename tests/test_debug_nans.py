@@ -21,7 +21,7 @@ from weft.frontend import programs, realize
 from weft.frontend.compile import build
 from weft.frontend.culprit import Search
 from weft.frontend.settings import current_settings
-from weft.ir import graph
+from weft.ir.graph import graph
 from weft.nn import functional as F
 from weft.runtime.failures import Interrupted
 

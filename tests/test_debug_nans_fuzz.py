@@ -13,9 +13,9 @@ from weft import options
 from weft.frontend.compile import build
 from weft.frontend.culprit import Found, Search
 from weft.frontend.settings import current_settings
-from weft.ir.graph import Node, toposort
-from weft.ir.interp import EVALUATORS
-from weft.ir.op import ELEMENTWISE, HINTS, VIEWS, Op
+from weft.ir.graph.graph import Node, toposort
+from weft.ir.graph.interp import EVALUATORS
+from weft.ir.graph.op import ELEMENTWISE, HINTS, VIEWS, Op
 from weft.runtime.failures import CheckFailed
 
 Values = dict[Node, Array]

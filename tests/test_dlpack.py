@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 from weft.runtime import dlpack
 
 E = wf.errors

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from weft.ir.op import TRANSCENDENTAL_UNARY, Op
+from weft.ir.graph.op import TRANSCENDENTAL_UNARY, Op
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"

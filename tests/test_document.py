@@ -17,7 +17,7 @@ from weft.inspection.documents.changes import changes
 from weft.inspection.documents.document import Entry, document, seen_by_fusion
 from weft.inspection.documents.layers import add_layers
 from weft.inspection.names.labels import label
-from weft.ir.graph import toposort
+from weft.ir.graph.graph import toposort
 
 F = wf.nn.functional
 Json = dict[str, Any]

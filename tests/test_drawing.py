@@ -24,9 +24,9 @@ from weft.inspection.drawings.grid import Picture, drawn
 from weft.inspection.drawings.values import MOST_STEPS, Step, steps_of
 from weft.inspection.reports.numbers import brief
 from weft.inspection.reports.terminal import marks
-from weft.ir import grad
-from weft.ir.graph import toposort
-from weft.ir.op import LOOP_ONLY, Op
+from weft.ir.gradient import gradient
+from weft.ir.graph.graph import toposort
+from weft.ir.graph.op import LOOP_ONLY, Op
 
 # what formulas are written in: numbers of Python and functions of NumPy
 WORDS = "exp exp2 log log2 log10 expm1 log1p sqrt sin cos tan sinh cosh tanh floor hypot where maximum pi"
@@ -56,7 +56,7 @@ def test_every_op_of_a_graph_has_a_formula() -> None:
 
 
 def test_every_derivative_has_a_rule() -> None:
-    assert set(BACKWARD) == set(grad.RULES)
+    assert set(BACKWARD) == set(gradient.RULES)
 
 
 @pytest.mark.parametrize("text", (UNARY + " " + BINARY).split())

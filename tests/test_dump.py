@@ -10,7 +10,7 @@ import weft as wf
 from weft import nn, options
 from weft.inspection.dumps.artefacts import KINDS
 from weft.inspection.dumps.program_text import timeline
-from weft.ir.memory import Memory, MemoryBuffer
+from weft.ir.program.memory_report import Memory, MemoryBuffer
 
 TOP = ["README.txt", "grad.txt", "graph.txt", "kernels.txt", "memory.txt", "passes.txt", "program.txt", "simplified.txt"]
 

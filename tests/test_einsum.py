@@ -10,9 +10,9 @@ import weft as wf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir.graph import toposort
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import toposort
+from weft.ir.graph.op import Op
 
 E = wf.errors
 RNG = np.random.default_rng(5)

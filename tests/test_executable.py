@@ -7,10 +7,10 @@ from threading import Thread
 import numpy as np
 import pytest
 from weft import options
-from weft.ir import dtype as dt
-from weft.ir.index import Var
-from weft.ir.loop import GRID, Buf, For, Loops, Param
-from weft.ir.program import Call, CheckSite, Program, Ref, Value
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.index import Var
+from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
+from weft.ir.program.program import Call, CheckSite, Program, Ref, Value
 from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.code import Code

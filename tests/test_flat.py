@@ -15,9 +15,9 @@ import pytest
 from harness import compiled, execute, leaf, normal_inputs
 from weft.codegen.llvm.build import runs_anywhere
 from weft.frontend import kernels
-from weft.ir import dtype as dt
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
 from weft.runtime import flat, native
 from weft.runtime.code import known
 

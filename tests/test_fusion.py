@@ -9,17 +9,17 @@ import pytest
 from harness import fused, leaf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.fuse import Fused
-from weft.ir.grad import grad, vjp
-from weft.ir.graph import Node, node
-from weft.ir.index import mask_of
-from weft.ir.kernel import Kernel, Reason, Unit, resolve
-from weft.ir.op import Op
-from weft.ir.order import Order
-from weft.ir.places import Read
-from weft.ir.recompute import copies
+from weft.ir.gradient.gradient import grad, vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import mask_of
+from weft.ir.graph.op import Op
+from weft.ir.kernels.fuse import Fused
+from weft.ir.kernels.kernel import Kernel, Reason, Unit, resolve
+from weft.ir.kernels.merge_order import Order
+from weft.ir.kernels.places import Read
+from weft.ir.kernels.recompute import copies
 
 ROWS = [10, 1_000, 50_000]
 RULES = {

@@ -9,13 +9,13 @@ import graphs as g
 import numpy as np
 import pytest
 from optable import ROWS, Row, leaves
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node, node
-from weft.ir.op import Op
-from weft.ir.rewrite import rewrite
-from weft.ir.shapes import GraphError
-from weft.ir.site import provenance
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import Op
+from weft.ir.graph.rewrite import rewrite
+from weft.ir.graph.shapes import GraphError
+from weft.ir.graph.site import provenance
 
 X = graph.leaf(901, dt.float32, (2, 3))
 I64 = graph.leaf(902, dt.int64, (2, 3))

@@ -12,7 +12,7 @@ import pytest
 import weft as wf
 from weft.errors import GrowthWarning
 from weft.frontend import growth
-from weft.ir import graph
+from weft.ir.graph import graph
 
 F = wf.nn.functional
 Loop = Callable[[int], object]

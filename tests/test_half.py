@@ -12,13 +12,13 @@ from harness import assert_same_bits, check, check_close, compiled, execute, fus
 from opspec import assert_matches
 from optable import HALVES
 from weft.codegen.target import named, supported
-from weft.ir import bfloat16, graph
-from weft.ir import dtype as dt
-from weft.ir.dtype import DType
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.half import widen
-from weft.ir.op import LEAVES, VIEWS, Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import bfloat16, graph
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.op import LEAVES, VIEWS, Op
+from weft.ir.passes.widen_halves import widen
 
 TARGETS = ["host", *(t for t in ("avx512", "avx2", "sse2") if supported(named(t)))]
 PATTERNS = np.arange(1 << 16, dtype=np.uint16)

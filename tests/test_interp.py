@@ -8,11 +8,11 @@ import zlib
 import numpy as np
 import pytest
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import node
-from weft.ir.interp import EVALUATORS, run
-from weft.ir.op import LOOP_ONLY, Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import node
+from weft.ir.graph.interp import EVALUATORS, run
+from weft.ir.graph.op import LOOP_ONLY, Op
 
 SERIAL = iter(range(10**6, 10**7))
 

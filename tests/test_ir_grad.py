@@ -8,15 +8,15 @@ import graphs as g
 import numpy as np
 import pytest
 from optable import ROWS, Row, leaves, values
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import NO_GRADIENT, RULES, grad, vjp
-from weft.ir.graph import Node, node
-from weft.ir.interp import run
-from weft.ir.op import LOOP_ONLY, Op
-from weft.ir.rules import simplify
-from weft.ir.scatter import rows_as_masks
-from weft.ir.site import GRADIENT, provenance
+from weft.ir.gradient.gradient import NO_GRADIENT, RULES, grad, vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import run
+from weft.ir.graph.op import LOOP_ONLY, Op
+from weft.ir.graph.site import GRADIENT, provenance
+from weft.ir.passes.rows_as_masks import rows_as_masks
+from weft.ir.passes.simplify import simplify
 
 SMOOTH = [r for r in ROWS if r.differentiable and not any(name in r.name for name in ("float32", "float16"))]
 SERIAL = iter(range(10**7, 10**8))

@@ -19,7 +19,7 @@ import weft as wf
 import weft.frontend.compile  # imports recurse
 from weft.frontend.program_table import _programs, statistics
 from weft.frontend.realize import graph_of
-from weft.ir.graph import toposort
+from weft.ir.graph.graph import toposort
 sys.setrecursionlimit({RECURSION})
 start = time.perf_counter(), time.process_time()
 def report(nodes, **results):

@@ -12,8 +12,8 @@ import pytest
 import weft as wf
 from weft.frontend import program_table, state, storage
 from weft.frontend.realize import graph_of, statistics
-from weft.ir import graph
-from weft.ir.op import Op
+from weft.ir.graph import graph
+from weft.ir.graph.op import Op
 
 
 @pytest.fixture(autouse=True)

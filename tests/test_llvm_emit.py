@@ -39,8 +39,8 @@ from loopkit import (
 )
 from weft.codegen.llvm.emit import emit
 from weft.codegen.target import host, named, supported
-from weft.ir.loop import GRID, UNROLL, For
-from weft.ir.loop_verify import verify
+from weft.ir.loops.loop import GRID, UNROLL, For
+from weft.ir.loops.verify import verify
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)

@@ -10,8 +10,8 @@ from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.readable import marked, noted
 from weft.codegen.target import named
-from weft.ir.loop import REG, SCRATCH, Alloc, Buf
-from weft.ir.loop_listing import numbered
+from weft.ir.loops.listing import numbered
+from weft.ir.loops.loop import REG, SCRATCH, Alloc, Buf
 
 AVX2 = named("avx2")
 IN, OUT, C, R = argument("in0"), argument("out0"), Var("c", 1000), Var("row", 9)

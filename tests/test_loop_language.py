@@ -37,12 +37,12 @@ from loopkit import (
     value_of,
     var,
 )
-from weft.ir.graph import leaf
-from weft.ir.loop import GRID, SERIAL, For
-from weft.ir.loop_interp import OPS
-from weft.ir.loop_text import show
-from weft.ir.loop_verify import LoopError, verify
-from weft.ir.loop_walk import Substitution, postorder, reads, writes
+from weft.ir.graph.graph import leaf
+from weft.ir.loops.interp import OPS
+from weft.ir.loops.loop import GRID, SERIAL, For
+from weft.ir.loops.text import show
+from weft.ir.loops.verify import LoopError, verify
+from weft.ir.loops.walk import Substitution, postorder, reads, writes
 
 
 def squares(size=40, dtype=f32, unrolled=1):

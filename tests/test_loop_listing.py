@@ -8,9 +8,9 @@ import pytest
 import weft as wf
 from loopkit import Op, Range, Reduce, Store, Var, argument, const, f32, kernel, lanes, load, op, serial, unroll, var
 from weft.codegen.target import named
-from weft.ir.infix import infix, number
-from weft.ir.loop_listing import listing, numbered, summary
-from weft.ir.loop_text import show
+from weft.ir.loops.infix import infix, number
+from weft.ir.loops.listing import listing, numbered, summary
+from weft.ir.loops.text import show
 
 X, Y = argument("x"), argument("y")
 C, R = Var("c", 100), Var("r", 7)

@@ -10,14 +10,14 @@ import pytest
 from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_inputs, schedules
 from weft.codegen.contract.dot import balanced
 from weft.codegen.schedule import chunks, collapse, spread, unroll
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.index import Var, row_major, var
-from weft.ir.interp import run as oracle
-from weft.ir.loop_text import show
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Var, row_major, var
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.loops.text import show
 
 Graph = Callable[[], list[Node]]
 

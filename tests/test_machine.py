@@ -20,7 +20,7 @@ from weft.inspection.measured.judged import judged, predicted
 from weft.inspection.measured.machine import machine
 from weft.inspection.measured.roofline import Demand, Figure, Machine
 from weft.inspection.reports.kernel_report import KernelReport, Report
-from weft.ir.memory import Memory
+from weft.ir.program.memory_report import Memory
 from weft.runtime import cache, processor, threads
 
 ROUND = machine_of("round", 2, 1e9, 1e10, 1 << 20, {"float32": 1e11, "float64": 5e10}, 1e-6, ((1 << 10, 1e11), (1 << 15, 2e10)))

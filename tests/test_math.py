@@ -15,13 +15,13 @@ from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
 from weft.codegen.math.expand import expand, expand_all, expand_loops
 from weft.codegen.target import Target, named, supported
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import Node
-from weft.ir.index import Index, Range, Value, Var, var
-from weft.ir.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
-from weft.ir.loop_walk import all_roots, postorder
-from weft.ir.op import TRANSCENDENTAL, Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node
+from weft.ir.graph.index import Index, Range, Value, Var, var
+from weft.ir.graph.op import TRANSCENDENTAL, Op
+from weft.ir.loops.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
+from weft.ir.loops.walk import all_roots, postorder
 from weft.runtime.native import load_object
 
 WIDE = runpy.run_path(str(Path(__file__).parent.parent / "benchmarks" / "wide.py"))

@@ -12,7 +12,7 @@ import pytest
 import weft as wf
 from weft import system
 from weft.frontend import program_table
-from weft.ir.memory import Memory, MemoryBuffer
+from weft.ir.program.memory_report import Memory, MemoryBuffer
 from weft.runtime.buffer import CHECKED, Allocator, memory, size_class
 
 F = wf.nn.functional

@@ -16,7 +16,7 @@ from documents import document_in
 from weft import errors
 from weft.frontend import realize, state
 from weft.inspection.html_report import ReportPath
-from weft.ir import site
+from weft.ir.graph import site
 
 CELL = "/tmp/ipykernel_1/2723528953.py"
 

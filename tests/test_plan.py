@@ -14,18 +14,18 @@ from harness import assert_same_bits, check_close, compiled, execute, inputs_of,
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopkit import argument, const, f32, kernel, lanes, load, op, serial
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.arena import ALIGN, Block, most_alive, place
-from weft.ir.graph import Node, node
-from weft.ir.index import Index, Var, row_major_strides, var
-from weft.ir.interp import run as oracle
-from weft.ir.loop import Buf, For, Loops, Store
-from weft.ir.loop_walk import postorder
-from weft.ir.op import Op
-from weft.ir.plan import Planner, Step, plan
-from weft.ir.program import Program, Ref, Value
-from weft.ir.run_order import RunningOrder, eager, peak, topological
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Index, Var, row_major_strides, var
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.loops.loop import Buf, For, Loops, Store
+from weft.ir.loops.walk import postorder
+from weft.ir.program.arena import ALIGN, Block, most_alive, place
+from weft.ir.program.plan import Planner, Step, plan
+from weft.ir.program.program import Program, Ref, Value
+from weft.ir.program.run_order import RunningOrder, eager, peak, topological
 from weft.runtime.failures import CheckFailed
 
 # ---------------------------------------------------------------- the arena

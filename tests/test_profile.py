@@ -23,9 +23,9 @@ from weft.inspection.measured.profile_text import doubts, text
 from weft.inspection.measured.roofline import Figure
 from weft.inspection.profile import Profile, is_disturbed
 from weft.inspection.reports.kernel_report import Report
-from weft.ir.wording import duration
 from weft.nn import functional as F
 from weft.nn import optim
+from weft.wording import duration
 
 RNG = np.random.default_rng(0)
 ROWS = RNG.standard_normal((400, 320)).astype(np.float32)

@@ -27,7 +27,8 @@ LAYERS = {
     "codegen": {"codegen", "ir"},
     "runtime": {"runtime", "codegen", "ir"},
 }
-SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "__version__"}  # every layer may use them
+# every layer may use them
+SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "wording", "__version__"}
 BEYOND = {
     "frontend/compile.py": {"codegen", "runtime"},
     "frontend/programs.py": {"codegen", "runtime"},  # programs on disk
@@ -96,11 +97,11 @@ def test_dependencies_point_one_way() -> None:
 def test_only_the_debug_option_reaches_the_interpreter() -> None:
     imports = re.compile(r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M)
     reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
-    assert sorted(reaching) == ["frontend/interpret.py", "ir/strict.py"]
+    assert sorted(reaching) == ["frontend/interpret.py", "ir/graph/strict.py"]
 
 
 def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.ir.interp.run", None)
+    monkeypatch.setattr("weft.ir.graph.interp.run", None)
     assert ((wf.ones(3) * 2).exp().sum() - 22.167168).abs().item() < 1e-4
 
 

@@ -10,15 +10,15 @@ import weft as wf
 from fuzz import random_case, seeded
 from weft.codegen.checks import find_checks
 from weft.frontend import realize
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import node, toposort
-from weft.ir.interp import EVALUATORS
-from weft.ir.op import Op
-from weft.ir.prepare import prepare
-from weft.ir.ranges import ranges
-from weft.ir.rules import simplify
-from weft.ir.sums import merge_sums
+from weft.ir.analysis.ranges import ranges
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import node, toposort
+from weft.ir.graph.interp import EVALUATORS
+from weft.ir.graph.op import Op
+from weft.ir.passes.merge_sums import merge_sums
+from weft.ir.passes.prepare import prepare
+from weft.ir.passes.simplify import simplify
 
 
 @pytest.mark.parametrize("first", range(0, 300, 100))

@@ -9,8 +9,8 @@ import pytest
 import weft as wf
 from weft.codegen.target import host
 from weft.inspection.explain import compiled_behind
-from weft.ir.loop import LANES, For, Prefetch
-from weft.ir.loop_walk import statements
+from weft.ir.loops.loop import LANES, For, Prefetch
+from weft.ir.loops.walk import statements
 
 COLUMNS = 1000
 ROWS = host().l2 // (4 * COLUMNS) + 1

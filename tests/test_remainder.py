@@ -8,10 +8,10 @@ import weft as wf
 from exact import assert_floor_quotients
 from fuzz import NARROWER
 from harness import compiled, execute
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.graph import node
-from weft.ir.op import Op
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import node
+from weft.ir.graph.op import Op
 
 TARGETS = ["host", *(name for name, _ in NARROWER)]
 

@@ -13,7 +13,7 @@ import weft as wf
 from machinekit import machine_of
 from weft.inspection.reports import report as report_module
 from weft.inspection.reports.kernel_report import Report
-from weft.ir.wording import duration
+from weft.wording import duration
 
 F = wf.nn.functional
 WIDTHS = (60, 80, 100, 120, 160)

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegen.contract.problem import analyse, groups_extent
 from weft.codegen.residues import Residues, classes
-from weft.ir import dtype as dt
-from weft.ir.grad import vjp
-from weft.ir.graph import Node
-from weft.ir.index import Index, Mask, Range, Var, mask_of, var
-from weft.ir.interp import run as oracle
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import Node
+from weft.ir.graph.index import Index, Mask, Range, Var, mask_of, var
+from weft.ir.graph.interp import run as oracle
 
 # ---------------------------------------------------------------- indices and masks
 

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from optable import ROWS, Row, assert_matches, draw, leaves, values
 from optable import Spec as InputSpec
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import grad
-from weft.ir.graph import Node, node
-from weft.ir.interp import run
-from weft.ir.op import Op
-from weft.ir.rewrite import Trace, rewrite
-from weft.ir.rules import SIMPLIFY, holds_exactly, simplify
-from weft.ir.site import provenance
+from weft.ir.gradient.gradient import grad
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import run
+from weft.ir.graph.op import Op
+from weft.ir.graph.rewrite import Trace, rewrite
+from weft.ir.graph.site import provenance
+from weft.ir.passes.simplify import SIMPLIFY, holds_exactly, simplify
 
 X = graph.leaf(801, dt.float32, (4, 6))
 Y = graph.leaf(802, dt.float32, (4, 6))

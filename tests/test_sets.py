@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_sorting import DTYPES, SHAPES, drawn, same
 from weft import errors
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 SOME = [*SHAPES, (), (4, 1, 5)]
 

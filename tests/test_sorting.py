@@ -10,7 +10,7 @@ import weft as wf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import errors, options
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 Array = np.ndarray[Any, Any]
 DTYPES = [d for d in dt.ALL if d.bits != 16 or not d.is_float]  # NumPy's order is the reference

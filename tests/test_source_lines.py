@@ -10,8 +10,8 @@ import weft as wf
 from weft.frontend import realize
 from weft.frontend.capture import is_constant
 from weft.frontend.compile import Compiled, program_of
-from weft.ir.graph import Node, toposort
-from weft.ir.op import LEAVES, Op
+from weft.ir.graph.graph import Node, toposort
+from weft.ir.graph.op import LEAVES, Op
 
 F = wf.nn.functional
 GRAPHS: dict[str, Callable[[], list[wf.Tensor]]] = {}

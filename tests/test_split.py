@@ -7,8 +7,8 @@ import pytest
 import weft as wf
 from weft import options
 from weft.inspection.explain import compiled_behind
-from weft.ir.centred import RESIDENT_ROWS
-from weft.ir.split import LARGE
+from weft.ir.passes.centred import RESIDENT_ROWS
+from weft.ir.passes.split_reductions import LARGE
 
 random = np.random.default_rng(0)
 

@@ -17,12 +17,12 @@ from weft import options
 from weft.codegen.lower import Tuning
 from weft.frontend.interpret import strictly
 from weft.frontend.settings import _cuda_settings
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.interp import run
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.interp import run
+from weft.ir.graph.op import Op
 
 
 def check_row(row: Row) -> None:

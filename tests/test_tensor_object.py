@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.ir import dtype as dt
+from weft.ir.graph import dtype as dt
 
 E = wf.errors
 

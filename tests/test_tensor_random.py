@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.frontend import philox, random
 from weft.frontend.tensor import wrap
-from weft.ir import dtype as dt
-from weft.ir.graph import const
+from weft.ir.graph import dtype as dt
+from weft.ir.graph.graph import const
 
 ONES = 0xFFFFFFFF
 # kat_vectors of Random123 1.14: philox4x32 10

@@ -114,8 +114,8 @@ def test_matmul_dtypes(dtype: str) -> None:
 
 
 def test_a_linear_layer_reads_its_weight_through_views_only() -> None:
-    from weft.ir.graph import toposort
-    from weft.ir.op import Op
+    from weft.ir.graph.graph import toposort
+    from weft.ir.graph.op import Op
 
     x, w = wf.tensor(np.ones((2, 3, 4), "float32")), wf.tensor(np.ones((5, 4), "float32"))
     assert {n.op for n in toposort([(x @ w.T).node])} == {Op.INPUT, Op.EXPAND, Op.MUL, Op.REDUCE}

@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from loopkit import argument, dt, interpreted, load
-from weft.ir.fragments import places
-from weft.ir.in_place import Accesses
-from weft.ir.index import Index, Range, Var, mask_of, var
-from weft.ir.loop import (
+from weft.ir.graph.index import Index, Range, Var, mask_of, var
+from weft.ir.loops.loop import (
     GRID,
     LANES,
     SCRATCH,
@@ -27,8 +25,10 @@ from weft.ir.loop import (
     Store,
     Wait,
 )
-from weft.ir.loop_text import show
-from weft.ir.loop_verify import LoopError, verify
+from weft.ir.loops.tensor_core_layout import places
+from weft.ir.loops.text import show
+from weft.ir.loops.verify import LoopError, verify
+from weft.ir.program.in_place import Accesses
 
 M, N, K = 16, 16, 16
 A, B, OUT = argument("a", dt.float32, M * K), argument("b", dt.float32, K * N), argument("out", dt.float32, M * N)

@@ -12,10 +12,10 @@ from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
 from harness import compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.schedule import TINY_WORK
-from weft.ir.graph import expand, node, reduce, toposort
-from weft.ir.loop import GRID, SERIAL, For
-from weft.ir.loop_walk import statements
-from weft.ir.op import Op
+from weft.ir.graph.graph import expand, node, reduce, toposort
+from weft.ir.graph.op import Op
+from weft.ir.loops.loop import GRID, SERIAL, For
+from weft.ir.loops.walk import statements
 
 DEFAULTS = {"serial_threshold": None, "min_chunks": 1}  # what users run; the harness forces threads and chunks, so never tiny
 TARGETS = ("avx512", "avx2", "sse2")

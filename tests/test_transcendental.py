@@ -10,7 +10,7 @@ import pytest
 import weft as wf
 from weft import errors
 from weft.codegen.math.pow import _SIMPLE
-from weft.ir.kernel import CHEAP_EXPONENTS
+from weft.ir.kernels.kernel import CHEAP_EXPONENTS
 
 NAN, INF = math.nan, math.inf
 FLOATS = ("float32", "float64")

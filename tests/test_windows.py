@@ -15,15 +15,15 @@ from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kerne
 from weft.codegen.target import named, supported
 from weft.codegen.window.problem import cells, sizes, tiles_of
 from weft.frontend.compile import Compiled
-from weft.ir import dtype as dt
-from weft.ir import graph
-from weft.ir.dtype import DType
-from weft.ir.grad import vjp
-from weft.ir.graph import Node, node
-from weft.ir.index import Index
-from weft.ir.interp import run as oracle
-from weft.ir.loop_interp import run
-from weft.ir.op import Op
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Index
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.loops.interp import run
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 

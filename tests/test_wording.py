@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from weft.ir.wording import amount, binary, duration, plural
+from weft.wording import amount, binary, duration, plural
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from ...ir.graph import Node, const, node
-from ...ir.index import Index, Var, unravel, var
-from ...ir.kernel import WORDS, Kernel, Unit
-from ...ir.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
-from ...ir.loop_walk import Substitution
-from ...ir.op import Op
-from ...ir.wording import plural
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import WORDS, Kernel, Unit
+from ...ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
+from ...ir.loops.walk import Substitution
+from ...wording import plural
 from ..contract.problem import contiguous, is_plain
 from ..evaluate import load
 from ..framing import identity

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...ir.chain import base_of, factor_of
-from ...ir.graph import Node
-from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var
-from ...ir.kernel import Chain, Unit
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var
+from ...ir.graph.op import Op
+from ...ir.kernels.chain import base_of, factor_of
+from ...ir.kernels.kernel import Chain, Unit
 from ..evaluate import as_index
 
 FAR = 1 << 40  # beyond every index

@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ...ir import dtype as dt
-from ...ir.align import factor_vars
-from ...ir.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
-from ...ir.dtype import DType
-from ...ir.graph import Node, const
-from ...ir.index import Index, Mask, Var, unravel, var
-from ...ir.kernel import Kernel, Unit, cost, is_widening, join, resolve
-from ...ir.loop_walk import indices, postorder
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, const
+from ...ir.graph.index import Index, Mask, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.align import factor_vars
+from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
+from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join, resolve
+from ...ir.loops.walk import indices, postorder
 from .. import schedule
 from ..contract.problem import Groups, groups_extent, spread_groups
 from ..evaluate import Evaluator, Place

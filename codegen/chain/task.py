@@ -10,14 +10,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import Node, const, node
-from ...ir.index import Index, Mask, Value, Var, unravel, var
-from ...ir.kernel import WORDS, Unit
-from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import indices, postorder
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Mask, Value, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import WORDS, Unit
+from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import indices, postorder
 from ..evaluate import load
 from ..schedule import extent
 from .mask import FAR, may_hold

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...ir.dtype import DType
-from ...ir.graph import Node, node
-from ...ir.index import Index, Var, var
-from ...ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, node
+from ...ir.graph.index import Index, Var, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ..contract.dot import balanced
 from ..evaluate import load
 

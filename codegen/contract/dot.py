@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.graph import Node, node
-from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
-from ...ir.op import Op
-from ...ir.wording import plural
+from ...ir.graph.graph import Node, node
+from ...ir.graph.index import Index, Var, row_major, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
+from ...wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning

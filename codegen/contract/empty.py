@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...ir.graph import const
-from ...ir.index import Var, unravel, var
-from ...ir.loop import LANES, For, Stmt, Store
-from ...ir.loop_walk import postorder
+from ...ir.graph.graph import const
+from ...ir.graph.index import Var, unravel, var
+from ...ir.loops.loop import LANES, For, Stmt, Store
+from ...ir.loops.walk import postorder
 from .. import schedule
 from ..lower import Chunks, Lowered, Tuning
 from ..schedule import extent

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.graph import Node, const
-from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
-from ...ir.wording import plural
+from ...ir.graph.graph import Node, const
+from ...ir.graph.index import Index, Var, row_major, unravel, var
+from ...ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
+from ...wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.graph import Node, const, node
-from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
-from ...ir.loop_walk import Substitution
-from ...ir.op import Op
-from ...ir.split import nearest_divisor
-from ...ir.wording import plural
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Var, row_major, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
+from ...ir.loops.walk import Substitution
+from ...ir.passes.split_reductions import nearest_divisor
+from ...wording import plural
 from ..evaluate import load
 from ..lower import Chunks, Lowered, Tuning
 from ..read_ahead import touched

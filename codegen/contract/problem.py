@@ -3,7 +3,7 @@
     out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly several axes
 
 The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients and
-matrix products differ only in the indices that `ir/views.py: push` gives: implicit GEMM. A contraction is several
+matrix products differ only in the indices that `ir/graph/views.py: push` gives: implicit GEMM. A contraction is several
 problems where a factor is 0 at most indices for a reason that residues tell (codegen/residues.py).
 """
 
@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ...ir.box import box_of
-from ...ir.graph import Node, const, node, scalar_node
-from ...ir.index import Index, Var, mask_of, var
-from ...ir.kernel import Kernel, Unit, join, zero_outside
-from ...ir.loop import Buf
-from ...ir.loop_walk import indices, postorder, variables
-from ...ir.op import Op
-from ...ir.pooling import pooled_vars
+from ...ir.graph.graph import Node, const, node, scalar_node
+from ...ir.graph.index import Index, Var, mask_of, var
+from ...ir.graph.op import Op
+from ...ir.kernels.box import box_of
+from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
+from ...ir.kernels.pooled_epilogue import pooled_vars
+from ...ir.loops.loop import Buf
+from ...ir.loops.walk import indices, postorder, variables
 from .. import schedule
 from ..evaluate import Evaluator, Place
 from ..framing import lane_width, place_values

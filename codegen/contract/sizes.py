@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ...ir.graph import Node
-from ...ir.index import Index
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index
 from ..schedule import extent
 from ..target import Target
 from .problem import Problem, contiguous, groups_extent, is_plain

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.index import var
-from ...ir.wording import plural
+from ...ir.graph.index import var
+from ...wording import plural
 from ..lower import Lowered, Tuning
 from ..target import Target
 from .dot import lower_dot

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ...ir.graph import Node
-from ...ir.index import Index
-from ...ir.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Check, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import index_values, statements, writes
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index
+from ...ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Check, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import index_values, statements, writes
 from .function import Function
 from .lanes import lanes_loop, trips
 from .layout import accesses, usual_loads, varies

@@ -5,9 +5,9 @@ The failure that is reported is that of the lowest site and position, whichever 
 
 from __future__ import annotations
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import GRID, LANES, Check, For, Loops
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var, row_major, unravel, var
+from ...ir.loops.loop import GRID, LANES, Check, For, Loops
 from ..evaluate import Evaluator, load
 from ..framing import places_of
 from ..lower import Lowered

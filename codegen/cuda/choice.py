@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.graph import Node
-from ...ir.kernel import Kernel
+from ...ir.graph.graph import Node
+from ...ir.kernels.kernel import Kernel
 from .. import schedule
 from ..framing import Framing, place_values
 from ..lower import Lowered

@@ -12,10 +12,10 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ...ir.index import Index, Range, Var, unravel, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import Substitution
-from ...ir.wording import plural
+from ...ir.graph.index import Index, Range, Var, unravel, var
+from ...ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import Substitution
+from ...wording import plural
 from .. import schedule
 from ..evaluate import load
 from ..framing import Framing, combined, identity, reductions_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.graph import Node
-from ...ir.kernel import Kernel
+from ...ir.graph.graph import Node
+from ...ir.kernels.kernel import Kernel
 from ..contract.problem import Problem, analyse
 from ..lower import Lowered
 from ..phases import in_turn

@@ -7,9 +7,9 @@ A GRID iteration is a block. Registers are alike in all threads outside of LANES
 
 from __future__ import annotations
 
-from ...ir.loop import THREAD, Alloc, For, Loops
-from ...ir.loop_walk import statements, writes
-from ...ir.site import NOWHERE, provenance
+from ...ir.graph.site import NOWHERE, provenance
+from ...ir.loops.loop import THREAD, Alloc, For, Loops
+from ...ir.loops.walk import statements, writes
 from .blocks import body, in_total
 from .function import Function
 from .layout import lay_out, threads_of

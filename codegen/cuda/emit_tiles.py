@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.index import Index
-from ...ir.loop import Buf, Commit, Copy, Multiply, Wait
+from ...ir.graph.index import Index
+from ...ir.loops.loop import Buf, Commit, Copy, Multiply, Wait
 from .function import Function
 
 Places = list[tuple[Buf, Index]]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.graph import Node
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
 from .values import TYPES
 
 

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node
-from ...ir.index import Index, Mask, Var
-from ...ir.loop import GLOBAL, REG, Buf, Extent, Param
-from ...ir.loop_walk import SLOW, indices, operands, usual_operands
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Mask, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, REG, Buf, Extent, Param
+from ...ir.loops.walk import SLOW, indices, operands, usual_operands
 from .expr import expression
 from .index import Indices, is_wide
 from .layout import Layout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ...ir.index import Index, Var, unravel, var
-from ...ir.kernel import Kernel
-from ...ir.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
-from ...ir.wording import plural
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
+from ...wording import plural
 from ..lower import Lowered
 from .target import WARP
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node
-from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var
 
 LIMIT = 1 << 32
 

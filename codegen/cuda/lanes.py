@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, REG, Alloc, For, If, Reduce, Store
-from ...ir.loop_walk import Substitution, operands, postorder, roots, statements, usual_operands, variables, writes
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, REG, Alloc, For, If, Reduce, Store
+from ...ir.loops.walk import Substitution, operands, postorder, roots, statements, usual_operands, variables, writes
 from .function import Function, Lanes
 from .layout import accesses
 from .pieces import Body, Vector, element_of, runs, vector_load, vectors, write_body

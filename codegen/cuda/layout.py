@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ...ir.graph import Node
-from ...ir.index import Index, Mask, Var
-from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, THREAD, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
-from ...ir.loop_walk import (
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Mask, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, THREAD, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ...ir.loops.walk import (
     all_roots,
     index_values,
     indices,
@@ -25,7 +26,6 @@ from ...ir.loop_walk import (
     usual_operands,
     writes,
 )
-from ...ir.op import Op
 from .expr import EmitError
 from .target import WARP
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...ir.fuse import Fused
-from ...ir.graph import Node
-from ...ir.kernel import Kernel
-from ...ir.loop import LANES, For, Loops
+from ...ir.graph.graph import Node
+from ...ir.kernels.fuse import Fused
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import LANES, For, Loops
 from ..lower import Lowered
 from ..lowering import Strides
 from ..math.expand import expand_loops

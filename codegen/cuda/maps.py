@@ -7,9 +7,9 @@ scalar        one thread
 
 from __future__ import annotations
 
-from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import GLOBAL
-from ...ir.loop_walk import postorder
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.loops.loop import GLOBAL
+from ...ir.loops.walk import postorder
 from .. import schedule
 from ..framing import Framing, in_registers, roots_of, writes_of
 from ..lower import Lowered

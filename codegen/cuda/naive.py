@@ -7,10 +7,10 @@ Right for any masks, strides, gathers and dtypes. Neighbours in a warp are neigh
 
 from __future__ import annotations
 
-from ...ir.graph import const, node
-from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import REG, Alloc, Buf, Reduce, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph.graph import const, node
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import REG, Alloc, Buf, Reduce, Stmt, Store
 from .. import schedule
 from ..contract.problem import Groups, Problem, groups_extent, spread_groups
 from ..evaluate import load

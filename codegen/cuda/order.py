@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from ...ir.index import Index, Var
-from ...ir.loop import LANES, REG, THREAD, WARPS, Alloc, Buf, Check, Copy, For, If, Multiply, Reduce, Stmt, Store, Wait
-from ...ir.loop_walk import reads, statements
+from ...ir.graph.index import Index, Var
+from ...ir.loops.loop import LANES, REG, THREAD, WARPS, Alloc, Buf, Check, Copy, For, If, Multiply, Reduce, Stmt, Store, Wait
+from ...ir.loops.walk import reads, statements
 from .expr import EmitError
 from .layout import Layout, accesses, own_loads
 from .target import WARP

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, REG, THREAD, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
-from ...ir.loop_walk import operands, postorder, roots, usual_operands, variables
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, REG, THREAD, Buf, Check, For, If, Prefetch, Reduce, Stmt, Store
+from ...ir.loops.walk import operands, postorder, roots, usual_operands, variables
 from .function import Function, Lanes
 from .layout import own_loads, usual_loads, vector_of
 from .values import TYPES, zero

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.index import Index
-from ...ir.loop import Alloc, Check, Commit, Copy, Multiply, Prefetch, Reduce, Store, Wait
-from ...ir.loop_walk import index_values, indices, postorder
+from ...ir.graph.index import Index
+from ...ir.loops.loop import Alloc, Check, Commit, Copy, Multiply, Prefetch, Reduce, Store, Wait
+from ...ir.loops.walk import index_values, indices, postorder
 from .emit_tiles import write_commit, write_copy, write_multiply, write_wait
 from .expr import EmitError, combined
 from .function import Function, Lanes

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ...ir import dtype as dt
-from ...ir.graph import Node, cast, const, node
-from ...ir.index import Index, Mask, Range, Var, unravel, var
-from ...ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, Alloc, Buf, For, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, cast, const, node
+from ...ir.graph.index import Index, Mask, Range, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, Alloc, Buf, For, Stmt, Store
 from ..evaluate import as_index, condition, counter, load
 from ..lower_sort import PACKED_BITS, place_at, with_constant
 from .grid import place_of, threads_for

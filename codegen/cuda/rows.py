@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
-from ...ir.loop_walk import Substitution, indices, postorder
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
+from ...ir.loops.walk import Substitution, indices, postorder
 from .. import schedule
 from ..evaluate import load
 from ..framing import Framing, identity, reductions_of, row_statements, scratch_of

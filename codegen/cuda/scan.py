@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from ...ir.graph import Node, const, node
-from ...ir.index import Index, Range, Var, row_major, unravel, var
-from ...ir.kernel import Kernel
-from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...ir.op import SCANS, Op
-from ...ir.wording import plural
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Range, Var, row_major, unravel, var
+from ...ir.graph.op import SCANS, Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...wording import plural
 from ..alone import Alone
 from ..evaluate import condition, load
 from ..lower import Lowered

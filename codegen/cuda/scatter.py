@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import prod
 
-from ...ir import dtype as dt
-from ...ir.graph import Node, cast, const, node
-from ...ir.index import Index, Mask, Range, Value, Var, row_major, unravel, var
-from ...ir.kernel import Kernel
-from ...ir.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, cast, const, node
+from ...ir.graph.index import Index, Mask, Range, Value, Var, row_major, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from .. import schedule
 from ..alone import Alone
 from ..evaluate import as_index, condition, counter, load

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.index import Index
-from ...ir.loop import LANES, SERIAL, THREAD, UNROLL, For, If, Stmt
-from ...ir.loop_walk import Substitution
+from ...ir.graph.index import Index
+from ...ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, For, If, Stmt
+from ...ir.loops.walk import Substitution
 from .layout import accesses
 
 

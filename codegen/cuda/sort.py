@@ -7,12 +7,12 @@ merge         tiles of a line, then passes that merge two runs (codegen/cuda/rec
 
 from __future__ import annotations
 
-from ...ir import dtype as dt
-from ...ir.graph import Node, const, node
-from ...ir.index import Index, Var, var
-from ...ir.kernel import Kernel
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Var, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ..evaluate import counter, load
 from ..lower import Lowered
 from ..lower_sort import Sorting, place_at

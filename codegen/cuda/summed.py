@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from ...ir.graph import Node, const
-from ...ir.index import Index, Var, var
-from ...ir.kernel import Kernel
-from ...ir.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph.graph import Node, const
+from ...ir.graph.index import Index, Var, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
 from .. import schedule
 from ..column_sums import last_phases, row_part
 from ..evaluate import load

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ...ir.dtype import DType
+from ...ir.graph.dtype import DType
 
 OWN_SHARED = 256  # bytes of shared memory that weft_block_reduce of weft.cuh has in a kernel, besides what that asks for
 WARP = 32  # threads that run in step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.loop import Buf, Stmt
+from ...ir.loops.loop import Buf, Stmt
 from .function import Function
 from .values import OPERATIONS, identity
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, Buf, For
+from ...ir.graph.index import Index, Var
+from ...ir.loops.loop import GLOBAL, Buf, For
 from .layout import varies
 
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ...ir.dtype import DType
-from ...ir.graph import Node
-from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
-from ...ir.loop_walk import Substitution, postorder
-from ...ir.op import Op
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
+from ...ir.loops.walk import Substitution, postorder
 from .. import schedule
 from ..evaluate import load
 from ..framing import Framing, writes_of

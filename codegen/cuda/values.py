@@ -7,8 +7,8 @@ from decimal import Decimal
 
 import numpy as np
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 
 TYPES = {
     dt.bool_: "bool",

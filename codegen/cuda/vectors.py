@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ...ir.index import Index, Var, var
+from ...ir.graph.index import Index, Var, var
 from ..schedule import Access
 from .target import VECTOR_BITS
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node
-from ...ir.index import Index
-from ...ir.loop import REG, Buf
-from ...ir.loop_text import Names
-from ...ir.loop_walk import operands
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index
+from ...ir.graph.op import Op
+from ...ir.loops.loop import REG, Buf
+from ...ir.loops.text import Names
+from ...ir.loops.walk import operands
 from ..target import Target
 from .lanes import Scope, index_bits, pointer, vector_index
 from .plan import Plan

@@ -7,7 +7,7 @@ By halves while the row is even (elements 0, 2, .. or 1, 3, .. of two vectors), 
 
 from __future__ import annotations
 
-from ...ir.index import Index
+from ...ir.graph.index import Index
 from .access import Access
 from .lanes import pointer
 from .values import Val

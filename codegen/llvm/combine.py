@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 from ..target import Target
 from .values import Val, const_text, elem_type, integer
 from .writer import Writer

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
-from ...ir.loop_text import Names, names_of
-from ...ir.loop_walk import Substitution, index_values, reads, statements, writes
-from ...ir.op import Op
-from ...ir.site import NOWHERE, provenance
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var
+from ...ir.graph.op import Op
+from ...ir.graph.site import NOWHERE, provenance
+from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
+from ...ir.loops.text import Names, names_of
+from ...ir.loops.walk import Substitution, index_values, reads, statements, writes
 from ..target import Target
 from . import memory
 from .access import Function, zero

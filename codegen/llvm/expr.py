@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import Node
-from ...ir.loop_walk import SLOW, usual_operands
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
+from ...ir.loops.walk import SLOW, usual_operands
 from ..target import Target
 from . import memory
 from .access import Function

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import gcd
 
-from ...ir.graph import Node
-from ...ir.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
-from ...ir.loop import Buf
-from ...ir.loop_walk import index_values, operands, variables
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
+from ...ir.graph.op import Op
+from ...ir.loops.loop import Buf
+from ...ir.loops.walk import index_values, operands, variables
 from .values import Val, integer, iota
 from .writer import Writer
 

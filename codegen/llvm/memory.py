@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.graph import Node
-from ...ir.index import Index, Mask
-from ...ir.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt
-from ...ir.loop_walk import part_of
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Mask
+from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt
+from ...ir.loops.walk import part_of
 from .access import (
     Access,
     Function,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var
-from ...ir.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ...ir.loop_walk import part_of, postorder, roots, statements, usual_operands
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import part_of, postorder, roots, statements, usual_operands
 from ..target import Target
 from .lanes import Lanes
 from .values import integer

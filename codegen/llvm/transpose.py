@@ -8,8 +8,8 @@ gather nor a scatter, which take an element each.
 
 from __future__ import annotations
 
-from ...ir.index import Div, Index, Mod, Var
-from ...ir.loop import LANES, For, Store
+from ...ir.graph.index import Div, Index, Mod, Var
+from ...ir.loops.loop import LANES, For, Store
 from .lanes import Lanes
 from .values import Val, integer
 from .writer import Writer

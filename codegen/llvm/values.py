@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...ir.dtype import DType, half_bits
+from ...ir.graph.dtype import DType, half_bits
 
 
 class Val(NamedTuple):

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from ...ir.loop import Buf
+from ...ir.loops.loop import Buf
 from .naming import Naming
 from .values import Val, integer, lanes_of, picks, suffix, vector_literal, vector_type
 

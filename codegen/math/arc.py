@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import inf
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 from .build import Val, absolute, choose, equal, fma, horner, in_double, sign_bit, sqrt, where, with_sign
 from .trig import PI_2, PI_2_LO
 

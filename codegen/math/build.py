@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import Node, const, node, scalar_node
-from ...ir.loop_walk import SLOW
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, const, node, scalar_node
+from ...ir.graph.op import Op
+from ...ir.loops.walk import SLOW
 
 
 @dataclass(frozen=True, slots=True)

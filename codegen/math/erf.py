@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 from .build import Val, absolute, at_most, choose, fma, horner, in_double, number, sign_bit, sqrt, where, with_sign
 from .exp import exp_parts, power_of_two
 from .hyper import at_one_or_beyond

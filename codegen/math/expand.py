@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from ...ir.graph import Node
-from ...ir.loop import For, Loops
-from ...ir.loop_walk import Substitution
-from ...ir.op import TRANSCENDENTAL, Op
-from ...ir.site import provenance
+from ...ir.graph.graph import Node
+from ...ir.graph.op import TRANSCENDENTAL, Op
+from ...ir.graph.site import provenance
+from ...ir.loops.loop import For, Loops
+from ...ir.loops.walk import Substitution
 from .arc import acos, asin, atan, atan2, hypot
 from .build import Val
 from .erf import erf, erfinv

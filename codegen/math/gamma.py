@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import cache
 from math import comb, factorial, inf, log2, nan, pi
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 from .build import Val, absolute, equal, floor, fma, horner, in_double, number, rarely, where
 from .log import log
 

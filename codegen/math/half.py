@@ -5,10 +5,10 @@ Every cast rounds once, to the nearest, halves to even; subnormals are kept, wha
 
 from __future__ import annotations
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import Node, node
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, node
+from ...ir.graph.op import Op
 from .build import Val, absolute, bits, cast, choose, equal, from_bits, where
 
 

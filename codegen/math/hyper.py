@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from ...ir.dtype import DType
+from ...ir.graph.dtype import DType
 from .build import Val, absolute, at_most, choose, in_double, keep_tiny, ldexp, sign_bit, sqrt, where, with_sign
 from .exp import exp_parts, scaled_expm1, whole_part
 from .log import log_of_sum

@@ -6,8 +6,8 @@ and n is a float. |x| - n |y| is a multiple of the last place of |y| and not gre
 
 from __future__ import annotations
 
-from ...ir import dtype as dt
-from ...ir.graph import Node
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node
 from .build import Val, absolute, equal, floor, fma, rarely, sign_bit, where, with_sign
 
 QUOTIENT = {dt.float32: 2.0**24, dt.float64: 2.0**53}

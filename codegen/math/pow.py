@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, nan
 
-from ...ir import dtype as dt
-from ...ir.graph import const
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import const
+from ...ir.graph.op import Op
 from .build import (
     Val,
     absolute,

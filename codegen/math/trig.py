@@ -6,9 +6,9 @@ in three parts (Cody and Waite), beyond it the needed bits of 2/pi are multiplie
 
 from __future__ import annotations
 
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import const
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import const
 from .build import (
     Val,
     absolute,

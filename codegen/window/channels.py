@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from itertools import product as combinations
 from math import prod
 
-from ...ir.graph import node
-from ...ir.index import Index, Var, row_major, var
-from ...ir.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
-from ...ir.loop_walk import postorder
-from ...ir.op import Op
+from ...ir.graph.graph import node
+from ...ir.graph.index import Index, Var, row_major, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ...ir.loops.walk import postorder
 from .. import schedule
 from ..evaluate import load
 from ..lower import Lowered, Tuning

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...ir.index import Index, Var, row_major, var
-from ...ir.loop import LANES, SERIAL, UNROLL, For, Stmt
-from ...ir.loop_walk import indices, postorder
+from ...ir.graph.index import Index, Var, row_major, var
+from ...ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
+from ...ir.loops.walk import indices, postorder
 from .. import schedule
 from .problem import Windows
 

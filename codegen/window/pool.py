@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.index import Index, Var, var
-from ...ir.loop_walk import Substitution
+from ...ir.graph.index import Index, Var, var
+from ...ir.loops.walk import Substitution
 from ..evaluate import Place
 from ..stages import Frame, Signature, Stage, StageBuilder
 from .problem import Windows

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import log2, prod
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var, unravel, var
-from ...ir.loop import SERIAL, For, Param, Stmt, Store
-from ...ir.loop_walk import Substitution
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var, unravel, var
+from ...ir.loops.loop import SERIAL, For, Param, Stmt, Store
+from ...ir.loops.walk import Substitution
 from ..contract.problem import Problem, contiguous, is_plain
 from ..schedule import CHUNK_WORK, in_last
 from ..target import Target

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from ...ir.box import Box, box_of
-from ...ir.graph import Node, node
-from ...ir.index import Index, Range, Var, mask_of, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
-from ...ir.op import Op
+from ...ir.graph.graph import Node, node
+from ...ir.graph.index import Index, Range, Var, mask_of, var
+from ...ir.graph.op import Op
+from ...ir.kernels.box import Box, box_of
+from ...ir.loops.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
 from ..contract.problem import Problem
 from ..evaluate import Evaluator, load
 

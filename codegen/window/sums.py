@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product as combinations
 
-from ...ir.graph import node
-from ...ir.index import Index, Var, var
-from ...ir.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
-from ...ir.op import Op
+from ...ir.graph.graph import node
+from ...ir.graph.index import Index, Var, var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
 from ..evaluate import load
 from ..lower import Lowered, Tuning
 from .problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from math import prod
 
-from ...ir.graph import Node
-from ...ir.index import Index, Var, row_major, unravel, var
-from ...ir.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
-from ...ir.wording import plural
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var, row_major, unravel, var
+from ...ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ...wording import plural
 from ..evaluate import Place, load
 from ..framing import in_registers
 from ..lower import Chunks, Lowered, Tuning

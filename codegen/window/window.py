@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from ...ir.index import Index, Var, var
+from ...ir.graph.index import Index, Var, var
 from ..contract.problem import Problem, spread_groups
 from ..lower import Lowered, Tuning
 from ..schedule import extent

@@ -1,4 +1,4 @@
-"""Links of pages to files of the checkout, `[ir/grad.py](../ir/grad.py)`. In: such pages. Out: the texts of the links alone.
+"""Links of pages to files of the checkout, `[__main__.py](../__main__.py)`. In: such pages. Out: the texts of the links alone.
 
 They lead somewhere where a page is read beside the code; the site holds pages only. A link to nothing stays, and fails the build.
 Run by mkdocs (`hooks` in mkdocs.yml).

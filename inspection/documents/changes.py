@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...frontend.passes import Pass
-from ...ir.graph import Node, show_arg, toposort, type_of
-from ...ir.op import Op
-from ...ir.rewrite import constant_of
-from ...ir.site import NOWHERE, Site, is_gradient, shown
+from ...ir.graph.graph import Node, show_arg, toposort, type_of
+from ...ir.graph.op import Op
+from ...ir.graph.rewrite import constant_of
+from ...ir.graph.site import NOWHERE, Site, is_gradient, shown
 from ..names.labels import number
 
 MOST_LINES = 200  # of a pass, gone or new

@@ -25,10 +25,10 @@ from typing import Any
 from ... import __version__
 from ...errors import WeftError
 from ...frontend.compile import Compiled
-from ...ir.graph import Node, show_arg, toposort
-from ...ir.op import Op
-from ...ir.rewrite import constant_of
-from ...ir.site import before_line, file_name, is_gradient
+from ...ir.graph.graph import Node, show_arg, toposort
+from ...ir.graph.op import Op
+from ...ir.graph.rewrite import constant_of
+from ...ir.graph.site import before_line, file_name, is_gradient
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
 from ..measured.judged import judged, timed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...ir.wording import duration, plural
+from ...wording import duration, plural
 from ..measured.machine import machine
 from ..measured.profile_text import kernel_lines
 from ..profile import Profile

@@ -21,9 +21,9 @@ import numpy as np
 from ... import errors
 from ...frontend.arguments import shown
 from ...frontend.tensor import Tensor
-from ...ir import dtype as dt
-from ...ir.graph import Node
-from ...ir.op import Op
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
 
 T = TypeVar("T")
 FILE = "<expression>"

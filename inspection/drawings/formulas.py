@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ...ir.graph import Node
-from ...ir.op import Op
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
 
 Name = Callable[[Node], str]  # what a Node's value is called
 

@@ -15,11 +15,11 @@ import numpy as np
 from ... import errors
 from ...frontend import realize
 from ...frontend.tensor import bare
-from ...ir import dtype as dt
-from ...ir import grad
-from ...ir.graph import Node, full, toposort
-from ...ir.op import Op
-from ...ir.site import provenance
+from ...ir.gradient import gradient as grad
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, full, toposort
+from ...ir.graph.op import Op
+from ...ir.graph.site import provenance
 from ..names.labels import owner_name
 from .formulas import backward, formula, word
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ...frontend.compile import Compiled, LoweredKernel
-from ...ir.wording import plural
+from ...wording import plural
 from ..names.naming import InputNames
 from ..reports.facts import reads
 from ..reports.kernel_report import KernelReport

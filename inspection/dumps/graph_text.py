@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...frontend.compile import Compiled
 from ...frontend.passes import Pass
-from ...ir.graph import Node, show_arg, toposort, type_of
-from ...ir.margin import beside
-from ...ir.op import LEAVES, Op
-from ...ir.site import NOWHERE, Site, is_gradient
-from ...ir.wording import amount, plural
+from ...ir.graph.graph import Node, show_arg, toposort, type_of
+from ...ir.graph.op import LEAVES, Op
+from ...ir.graph.site import NOWHERE, Site, is_gradient
+from ...ir.loops.margin import beside
+from ...wording import amount, plural
 from ..names.labels import contraction
 
 DEPTH = 2  # levels of a value without a name that are written out

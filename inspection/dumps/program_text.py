@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from ...frontend.compile import Compiled
-from ...ir.index import row_major_strides
-from ...ir.loop import Buf, Loops
-from ...ir.loop_walk import reads, writes
-from ...ir.memory import Memory, MemoryBuffer
-from ...ir.program import Call, Ref, Value
-from ...ir.wording import amount, plural
+from ...ir.graph.index import row_major_strides
+from ...ir.loops.loop import Buf, Loops
+from ...ir.loops.walk import reads, writes
+from ...ir.program.memory_report import Memory, MemoryBuffer
+from ...ir.program.program import Call, Ref, Value
 from ...runtime.image import chunk_count
+from ...wording import amount, plural
 
 WIDEST = 64  # steps that a timeline shows one by one
 

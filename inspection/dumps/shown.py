@@ -16,8 +16,8 @@ from ... import errors, options
 from ...frontend import compile
 from ...frontend.compile import Compiled
 from ...frontend.program_table import Program
-from ...ir.wording import duration, plural
 from ...runtime.timed import timing
+from ...wording import duration, plural
 from ..names.naming import InputNames, input_names, program_name
 from ..reports.report import report
 from . import files

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-from ...ir.wording import amount, duration, plural
+from ...wording import amount, duration, plural
 from ..profile import Profile
 from ..reports.kernel_report import KernelReport
 from ..reports.terminal import say

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from ...ir.wording import binary
+from ...wording import binary
 
 Bound = Literal["memory", "compute", "launch"]
 NEAR = 0.95  # of the best round: one that is as good confirms it

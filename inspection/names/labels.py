@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Any
 
-from ...ir.graph import Node
-from ...ir.kernel import is_steady
-from ...ir.op import VIEWS, Op
-from ...ir.rewrite import constant_of
+from ...ir.graph.graph import Node
+from ...ir.graph.op import VIEWS, Op
+from ...ir.graph.rewrite import constant_of
+from ...ir.kernels.kernel import is_steady
 
 SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/", Op.POW: "**", Op.LT: "<", Op.EQ: "==", Op.IDIV: "//", Op.MOD: "%"}
 SUMS = {"add": "sum", "max": "max", "mul": "prod"}

@@ -18,9 +18,9 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...frontend.structure import Structure
-from ...ir.graph import Node
-from ...ir.op import Op
-from ...ir.site import is_inside, shown
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
+from ...ir.graph.site import is_inside, shown
 
 if TYPE_CHECKING:
     from ...nn.module import Module

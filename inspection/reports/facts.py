@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...ir.wording import amount, duration, plural
+from ...wording import amount, duration, plural
 from .kernel_report import KernelReport, Report
 
 MOST_READS = 12  # names of what a kernel reads

@@ -11,12 +11,12 @@ from collections.abc import Iterable
 from functools import cache
 
 from ...codegen.math.expand import expand
-from ...ir.dtype import DType, float32
-from ...ir.graph import Node, const, leaf, scalar_node
-from ...ir.kernel import cost
-from ...ir.loop_walk import postorder, usual_operands
-from ...ir.op import TRANSCENDENTAL, VIEWS, Op
-from ...ir.rewrite import constant_of
+from ...ir.graph.dtype import DType, float32
+from ...ir.graph.graph import Node, const, leaf, scalar_node
+from ...ir.graph.op import TRANSCENDENTAL, VIEWS, Op
+from ...ir.graph.rewrite import constant_of
+from ...ir.kernels.kernel import cost
+from ...ir.loops.walk import postorder, usual_operands
 
 MOVES = VIEWS | {Op.INPUT, Op.CONST, Op.IOTA, Op.VAR, Op.GATHER, Op.BITCAST, Op.DETACH, Op.KEEP, Op.COPY}
 PARTS = TRANSCENDENTAL | {Op.MOD}  # what is made of several operations

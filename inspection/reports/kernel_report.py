@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ...ir.memory import Memory, MemoryBuffer
-from ...ir.site import shown
+from ...ir.graph.site import shown
+from ...ir.program.memory_report import Memory, MemoryBuffer
 from ..measured.roofline import Demand
 
 if TYPE_CHECKING:

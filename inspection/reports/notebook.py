@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from html import escape
 
-from ...ir.memory import SHOWN, Memory
-from ...ir.wording import amount
+from ...ir.program.memory_report import SHOWN, Memory
+from ...wording import amount
 from .facts import Column, columns, facts, headline, totals
 from .kernel_report import Apart, KernelReport, Report, Source
 

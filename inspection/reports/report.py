@@ -12,14 +12,14 @@ from ... import options
 from ...errors import WeftError
 from ...frontend.backend import Launch
 from ...frontend.compile import Compiled, LoweredKernel
-from ...ir.graph import Node
-from ...ir.kernel import Kernel, Unit
-from ...ir.loop import Check
-from ...ir.loop_walk import statements
-from ...ir.op import Op
-from ...ir.places import Read
-from ...ir.program import Call, CheckSite
-from ...ir.site import Site, is_gradient
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
+from ...ir.graph.site import Site, is_gradient
+from ...ir.kernels.kernel import Kernel, Unit
+from ...ir.kernels.places import Read
+from ...ir.loops.loop import Check
+from ...ir.loops.walk import statements
+from ...ir.program.program import Call, CheckSite
 from ...runtime.image import chunk_count
 from ..measured.judged import predicted
 from ..measured.machine import machine

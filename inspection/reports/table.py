@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Literal
 
-from ...ir.memory import SHOWN, Memory, MemoryBuffer
-from ...ir.wording import amount
+from ...ir.program.memory_report import SHOWN, Memory, MemoryBuffer
+from ...wording import amount
 from .facts import Column, columns, facts, headline, totals
 from .kernel_report import Apart, KernelReport, Report, Source
 from .terminal import say

@@ -6,8 +6,8 @@ from ... import errors
 from ...frontend.arguments import as_bool, as_choice, shown
 from ...frontend.autocast import Lowered
 from ...frontend.broadcast import as_dtype
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 
 __all__ = ["autocast"]
 

@@ -16,7 +16,7 @@ from ...frontend.grad import no_grad
 from ...frontend.tensor import Tensor
 from ...frontend.trace import afterwards, guard, outside, refuse
 from ...frontend.transition import go_back, versions
-from ...ir import dtype as dt
+from ...ir.graph import dtype as dt
 from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow
 

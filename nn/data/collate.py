@@ -15,7 +15,7 @@ from ...frontend.broadcast import default_float
 from ...frontend.creation import tensor
 from ...frontend.tensor import Tensor, of_storage
 from ...frontend.tree import mapped
-from ...ir import dtype as dt
+from ...ir.graph import dtype as dt
 from .idx import Array
 
 __all__ = ["default_collate"]

@@ -10,7 +10,7 @@ from ...frontend.half import in_float32
 from ...frontend.random import drawing
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Rank
-from ...ir.shapes import Shape
+from ...ir.graph.shapes import Shape
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
 

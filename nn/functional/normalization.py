@@ -17,7 +17,7 @@ from ...frontend.data_types import finfo
 from ...frontend.half import in_float32
 from ...frontend.moments import moments
 from ...frontend.tensor import Tensor
-from ...ir.graph import deviation_squared
+from ...ir.graph.graph import deviation_squared
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 Axes = tuple[int, ...]

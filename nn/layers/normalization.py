@@ -10,7 +10,7 @@ from ...frontend.arguments import as_bool, as_count, as_double, as_extents, as_i
 from ...frontend.binding import of_tensors
 from ...frontend.tensor import Tensor
 from ...frontend.windows import Pair
-from ...ir.shapes import addressable
+from ...ir.graph.shapes import addressable
 from .. import functional as F
 from ..module import Buffer, Module, Parameter
 

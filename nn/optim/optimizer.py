@@ -23,10 +23,10 @@ from ...frontend.state import become
 from ...frontend.tensor import Tensor, wrap
 from ...frontend.trace import afterwards, guard, is_traced, live_scalars, outside, turn
 from ...frontend.transition import go_back, retract, versions
-from ...ir import dtype as dt
-from ...ir.dtype import DType
-from ...ir.graph import Node
-from ...ir.site import provenance, user_site
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node
+from ...ir.graph.site import provenance, user_site
 from ...signals import Actions, deferred
 from ..parameter import clear_gradients
 from . import stored

@@ -16,8 +16,8 @@ from ...frontend import realize, state, storage
 from ...frontend.broadcast import as_dtype
 from ...frontend.storage import Storage
 from ...frontend.tensor import Tensor, of_storage
-from ...ir.dtype import DType
-from ...ir.index import row_major_strides
+from ...ir.graph.dtype import DType
+from ...ir.graph.index import row_major_strides
 from .reduce import Array, writable
 
 Layout = tuple[DType, tuple[int, ...]]

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ...frontend.storage import Storage, allocate
-from ...ir import bfloat16
-from ...ir import dtype as dt
-from ...ir.dtype import DType
+from ...ir.graph import bfloat16
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
 from .world import World
 
 Array = np.ndarray[Any, Any]

@@ -24,8 +24,8 @@ from .replay import Replay
 from .timed import Events, timings
 
 if TYPE_CHECKING:
-    from ...ir.memory import Memory
-    from ...ir.site import Site
+    from ...ir.graph.site import Site
+    from ...ir.program.memory_report import Memory
 
 Calls = list[Callable[[], object]]
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from ...ir.loop import Loops
-from ...ir.program import Call, CheckSite, Program
-from ...ir.site import Site
+from ...ir.graph.site import Site
+from ...ir.loops.loop import Loops
+from ...ir.program.program import Call, CheckSite, Program
 from ..image import chunk_count
 
 

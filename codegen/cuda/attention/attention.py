@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ....ir.chain import turned
-from ....ir.graph import Node
-from ....ir.kernel import Kernel
+from ....ir.graph.graph import Node
+from ....ir.kernels.chain import turned
+from ....ir.kernels.kernel import Kernel
 from ...chain.problem import ChainProblem, StagePlan
 from ...lower import Lowered
 from ...phases import in_turn

@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ....ir.dtype import DType
-from ....ir.graph import Node, const, node
-from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
-from ....ir.kernel import WORDS, Unit
-from ....ir.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
-from ....ir.op import Op
-from ....ir.wording import plural
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node, const, node
+from ....ir.graph.index import Index, Mask, Range, Var, mask_of, unravel, var
+from ....ir.graph.op import Op
+from ....ir.kernels.kernel import WORDS, Unit
+from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
+from ....wording import plural
 from ...chain.problem import ChainProblem, Position, Result, Score, StageOf, StagePlan
 from ...chain.task import Sizes, Task, new_maximum, whole_sum
 from ...evaluate import load

@@ -11,13 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
-from ....ir import dtype as dt
-from ....ir.graph import Node, const, node
-from ....ir.index import Index, Var, unravel, var
-from ....ir.kernel import Kernel
-from ....ir.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
-from ....ir.op import Op
-from ....ir.wording import plural
+from ....ir.graph import dtype as dt
+from ....ir.graph.graph import Node, const, node
+from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.graph.op import Op
+from ....ir.kernels.kernel import Kernel
+from ....ir.loops.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
+from ....wording import plural
 from ...chain.problem import ChainProblem, Result
 from ...chain.task import Sizes, Task
 from ...evaluate import load

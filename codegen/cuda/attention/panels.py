@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from ....ir import dtype as dt
-from ....ir.dtype import DType
-from ....ir.graph import Node
-from ....ir.index import Index, Mask, Range, Var, var
-from ....ir.loop import LANES, SCRATCH, Buf, Copy, For, Matrix, Stmt, Store
-from ....ir.loop_walk import Substitution
+from ....ir.graph import dtype as dt
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Mask, Range, Var, var
+from ....ir.loops.loop import LANES, SCRATCH, Buf, Copy, For, Matrix, Stmt, Store
+from ....ir.loops.walk import Substitution
 from ...chain.problem import ChainProblem, Position, Result
 from ..contract.operand import is_piece
 from ..target import CudaTarget

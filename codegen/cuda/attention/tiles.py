@@ -1,7 +1,7 @@
 """Sums of products of two tiles in shared memory, in registers. In: sizes, Matrices. Out: statements.
 
     Square       threads in a square, each for itself: rows 16 apart and neighbouring elements
-    Fragments    tensor cores: 16 rows a warp, where ir/fragments.py says
+    Fragments    tensor cores: 16 rows a warp, where ir/loops/tensor_core_layout.py says
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ....ir.dtype import DType
-from ....ir.fragments import SQUARE, WARP
-from ....ir.graph import Node, const, node
-from ....ir.index import Index, Var, var
-from ....ir.loop import LANES, SERIAL, THREAD, UNROLL, Buf, For, Matrix, Multiply, Reduce, Stmt, Store
-from ....ir.op import Op
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node, const, node
+from ....ir.graph.index import Index, Var, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Buf, For, Matrix, Multiply, Reduce, Stmt, Store
+from ....ir.loops.tensor_core_layout import SQUARE, WARP
 from ...evaluate import load
 
 VECTOR = 16  # bytes that a thread loads at once

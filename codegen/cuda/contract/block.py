@@ -16,10 +16,10 @@ from __future__ import annotations
 from math import prod
 from typing import Protocol
 
-from ....ir.graph import Node
-from ....ir.index import Index, Range, Var, mask_of, row_major, unravel, var
-from ....ir.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
-from ....ir.wording import plural
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Range, Var, mask_of, row_major, unravel, var
+from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
+from ....wording import plural
 from ...contract.problem import Problem, groups_extent, spread_groups
 from ...evaluate import load
 from ...lower import Lowered

@@ -10,14 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import gcd
 
-from ....ir import dtype as dt
-from ....ir.dtype import DType
-from ....ir.graph import Node
-from ....ir.index import Index, Mask, Range, Var, mask_of, unravel, var
-from ....ir.kernel import resolve
-from ....ir.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
-from ....ir.loop_walk import Substitution
-from ....ir.op import Op
+from ....ir.graph import dtype as dt
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Mask, Range, Var, mask_of, unravel, var
+from ....ir.graph.op import Op
+from ....ir.kernels.kernel import resolve
+from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
+from ....ir.loops.walk import Substitution
 from ...contract.problem import Groups, Problem, contiguous, groups_extent, spread_groups
 from ...evaluate import Evaluator, load
 from ...schedule import extent

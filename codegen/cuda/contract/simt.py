@@ -8,12 +8,12 @@ that meet different banks:
 
 from __future__ import annotations
 
-from ....ir.dtype import DType
-from ....ir.graph import Node, node
-from ....ir.index import Index, Var, var
-from ....ir.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ....ir.loop_walk import writes
-from ....ir.op import Op
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node, node
+from ....ir.graph.index import Index, Var, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ....ir.loops.walk import writes
 from ...evaluate import load
 from ..target import WARP
 from .operand import Operand, Span

@@ -9,11 +9,11 @@ A factor that is computed, or whose pieces are not aligned, passes through regis
 
 from __future__ import annotations
 
-from ....ir import dtype as dt
-from ....ir.fragments import SQUARE
-from ....ir.index import Index, Var, var
-from ....ir.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit, For, If, Multiply, Stmt, Store, Wait
-from ....ir.loop_walk import writes
+from ....ir.graph import dtype as dt
+from ....ir.graph.index import Index, Var, var
+from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit, For, If, Multiply, Stmt, Store, Wait
+from ....ir.loops.tensor_core_layout import SQUARE
+from ....ir.loops.walk import writes
 from ...evaluate import load
 from ..target import WARP
 from .operand import Operand, Span

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import ceil
 
-from ....ir import dtype as dt
-from ....ir.dtype import DType
+from ....ir.graph import dtype as dt
+from ....ir.graph.dtype import DType
 from ...contract.problem import Problem, groups_extent
 from ..target import WARP, CudaTarget
 from .operand import stored_factor

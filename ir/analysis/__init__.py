@@ -1,0 +1,1 @@
+"""Facts about Graphs: ranges of values, finiteness, suspects of a NaN."""

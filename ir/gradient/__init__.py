@@ -1,0 +1,1 @@
+"""Symbolic derivatives of Graphs."""

@@ -1,0 +1,1 @@
+"""Graphs: dtypes, ops, Nodes, indices and views; the interpreter that says what they mean."""

@@ -1,0 +1,401 @@
+"""The Graph: hash-consed Nodes of a closed op set. In: op, sources, argument. Out: a Node with shape and dtype.
+
+Equality is identity: building the same expression twice returns the same Node, so common
+subexpressions are shared for free. Shapes are static ints. Loop bodies use the same Node class
+with ops of their own (see ir/graph/op.py and ir/loops/loop.py).
+
+A Node is on the device of its sources. Constants, counters and 0-d values in the CPU's memory are on none: they go along with
+what they meet, and so does what is computed of such alone, or of 0-d values that the CPU computes.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from collections.abc import Iterable
+from functools import partial
+from math import prod
+from typing import Any
+
+from ... import errors
+from . import dtype as dt
+from .dtype import DType
+from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
+from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
+from .site import Site, is_gradient, provenance, shown, stated, user_site
+
+
+class Node:
+    """One value. Never constructed directly: `node`, `const`, `leaf` and the builders below intern it."""
+
+    __slots__ = ("__weakref__", "_device", "arg", "computed", "dtype", "op", "shape", "site", "src")
+    __match_args__ = ("op", "src", "arg")
+    op: Op
+    src: tuple[Node, ...]
+    arg: Any
+    dtype: DType
+    shape: Shape
+    site: Site | None
+    computed: int  # programs that have computed it
+    _device: str | None  # not set in Nodes from before another device than the CPU was used
+
+    @property
+    def device(self) -> str | None:
+        """Where the value is, or is computed: "cpu", "cuda:0"; None for one that goes along with others."""
+        try:
+            return self._device
+        except AttributeError:
+            return _device_found(self)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+    def __repr__(self) -> str:
+        return f"<{self.op.value} {self.dtype.name}{list(self.shape)}>"
+
+
+used: set[str] = set()  # devices other than the CPU that values have been on; empty nearly always, then nothing looks at devices
+interned: dict[Any, weakref.ref[Node]] = {}  # every Node alive, in the order in which they were made
+_drop = interned.pop  # C: what Python calls as a Node dies must not meet Ctrl-C, which would be lost there
+
+
+def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
+    """The one Node with this op, sources and argument; checks and infers its shape and dtype."""
+    src = tuple(src)
+    key = (op, arg, src)
+    entry = interned.get(key)
+    found = None if entry is None else entry()
+    if found is not None:
+        return _asked_again(found)
+    dtype, shape = infer(op, src, arg)
+    return _intern(key, op, src, arg, dtype, shape)
+
+
+def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """The same as `node` where the caller knows dtype and shape: nothing is checked."""
+    key = (op, arg, src)
+    entry = interned.get(key)
+    found = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if found is None else _asked_again(found)
+
+
+def _asked_again(n: Node) -> Node:
+    """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
+    if not stated.settled:
+        site = user_site(3)  # nearer frames are those of this file
+        if site is not None and site[0] and not is_gradient(site):
+            n.site = site
+    return n
+
+
+def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
+    n = _new(Node)
+    n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site(3)
+    n.computed = 0
+    if used:
+        n._device = _device_of(n)
+    entry = _ref(n, partial(_drop, key))
+    other = interned.setdefault(key, entry)
+    return n if other is entry else other() or n  # another thread was faster; or a Node that is just dying, then n is not shared
+
+
+_new, _ref = object.__new__, weakref.ref
+
+
+def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+    """The Node of a key that says more than op, argument and sources."""
+    entry = interned.get(key)
+    found = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if found is None else found
+
+
+def const_key(value: float | int | bool, dtype: DType) -> Any:
+    """Distinguishes -0.0 from 0.0 and makes NaNs equal by their bits."""
+    return struct.pack("<d", value) if dtype.is_float else int(value)
+
+
+def const(value: float | int | bool, dtype: DType) -> Node:
+    """A scalar constant, rounded to dtype."""
+    if dtype.is_float:
+        value = float(value) if dtype is dt.float64 else dt.rounded(value, dtype)
+    elif dtype.kind == "b":
+        value = bool(value)
+    else:
+        value = int(value) & ((1 << dtype.bits) - 1)
+        if dtype.kind == "i" and value >> (dtype.bits - 1):
+            value -= 1 << dtype.bits
+    return _known((Op.CONST, const_key(value, dtype), dtype), Op.CONST, (), value, dtype, ())
+
+
+def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
+    """An INPUT: a value that comes from outside, told apart by its serial number."""
+    return _known((Op.INPUT, serial, shape, dtype), Op.INPUT, (), serial, dtype, shape)
+
+
+def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
+    """A loop-level Node (shape ()) whose dtype is given."""
+    return _known((op, arg, dtype, src), op, src, arg, dtype, ())
+
+
+# ---------------------------------------------------------------- devices
+
+FITTING = (Op.EXPAND, Op.RESHAPE, Op.PERMUTE, Op.PAD, Op.CAST)  # what functions do to operands before they meet
+
+
+def _device_of(n: Node) -> str | None:
+    """The device of a Node, whose sources know theirs. Raises DeviceError where they are on several."""
+    if n.op is Op.INPUT:
+        return getattr(n.arg, "device", None)
+    if n.op is Op.COPY:
+        return n.arg  # type: ignore[no-any-return]
+    first: Node | None = None
+    for s in n.src:
+        device = s.device
+        if device is None or (device == "cpu" and not s.shape):
+            continue
+        if first is not None and device != first.device:
+            raise errors.DeviceError(
+                f"a value {_given(first)} on {first.device} meets one {_given(s)} on {device}: move one of them, with "
+                f"x.to({first.device!r}) or x.to({device!r})"
+            )
+        first = s
+    if first is None:
+        return "cpu" if not n.shape and any(s.device for s in n.src) else None
+    return first.device
+
+
+def _given(n: Node) -> str:
+    """The dtype and shape of a value before it was fitted to others."""
+    while n.op in FITTING:
+        n = n.src[0]
+    return f"{n.dtype.name}{list(n.shape)}"
+
+
+def _device_found(n: Node) -> str | None:
+    """The same for a Node that was made before anybody looked: of it and of all such below; a loop, not recursion."""
+    stack = [n]
+    while stack:
+        below = [s for s in sources(stack[-1]) if not hasattr(s, "_device")]
+        if below:
+            stack += below
+        else:
+            last = stack.pop()
+            last._device = _device_of(last)
+    return n._device
+
+
+def sources(n: Node) -> tuple[Node, ...]:
+    """What a Node is computed of: an INPUT that waits for a value, of the Node that defines it."""
+    return getattr(n.arg, "sources", ()) if n.op is Op.INPUT else n.src
+
+
+# ---------------------------------------------------------------- inference
+
+
+def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
+    """Dtype and shape of a Node; raises GraphError where the op's rules are broken."""
+    if op in ELEMENTWISE:
+        return _infer_elementwise(op, src, arg)
+    if op in SHAPES:
+        x = src[0]
+        return x.dtype, shape_of(op, x.shape, arg)
+    if op is Op.IOTA:
+        return dt.int64, (arg,)
+    require(bool(src), op, "not a Graph op, or it needs an explicit dtype")
+    x = src[0]
+    match op:
+        case Op.SCAN | Op.SCANMUL:
+            require(0 <= arg < x.ndim, op, f"axis {arg} of {x.shape}")
+            return x.dtype, x.shape
+        case Op.ARGSORT:
+            require(0 <= arg[0] < x.ndim and len(arg) == 2, op, f"axis and direction {arg} of {x.shape}")
+            return dt.int64, x.shape
+        case Op.GATHER:
+            _check_indices(op, src[1:], arg)
+            return x.dtype, addressable("gather", src[1].shape + tuple(d for i, d in enumerate(x.shape) if i not in arg))
+        case Op.SCATTER:
+            axes, shape = arg[:2]
+            _check_indices(op, src[1:], axes)
+            require(not arg[2:] or (arg[2:] == ("max",) and x.dtype.is_int), op, f"{arg[2:]} of {x.dtype.name}")
+            rest = tuple(d for i, d in enumerate(shape) if i not in axes)
+            require(x.shape == src[1].shape + rest, op, f"values {x.shape}, indices {src[1].shape}, result {shape}")
+            return x.dtype, shape
+        case Op.DETACH | Op.KEEP | Op.COPY:
+            return x.dtype, x.shape
+    raise GraphError(f"{op.value}: not a Graph op, or it needs an explicit dtype")
+
+
+def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
+    dtype, shape, kinds = src[0].dtype, src[0].shape, _KINDS.get(op)
+    for s in src[1:]:
+        if s.shape != shape:
+            raise GraphError(f"{op.value}: shapes {[s.shape for s in src]}")
+        if s.dtype is not dtype and kinds is not None:
+            raise GraphError(f"{op.value}: dtypes {[s.dtype.name for s in src]}")
+    if kinds is None:
+        return _infer_mixed(op, src, arg), shape
+    if dtype.kind not in kinds:
+        raise GraphError(f"{op.value}: of {dtype.name}")
+    return dt.bool_ if op in COMPARE else dtype, shape
+
+
+def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
+    """The dtype of the ops whose operands have several."""
+    if op is Op.WHERE:
+        require(src[0].dtype is dt.bool_ and src[1].dtype is src[2].dtype, op, f"dtypes {[s.dtype.name for s in src]}")
+        return src[1].dtype
+    require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
+    target: DType = arg
+    return target
+
+
+# the kinds of dtype that each op takes, all operands alike
+_KINDS = dict.fromkeys(TRANSCENDENTAL | {Op.SQRT, Op.FLOOR, Op.DIV}, "f")
+_KINDS |= dict.fromkeys((Op.IDIV, Op.SHL, Op.SHR), "iu") | dict.fromkeys((Op.AND, Op.OR, Op.XOR), "biu")
+_KINDS |= dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX), "iuf") | dict.fromkeys(COMPARE, "biuf")
+
+
+def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:
+    require(len(idx) == len(axes) > 0, op, f"{len(idx)} indices for axes {axes}")
+    require(all(i.dtype is dt.int64 and i.shape == idx[0].shape for i in idx), op, "indices must be int64 of one shape")
+
+
+# ---------------------------------------------------------------- builders that skip the trivial
+
+
+def full(value: float | int | bool, dtype: DType, shape: Shape) -> Node:
+    """A constant of any shape."""
+    return expand_to(const(value, dtype), shape)
+
+
+def expand_to(scalar: Node, shape: Shape) -> Node:
+    return node(Op.EXPAND, (scalar,), tuple(enumerate(shape))) if shape else scalar
+
+
+def zeros_like(x: Node) -> Node:
+    return full(0, x.dtype, x.shape)
+
+
+def reshape(x: Node, shape: Shape) -> Node:
+    return x if x.shape == shape else node(Op.RESHAPE, (x,), shape)
+
+
+def permute(x: Node, order: tuple[int, ...]) -> Node:
+    return x if order == tuple(range(x.ndim)) else node(Op.PERMUTE, (x,), order)
+
+
+def expand(x: Node, new_axes: tuple[tuple[int, int], ...]) -> Node:
+    return node(Op.EXPAND, (x,), new_axes) if new_axes else x
+
+
+def reduce(kind: str, x: Node, axes: Iterable[int]) -> Node:
+    axes = tuple(sorted(axes))
+    return node(Op.REDUCE, (x,), (kind, axes)) if axes else x
+
+
+def cast(x: Node, dtype: DType) -> Node:
+    return x if x.dtype is dtype else node(Op.CAST, (x,), dtype)
+
+
+# ---------------------------------------------------------------- walks and text
+
+
+def indices_of(n: Node) -> list[tuple[Node, int, int]]:
+    """(index Node, axis, extent of the axis) for each index of a GATHER or SCATTER."""
+    axes, shape = (n.arg, n.src[0].shape) if n.op is Op.GATHER else n.arg[:2]
+    return [(index, axis, shape[axis]) for axis, index in zip(axes, n.src[1:], strict=True)]
+
+
+def toposort(roots: Iterable[Node]) -> list[Node]:
+    """Every Node reachable from the roots, sources first; a loop, not recursion."""
+    done: dict[Node, None] = {}
+    stack: list[Node | None] = []
+    stack += reversed(list(roots))
+    while stack:
+        n = stack.pop()
+        if n is None:  # the sources of the Node below are done
+            n = stack.pop()
+            assert n is not None
+            done[n] = None
+        elif n not in done:
+            if n.src:
+                stack += (n, None)
+                stack += [s for s in n.src[::-1] if s not in done]
+            else:
+                done[n] = None
+    return list(done)
+
+
+DEVIATION = "deviation"
+
+
+def deviation_squared(x: Node) -> Node:
+    """x * x, of a distance from a mean. No other expression is this Node, and no user reads it: so its sum may use FMA."""
+    return node(Op.MUL, (x, x), DEVIATION)
+
+
+def is_deviation_squared(n: Node) -> bool:
+    """Is it made by deviation_squared()?"""
+    return n.op is Op.MUL and n.arg == DEVIATION
+
+
+def rebuild(n: Node, src: tuple[Node, ...]) -> Node:
+    """The same op over other sources."""
+    return n if all(a is b for a, b in zip(src, n.src, strict=True)) else _rebuilt(n, src)
+
+
+def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
+    with provenance(n.site):
+        if n.op in LOOP_ONLY:
+            return scalar_node(n.op, src, n.arg, n.dtype)
+        return node(n.op, src, n.arg)
+
+
+def show_arg(n: Node) -> str:
+    """The argument as text, as in the one-line print of a Node."""
+    if n.arg is None:
+        return ""
+    if isinstance(n.arg, DType):
+        return n.arg.name
+    return str(n.arg)
+
+
+def type_of(n: Node) -> str:
+    """`float32[4,5]`."""
+    return f"{n.dtype.name}[{','.join(map(str, n.shape))}]"
+
+
+def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
+    """One line a Node: `%3 = add(%1, %2)  float32[4,5]  # file:line`."""
+    roots = list(roots)
+    names: dict[Node, str] = {}
+    lines = [title]
+    for i, n in enumerate(toposort(roots)):
+        names[n] = f"%{i}"
+        operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
+        line = f"  %{i} = {n.op.value}({operands})  {type_of(n)}"
+        if n.site is not None:
+            line = f"{line}  # {shown(n.site[:2])}"
+        lines.append(line)
+    lines.append("  return " + ", ".join(names[r] for r in roots))
+    return "\n".join(lines) + "\n"
+
+
+def verify(roots: Iterable[Node]) -> None:
+    """Re-infers every Node of a Graph and compares; raises GraphError."""
+    for n in toposort(roots):
+        require(n.op not in LOOP_ONLY, n.op, "loop-level op in a Graph")
+        if n.op in (Op.INPUT, Op.CONST):
+            continue
+        dtype, shape = infer(n.op, n.src, n.arg)
+        require(dtype is n.dtype and shape == n.shape, n.op, f"stored {n.dtype} {n.shape}, inferred {dtype} {shape}")

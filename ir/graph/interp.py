@@ -1,0 +1,176 @@
+"""The oracle: runs a Graph with NumPy, one op at a time. In: roots and the values of their INPUTs. Out: arrays.
+
+It defines the values of every op: each rounds to its own dtype, integers wrap, transcendentals of
+float32 are computed in float64 and rounded once, float32 reductions accumulate in float64. 16-bit floats are
+computed in float32 and rounded once; a sum adds up products and other sums before they are rounded, also through views.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..passes.widen_halves import TRANSPARENT, computes_half, is_sum
+from . import dtype as dt
+from .arith import ELEMENTWISE_VALUES, Array, Evaluator, convert, in_float32, with_halves
+from .dtype import DType
+from .graph import Node, toposort
+from .op import Op
+
+
+def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[Op, Evaluator] | None = None) -> list[Array]:
+    """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range.
+
+    `evaluators`: what each op means, if not EVALUATORS (ir/graph/strict.py has others).
+    """
+    uses = Counter(roots)
+    order = toposort(roots)
+    for n in order:
+        uses.update(n.src)
+    values: dict[Node, Array] = {}
+    unrounded: dict[Node, Array] = {}  # of 16-bit products and sums, and of their views
+    with np.errstate(all="ignore"):
+        for n in order:
+            operands = [values[s] for s in n.src]
+            values[n] = np.asarray(leaves[n]) if n.op is Op.INPUT else _evaluate(n, operands, unrounded, evaluators or EVALUATORS)
+            _check_kind(n, values[n])
+            for s in n.src:
+                uses[s] -= 1
+                if not uses[s]:
+                    del values[s]
+                    unrounded.pop(s, None)
+    return [values[r] for r in roots]
+
+
+def _evaluate(n: Node, operands: list[Array], unrounded: dict[Node, Array], evaluators: Mapping[Op, Evaluator]) -> Array:
+    evaluate = evaluators[n.op]
+    if n.op in TRANSPARENT and n.src[0] in unrounded:
+        unrounded[n] = evaluate(n, unrounded[n.src[0]])
+    if computes_half(n) and (n.op is Op.MUL or is_sum(n)):
+        if is_sum(n):
+            operands = [unrounded.get(n.src[0], operands[0])]
+        unrounded[n] = in_float32(n, evaluate, *operands)
+        return convert(unrounded[n], n.dtype)
+    return np.asarray(evaluate(n, *operands))
+
+
+def _check_kind(n: Node, value: Array) -> None:
+    if value.shape != n.shape or value.dtype != n.dtype.numpy:
+        raise ValueError(f"{n!r} was given {value.dtype}{list(value.shape)}")
+
+
+def _wide(dtype: DType) -> np.dtype[Any]:
+    """The dtype in which sums of this dtype accumulate."""
+    return np.dtype(np.float64) if dtype.is_float else dtype.numpy
+
+
+def _reduce(n: Node, x: Array) -> Any:
+    kind, axes = n.arg
+    if kind == "max":
+        return np.maximum.reduce(x, axis=axes, initial=dt.lowest(n.dtype))
+    ufunc = np.add if kind == "add" else np.multiply
+    return ufunc.reduce(x, axis=axes, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
+
+
+def _scan(n: Node, x: Array) -> Any:
+    run = np.cumsum if n.op is Op.SCAN else np.cumprod
+    return run(x, axis=n.arg, dtype=_wide(n.dtype)).astype(n.dtype.numpy)
+
+
+def _argsort(n: Node, x: Array) -> Any:
+    """NumPy's stable sort; a descending one is the ascending one of the reversed line, read from its end."""
+    axis, descending = n.arg
+    x = x.astype(np.float32) if x.dtype.kind == "V" else x
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - backwards, axis)
+
+
+def _pad(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    middle = tuple(
+        slice(lo, lo + (d - 1) * (interior + 1) + 1 if d else lo, interior + 1)
+        for d, (lo, _, interior) in zip(x.shape, n.arg, strict=True)
+    )
+    out[middle] = x
+    return out
+
+
+def _expand(n: Node, x: Array) -> Array:
+    return np.broadcast_to(np.expand_dims(x, tuple(axis for axis, _ in n.arg)), n.shape)
+
+
+def _diagonal(n: Node, j: int, extent: int) -> tuple[tuple[slice, ...], tuple[slice, ...]]:
+    """For one position j of axis k: the skewed place (o + j*d, j) and the straight one (o, j)."""
+    axis, k, d = n.arg
+    straight = [slice(None)] * n.ndim
+    straight[k] = slice(j, j + 1)
+    skewed = list(straight)
+    skewed[axis] = slice(j * d, j * d + extent)
+    return tuple(skewed), tuple(straight)
+
+
+def _skew(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    for j in range(n.shape[n.arg[1]]):
+        skewed, straight = _diagonal(n, j, n.shape[n.arg[0]])
+        out[straight] = x[skewed]
+    return out
+
+
+def _unskew(n: Node, x: Array) -> Array:
+    out = np.zeros(n.shape, x.dtype)
+    for j in range(n.shape[n.arg[1]]):
+        skewed, straight = _diagonal(n, j, x.shape[n.arg[0]])
+        out[skewed] = x[straight]
+    return out
+
+
+def _check_range(indices: Sequence[Array], axes: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    for index, axis in zip(indices, axes, strict=True):
+        wrong = index[(index < 0) | (index >= shape[axis])]
+        if wrong.size:
+            raise IndexError(f"index {wrong.flat[0]} is out of range for axis {axis} of extent {shape[axis]}")
+
+
+def _gather(n: Node, x: Array, *indices: Array) -> Any:
+    _check_range(indices, n.arg, x.shape)
+    return np.moveaxis(x, n.arg, range(len(n.arg)))[indices]
+
+
+def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None = None) -> Any:
+    """One update after the other; `sums`: the dtype in which they are added."""
+    axes, shape, *kind = n.arg
+    _check_range(indices, axes, shape)
+    out = np.full(shape, dt.lowest(n.dtype), n.dtype.numpy) if kind else np.zeros(shape, _wide(n.dtype) if sums is None else sums)
+    combine = np.maximum if kind else np.add
+    combine.at(np.moveaxis(out, axes, range(len(axes))), indices, values)
+    return out.astype(n.dtype.numpy)
+
+
+EVALUATORS: dict[Op, Evaluator] = {
+    **ELEMENTWISE_VALUES,
+    Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
+    Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
+    Op.REDUCE: with_halves(_reduce),
+    Op.SCAN: with_halves(_scan),
+    Op.SCANMUL: with_halves(_scan),
+    Op.ARGSORT: _argsort,
+    Op.RESHAPE: lambda n, x: x.reshape(n.arg),
+    Op.PERMUTE: lambda n, x: x.transpose(n.arg),
+    Op.FLIP: lambda n, x: np.flip(x, n.arg),
+    Op.SLICE: lambda n, x: x[tuple(slice(*a) for a in n.arg)],
+    Op.PAD: _pad,
+    Op.EXPAND: _expand,
+    Op.SKEW: _skew,
+    Op.UNSKEW: _unskew,
+    Op.GATHER: _gather,
+    Op.SCATTER: with_halves(scatter),
+    Op.DETACH: lambda _, x: x,
+    Op.KEEP: lambda _, x: x,
+    Op.COPY: lambda _, x: x,
+}

@@ -1,0 +1,125 @@
+"""Which axes of two units are the same axis. In: Units and the Reads between them. Out: pairs of axes, variables of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from ..graph.graph import Node
+from ..graph.index import Var
+from ..graph.op import Op
+from .kernel import Unit, at_sub_axes, reads_of
+from .places import Read
+
+Outer = tuple[Var, ...]
+Outers = Mapping[Unit, Outer | None]
+
+
+@dataclass
+class Form:
+    """How a group of units runs: outer axes, contraction and column sums (see Kernel), owners within a chain (see Chain)."""
+
+    outer: dict[Unit, Outer | None]
+    anchor: Unit | None = None
+    columns: dict[Unit, Outer] = field(default_factory=dict)
+    owner: dict[Unit, Unit] = field(default_factory=dict)
+
+
+def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
+    """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis k, unmasked."""
+    masked = {v for m in r.mask for v in m.index.vars()}
+    found = set()
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v in p_outer and w is not None and w in c_outer and w.extent == v.extent and w not in masked:
+                found.add((p_outer.index(v), c_outer.index(w)))
+    return found
+
+
+def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
+    """Pairs of outer axes along which both reads take equal steps in one axis of a shared value."""
+    found = set[tuple[int, int]]()
+    for e, f in zip(r.index, q.index, strict=True):
+        steps = [(i, k) for i, v in enumerate(outer_a) for k, w in enumerate(outer_b) if 0 != e.coef(v) == f.coef(w)]
+        found |= {(i, k) for i, k in steps if outer_a[i].extent == outer_b[k].extent}
+    return found
+
+
+def shared_axes(units_a: Outers, units_b: Outers) -> set[tuple[int, int]] | None:
+    """Pairs of outer axes that are the same axis of the largest value both read; None if they read nothing in common."""
+    reads_a, reads_b = _by_base(units_a), _by_base(units_b)
+    shared = [base for base in reads_a if base in reads_b]
+    if not shared:
+        return None
+    largest = max(shared, key=lambda n: n.size * n.dtype.itemsize)
+    pairs = [same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]]
+    return set.intersection(*pairs)
+
+
+def _by_base(units: Outers) -> dict[Node, list[tuple[Read, Outer]]]:
+    out: dict[Node, list[tuple[Read, Outer]]] = {}
+    for u, outer in units.items():
+        for r in u.reads:
+            out.setdefault(r.base, []).append((r, outer or ()))
+    return out
+
+
+def reads_own_place(p: Unit, p_outer: Outer, c: Unit, r: Read) -> bool:
+    """Does the consumer read the element of the producer at its own place, both over these axes alone?"""
+    kept = c.kept_vars()
+    return len(p_outer) == len(kept) and identity_axes(p, p_outer, kept, r) == {(i, i) for i in range(len(kept))}
+
+
+def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], outer: Outers, width: int) -> Outer | None:
+    """The outer variables of a map that every consumer reads at the identity, if those are all that it has."""
+    found: Outer | None = None
+    kept = u.kept_vars()
+    if len(kept) != width:
+        return None
+    for c, r in reads:
+        c_outer = outer[c]
+        if c_outer is None:
+            return None
+        pairs = dict((k, i) for i, k in identity_axes(u, kept, c_outer, r))
+        if len(pairs) != width:
+            return None
+        own = tuple(kept[pairs[k]] for k in range(width))
+        if found not in (None, own):
+            return None
+        found = own
+    return found
+
+
+def one_level(units: Iterable[Unit]) -> bool:
+    """No reduction among the units depends on another."""
+    reduced: set[Node] = set()
+    for u in sorted(units, key=lambda u: u.position):
+        tainted = any(r.base in reduced for r in u.reads)
+        if u.node.op is Op.REDUCE and tainted:
+            return False
+        if tainted or u.node.op is Op.REDUCE:
+            reduced.add(u.node)
+    return True
+
+
+def factor_vars(anchor: Unit, product: Unit) -> tuple[set[Var], set[Var]] | None:
+    """The variables of the anchor that index each factor of its product."""
+    reads = [r for r in anchor.reads if r.base is product.node]
+    if len(reads) != 1 or reads[0].mask:
+        return None
+    (read,) = reads
+    to_anchor: dict[Var, set[Var]] = {}
+    for e, sub in zip(read.index, product.axes, strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            to_anchor[v] = part.vars()
+    sides = []
+    for s in product.node.src:
+        from_factor = _factor_index_vars(s, product)
+        sides.append({w for v in from_factor for w in to_anchor.get(v, set())})
+    return sides[0], sides[1]
+
+
+def _factor_index_vars(factor: Node, product: Unit) -> set[Var]:
+    reads = reads_of(factor, product.coordinates())
+    return {v for r in reads for e in r.index for v in e.vars()} | {v for r in reads for m in r.mask for v in m.index.vars()}

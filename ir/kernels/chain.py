@@ -1,0 +1,443 @@
+"""Chained contractions: what attention is made of. In: Units and contractions. Out: Chains, each of which becomes one kernel.
+
+    S[b, i, j] = sum_d q[b, i, d] * k[b, j, d]       a score: a contraction that spans the space (b, i, j)
+    P = exp(S - max_j S) / sum_j ...                 maps of the space, reductions along its rows
+    O[b, i, c] = sum_j P[b, i, j] * v[b, j, c]       a result: a contraction that leaves the space
+
+What is gained: the space is never stored. Every value of the space has to be used inside it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+from ..graph.graph import Node
+from ..graph.index import Var
+from ..graph.op import ELEMENTWISE, VIEWS, Op
+from .align import Outer, factor_vars, identity_axes
+from .contraction import Users
+from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_widening
+from .places import Read
+from .units import Units
+
+MOST_TERMS = 256  # of a score's sum, and lanes of a result: their operands stay in the level-1 and level-2 caches
+MOST_HELD = 4096  # columns whose scores a kernel can hold for a block of rows, where they cannot come in blocks
+MOST_SUMS = 1 << 21  # bytes of results that sum over the rows, which a kernel holds until the last row, on the stack
+MIN_TASKS = 8  # blocks of rows that keep every thread busy
+SMALL_WORK = 1 << 22  # multiply-adds below which parallelism does not matter
+BLOCK_ROWS = 16
+MOST_BLOCK = 48 << 10  # bytes of 16 rows and columns of all factors, held in a GPU's shared memory: 64 KiB on the smallest
+LARGE_SPACE = 2  # times its operands, from which a space without reductions is not stored
+
+
+def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
+    """What the variables of a reader are in the space, as far as it reads a labelled producer at the identity."""
+    found: Labels = {}
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v.extent > 1 and (w is None or w.extent != v.extent or r.mask):
+                return None
+            if v.extent > 1 and w is not None:
+                found[w] = labels[v]
+    return found
+
+
+def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
+    """What the variables of a producer are, if its labelled reader reads it at the identity."""
+    found: Labels = {}
+    for e, sub in zip(r.index, p.kept(), strict=True):
+        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+            w = part.as_var
+            if v.extent > 1 and (w not in reader or w is None or w.extent != v.extent or r.mask):
+                return None
+            if v.extent > 1 and w is not None:
+                found[v] = reader[w]
+    return found
+
+
+def epilogue_axes(
+    chain: Chain, results: Mapping[Unit, Outer], outer: Mapping[Unit, Outer | None], reads: list[tuple[Unit, Unit, Read]]
+) -> tuple[Unit, dict[Unit, Outer | None]] | None:
+    """The result that a group of maps follows, and the maps' outer variables in its order; None if there is not one result.
+
+    Results (and what already follows them) are read at the identity, values of a row at that row.
+    """
+    found: set[tuple[Unit, tuple[int, ...]]] = set()
+    for p, c, r in reads:
+        own, theirs = results.get(p), outer[c]
+        if own is not None and theirs is not None:
+            pairs = dict(identity_axes(p, own, theirs, r))
+            if len(pairs) != len(own) or len(theirs) != len(own) or c.inner_vars(theirs):
+                return None
+            found.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
+    if len(found) != 1:
+        return None
+    ((owner, order),) = found
+    moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in outer.items()}
+    if any(o is None or u.inner_vars(o) for u, o in moved.items()):
+        return None
+    rows = [(p, c, r) for p, c, r in reads if p not in results]
+    return (owner, moved) if all(_at_row(chain, owner, p, moved[c] or (), r) for p, c, r in rows) else None
+
+
+def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
+    """Does a map that follows a result read a value of the rows at its own row?"""
+    found = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
+    mine = dict(zip(outer, owner.kept_vars(), strict=True))
+    return found is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in found.items())
+
+
+class ChainFinder:
+    """Grows a Chain from one score. `products[u]` is the contraction that a product belongs to.
+
+    `chains` gives all that a CPU makes a kernel of; with only_blocks, those of which a kernel holds no more than a block.
+    """
+
+    def __init__(self, units: Units, users: Users, products: Mapping[Unit, Unit], only_blocks: bool = False) -> None:
+        self.units, self.users, self.products, self.only_blocks = units, users, products, only_blocks
+        self.contractions = {a: p for p, a in products.items()}
+        self.labels: dict[Unit, Labels] = {}
+
+    def chains(self) -> Iterator[Chain]:
+        """Every chain that can be a kernel."""
+        found: list[set[Unit]] = []
+        for chain in self.spaces:
+            members = self._members(chain)
+            is_apart = all(members.isdisjoint(other) for other in found)  # a result of one may be a score of another
+            if is_apart and self._worth(chain) and not self._comes_back(chain, found):
+                found.append(members)
+                yield chain
+
+    @cached_property
+    def spaces(self) -> list[Chain]:
+        """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
+        seen: set[Unit] = set()
+        found = []
+        for seed in self.contractions:
+            chain = self.grown(seed) if seed not in seen else None
+            seen |= self.labels.keys()  # what belongs to a space that fails fails with it
+            if chain is not None and self._closed(chain):
+                found.append(chain)
+        return found
+
+    def grown(self, seed: Unit) -> Chain | None:
+        """The space of which a contraction is a score, and everything that meets there."""
+        sides = factor_vars(seed, self.contractions[seed])
+        assert sides is not None
+        kept = seed.kept_vars()
+        self.sides = [frozenset(v for v in kept if v in sides[s] and v not in sides[1 - s]) for s in (0, 1)]
+        self.space = set(kept)
+        self.columns: frozenset[Var] | None = None
+        self.labels = {}
+        self.results: dict[Unit, None] = {}
+        self.met: set[Unit] = set()
+        self.work: list[tuple[int, Unit]] = []
+        self.escapes = False  # is a value of the space needed outside of it?
+        self._add(seed, {v: v for v in kept})
+        while self.work and not self.escapes:
+            self._visit(heapq.heappop(self.work)[1])
+        return None if self.escapes else self._chain(seed)
+
+    def _add(self, u: Unit, labels: Labels) -> None:
+        self.labels[u] = labels
+        self.escapes |= u.node in self.units.stored and self._spans(u)
+        for c, _ in self.users.get(u.node, ()):
+            if c not in self.labels:
+                heapq.heappush(self.work, (c.position, c))
+
+    def _visit(self, c: Unit) -> None:
+        if c in self.labels:
+            return
+        labels = self._labels(c)
+        if labels is None:
+            pass
+        elif c in self.products:
+            self._result(self.products[c], c, labels)
+        elif c.node.op in ELEMENTWISE and set(c.kept_vars()) <= labels.keys():
+            self._add(c, labels)
+            self._scores_of(c)
+        elif c.node.op is Op.REDUCE and set(c.inner_vars(())) <= labels.keys():
+            self._row_reduction(c, labels)
+        if c not in self.labels and self.products.get(c) not in self.results:
+            self.escapes |= any(self._spans(p) for p, _ in self._reads(c))
+
+    def _spans(self, u: Unit) -> bool:
+        return {self.labels[u][v] for v in u.kept_vars()} == self.space
+
+    def _reads(self, c: Unit) -> list[tuple[Unit, Read]]:
+        """What c reads of the space and its rows."""
+        found = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
+        return [(p, r) for p, r in found if p in self.labels and p not in self.results]
+
+    def _labels(self, c: Unit) -> Labels | None:
+        """What c's variables are in the space, as far as c reads it; None if it reads anything not in its place."""
+        found: Labels = {}
+        for p, r in self._reads(c):
+            labels = labels_of_reader(p, self.labels[p], r)
+            if labels is None or any(found.get(v, label) is not label for v, label in labels.items()):
+                return None
+            found |= labels
+        return found
+
+    def _row_reduction(self, c: Unit, labels: Labels) -> None:
+        over = frozenset(labels[v] for v in c.inner_vars(c.kept_vars()))
+        if over in self.sides and self.columns in (None, over) and set(labels.values()) == self.space:
+            self.columns = over
+            self._add(c, labels)
+
+    def _scores_of(self, c: Unit) -> None:
+        """A map of the space may be made of another contraction's result, too: that is then a score."""
+        stack = [(c, self.labels[c])]
+        while stack:
+            u, mine = stack.pop()
+            for r in u.reads:
+                p = self.units.of.get(r.base)
+                labels = None if p is None or p in self.labels or p in self.met else labels_of_producer(p, mine, r)
+                if p is None or labels is None or set(labels.values()) != self.space:
+                    continue
+                self.met.add(p)
+                if p in self.contractions:
+                    self._add(p, labels)
+                elif p.node.op in ELEMENTWISE:
+                    stack.append((p, labels))
+
+    def _is_score(self, u: Unit, chain: Chain) -> bool:
+        """Does one factor vary along the last axis of the rows, and the other along the columns?"""
+        sides = factor_vars(u, self.contractions[u])
+        assert sides is not None
+        row, columns = chain.rows[-1], set(chain.columns)
+        a, b = ({chain.labels[u][v] for v in side if v in chain.labels[u]} for side in sides)
+        return any(row in q and not columns & q and columns & k and row not in k for q, k in ((a, b), (b, a)))
+
+    def _is_result(self, u: Unit, chain: Chain) -> bool:
+        """Does it sum over the columns (or the rows), and is its other factor the same for all rows of a block (all columns)?"""
+        over = {chain.labels[u].get(v) for v in u.inner_vars(u.kept_vars())}
+        sides = factor_vars(u, self.contractions[u])
+        assert sides is not None
+        other = {chain.labels[u].get(v) for v in sides[1 - self.contractions[u].node.src.index(factor_of(chain, u))]}
+        if over == set(chain.rows):
+            return other.isdisjoint(chain.columns)
+        return over == set(chain.columns) and chain.rows[-1] not in other
+
+    def _result(self, anchor: Unit, product: Unit, labels: Labels) -> None:
+        """A contraction whose product has one factor in the space."""
+        own = self._of_anchor(anchor, product, labels)
+        if own is None:
+            return
+        over = frozenset(own[v] for v in anchor.inner_vars(anchor.kept_vars()) if v in own)
+        summed = set(anchor.inner_vars(anchor.kept_vars())) <= own.keys()
+        if summed and over in self.sides and set(own.values()) == self.space and self._width(anchor, own) <= MOST_TERMS:
+            self.results[anchor] = None
+            self.labels[anchor] = own
+
+    def _width(self, anchor: Unit, own: Labels) -> int:
+        return prod(v.extent for v in anchor.kept_vars() if v not in own)
+
+    def _of_anchor(self, anchor: Unit, product: Unit, labels: Labels) -> Labels | None:
+        read = next(r for r in anchor.reads if r.base is product.node)
+        found: Labels = {}
+        for e, sub in zip(read.index, product.axes, strict=True):
+            for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
+                if v in labels:
+                    w = part.as_var
+                    if w is None or w.extent != v.extent:
+                        return None
+                    found[w] = labels[v]
+        return found
+
+    # ------------------------------------------------------------ is it one?
+
+    def _chain(self, seed: Unit) -> Chain | None:
+        if self.columns is None and self.results:
+            first = next(iter(self.results))
+            self.columns = frozenset(self.labels[first][v] for v in first.inner_vars(first.kept_vars()))
+        if self.columns is None or not self.results:
+            return None
+        self._drop_row_maps()
+        rows = next(s for s in self.sides if s != self.columns)
+        inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
+        scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
+        kept = seed.kept_vars()
+        chain = Chain(
+            tuple(v for v in kept if v not in rows and v not in self.columns),
+            tuple(v for v in kept if v in rows),
+            tuple(v for v in kept if v in self.columns),
+            scores,
+            inner,
+            list(self.results),
+            self.labels,
+        )
+        return chain
+
+    def _drop_row_maps(self) -> None:
+        """Maps of the rows' values that nothing here needs are other kernels' business."""
+        for u in sorted(self.labels, key=lambda u: -u.position):
+            of_rows = u.node.op in ELEMENTWISE and set(self.labels[u].values()) != self.space
+            if of_rows and not any(c in self.labels for c, _ in self.users.get(u.node, ())):
+                del self.labels[u]
+
+    def _closed(self, chain: Chain) -> bool:
+        """Every value of the space is read in place, inside it alone, and contractions have the form that the kernel computes."""
+        members = {*chain.inner, *(self.contractions[u] for u in chain.results)}
+        for u in (*chain.scores, *chain.inner):
+            if chain.spans(u) and any(c not in members for c, _ in self.users.get(u.node, ())):
+                return False
+        if any(self._labels(u) is None for u in members):
+            return False
+        if len({u.node.dtype for u in (*chain.scores, *chain.results)}) > 1:  # the space has one dtype
+            return False
+        return all(self._is_score(u, chain) for u in chain.scores) and all(self._is_result(u, chain) for u in chain.results)
+
+    def _worth(self, chain: Chain) -> bool:
+        """Do operands fit caches, are there enough blocks of rows, and does storing the space cost more than reading operands?"""
+        if self.only_blocks:
+            if not one_sided(chain):
+                return False
+            chain = turned(chain)
+        rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
+        terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
+        widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
+        sums = sum(columns * widths[u] * u.node.dtype.itemsize for u in chain.results if chain.sums_rows(u))
+        batch = prod(v.extent for v in chain.batch)
+        tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
+        small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
+        held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
+        held &= not self.only_blocks or self._block_bytes(chain, terms, list(widths.values())) <= MOST_BLOCK
+        large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
+        return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
+
+    def _block_bytes(self, chain: Chain, terms: list[int], widths: list[int]) -> int:
+        return BLOCK_ROWS * (2 * sum(terms) + sum(widths)) * chain.scores[0].node.dtype.itemsize
+
+    def _comes_back(self, chain: Chain, others: list[set[Unit]]) -> bool:
+        """Does anything outside depend on the chain and feed it? Other chains are each computed at once."""
+        members = self._members(chain)
+        together = {u: other for other in others for u in other}
+        last = _reach(max(u.position for u in members), others)
+        seen: set[Unit] = set()
+        stack = self._readers(members)
+        while stack:
+            u = stack.pop()
+            if u in members:
+                return True
+            if u not in seen and u.position <= last:
+                same = together.get(u, {u})
+                seen |= same
+                stack += self._readers(same)
+        return False
+
+    def _members(self, chain: Chain) -> set[Unit]:
+        return {*chain.labels, *(self.contractions[u] for u in chain.contractions)}
+
+    def _readers(self, units: set[Unit]) -> list[Unit]:
+        return [c for u in units for c, _ in self.users.get(u.node, ()) if c not in units]
+
+
+def _reach(last: int, chains: list[set[Unit]]) -> int:
+    """The position behind which nothing leads back to what stands before `last`: chains may."""
+    spans = sorted((min(u.position for u in c), max(u.position for u in c)) for c in chains)
+    for low, high in spans:
+        last = max(last, high) if low <= last else last
+    return last
+
+
+# ---------------------------------------------------------------- softmax
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through linear maps."""
+
+    maximum: Node
+    powers: Node
+    total: Node
+    quotients: frozenset[Node]
+
+
+def softmax_of(chain: Chain) -> Softmax | None:
+    """The one softmax along the rows, if the reductions of a chain are its maximum and sum and its results linear in it."""
+    reductions = [u.node for u in chain.inner if u.node.op is Op.REDUCE]
+    if len(reductions) != 2:
+        return None
+    maximum, total = reductions
+    powers = base_of(total.src[0])
+    if maximum.arg[0] != "max" or total.arg[0] != "add" or powers.op is not Op.EXP:
+        return None
+    (shifted,) = powers.src
+    if shifted.op is not Op.SUB or [base_of(s) for s in shifted.src] != [base_of(maximum.src[0]), maximum]:
+        return None
+    quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and base_of(u.node.src[1]) is total}
+    return Softmax(maximum, powers, total, frozenset(quotients))
+
+
+def base_of(n: Node) -> Node:
+    """What a Node is a view of. In a chain that is closed, views leave the places of the space as they are."""
+    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
+        n = n.src[0]
+    return n
+
+
+def is_online(chain: Chain) -> bool:
+    """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
+    found = softmax_of(chain)
+    if found is None or any(map(chain.sums_rows, chain.results)):
+        return False
+    return all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+
+
+def in_blocks(chain: Chain) -> bool:
+    """May the columns come in blocks?"""
+    return is_online(chain) or not chain.reduces
+
+
+def one_sided(chain: Chain) -> bool:
+    """Do all results sum over the same side, which can be the columns?"""
+    over_rows = {chain.sums_rows(u) for u in chain.results}
+    return over_rows == {False} or (over_rows == {True} and not chain.reduces and len(chain.rows) == len(chain.columns) == 1)
+
+
+def turned(chain: Chain) -> Chain:
+    """A chain that is one-sided, with columns for what its results sum over."""
+    return replace(chain, rows=chain.columns, columns=chain.rows) if any(map(chain.sums_rows, chain.results)) else chain
+
+
+def factor_of(chain: Chain, anchor: Unit) -> Node:
+    """The factor of a result that lies in the space."""
+    inner = {u.node for u in (*chain.inner, *chain.scores)}
+    return next(f for f in anchor.node.src[0].src if base_of(f) in inner)
+
+
+def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
+    """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend on the row's sums?"""
+    inner = {u.node for u in chain.inner}
+    n = base_of(n)
+    if n in s.quotients:
+        return base_of(n.src[0]) is s.powers
+    if n not in inner:
+        return False
+    tainted = _depends(inner, {s.maximum, s.total})
+    steady = [base_of(x) not in tainted for x in n.src]
+    match n.op:
+        case Op.MUL if True in steady:
+            return is_linear(n.src[1 - steady.index(True)], chain, s)
+        case Op.DIV if steady[1]:
+            return is_linear(n.src[0], chain, s)
+        case Op.NEG | Op.CAST if n.dtype.is_float and n.dtype.bits >= n.src[0].dtype.bits:
+            return is_linear(n.src[0], chain, s)
+    return False  # nor WHERE: a row without columns has the sum NaN, and what is chosen instead of its quotients must stay
+
+
+def _depends(inner: set[Node], on: set[Node]) -> set[Node]:
+    """The maps of a chain that need one of these values."""
+    found = set(on)
+    changed = True
+    while changed:
+        more = {n for n in inner - found if any(base_of(s) in found for s in n.src)}
+        changed = bool(more)
+        found |= more
+    return found

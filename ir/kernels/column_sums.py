@@ -1,0 +1,129 @@
+"""Sums over the rows of a kernel join it: chunks of rows leave partial sums, a last phase adds them. In: units. Out: a Form.
+
+    before    y = f(x) by rows | sum(g * y) over all rows | w - rate * sum
+    after     one kernel: for each chunk of rows: y, sum of g * y; then for each column: sum of partial sums, w - rate * sum
+
+What is gained: the rows are read once, and what only the sums need is never stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from ..graph.graph import Node
+from ..graph.op import ELEMENTWISE, VIEWS, Op
+from .align import Form, Outer, Outers, identity_axes
+from .kernel import Reason, Unit, domain
+
+MIN_ROWS = 64  # fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the traffic
+MOST_ROWS = 1 << 18  # more would lose accuracy
+MIN_COLUMNS = 8  # lanes run along the columns
+MAX_BYTES = 1 << 18  # of a chunk's sums: they and the rows fit a level-2 cache
+FEW_COLUMNS = 1 << 10  # whose blocks of lanes are fewer than a few threads share
+LARGE = 1 << 21  # elements whose memory one thread reads slower than several
+SMALL = 1 << 14  # elements below which neither parallelism nor lanes matter
+
+
+def joined_whole(nodes: Iterable[Node]) -> set[Node]:
+    """Column sums of what reductions along as many rows read, too: kernels of rows will take them, so they are not cut before."""
+    along: dict[int, list[Node]] = {}
+    sums = []
+    for n in nodes:
+        if n.op is Op.REDUCE and n.size and n.src[0].size > n.size > 1:
+            real = [a in n.arg[1] for a, d in enumerate(n.src[0].shape) if d > 1]  # whether each axis is reduced
+            if real == sorted(real):
+                along.setdefault(n.size, []).append(n.src[0])
+            elif real == sorted(real, reverse=True) and _is_joinable(n):
+                sums.append(n)
+    read = {rows: _large(along[rows], 0) for rows in {n.src[0].size // n.size for n in sums} & along.keys()}
+    return {n for n in sums if not _large(n.src, n.src[0].size).isdisjoint(read.get(n.src[0].size // n.size, ()))}
+
+
+def _is_joinable(n: Node) -> bool:
+    rows = n.src[0].size // n.size
+    return MIN_ROWS <= rows < MOST_ROWS and n.size >= MIN_COLUMNS and n.size * n.dtype.itemsize <= MAX_BYTES
+
+
+def _large(roots: Iterable[Node], least: int) -> set[Node]:
+    """Values of at least so many elements from which maps and views compute the roots."""
+    stack = list(roots)
+    found = set(stack)
+    while stack:
+        n = stack.pop()
+        if n.op in ELEMENTWISE or n.op in VIEWS:
+            new = {s for s in n.src if s.size >= least and s not in found}
+            found |= new
+            stack += new
+    return found
+
+
+def summed_vars(u: Unit) -> Outer:
+    """The variables that a reduction reduces."""
+    return tuple(v for a in u.node.arg[1] for v in u.axes[a] if v.extent > 1)
+
+
+def turned(units: Iterable[Unit], form: Form) -> Form | None:
+    """A group of column sums seen along its rows: what its reductions reduce as outer axes, if those lead and all share them."""
+    sums = [u for u in units if u.node.op is Op.REDUCE]
+    if not sums or form.columns or any(not _sums_columns(u, form.outer[u]) for u in sums):
+        return None
+    extents = [v.extent for v in summed_vars(sums[0])]
+    inside = {u.node: u for u in units}
+    out = Form({})
+    for u in inside.values():
+        kept = form.outer[u] or ()
+        own = [inside[r.base] for r in u.reads if r.base in inside]
+        if any(p in out.columns for p in own):  # a map of sums, of nothing else, with an element for each sum
+            if u.node.op is Op.REDUCE or kept != u.kept_vars() or any(p not in out.columns for p in own):
+                return None
+            out.outer[u], out.columns[u] = None, kept
+            continue
+        rows = summed_vars(u) if u.node.op is Op.REDUCE else u.inner_vars(kept)
+        if [v.extent for v in rows] != extents or not _reads_rows(u, rows, inside, out):
+            return None
+        out.outer[u] = rows
+        if u.node.op is Op.REDUCE:
+            out.columns[u] = kept
+    return out
+
+
+def _sums_columns(u: Unit, kept: Outer | None) -> bool:
+    """Do the axes that it reduces lead, and are those that are left the outer ones, in their order?"""
+    rows = summed_vars(u)
+    return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
+
+
+def by_rows(units: Iterable[Unit], form: Form) -> Form:
+    """The same group seen along its rows if these are many and its columns few: blocks of columns would be too few tasks."""
+    sums = [u for u in units if u.node.op is Op.REDUCE]
+    if not sums or sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
+        return form
+    found = turned(units, form)
+    return form if found is None or refuse_columns(found.outer, found.columns) is not None else found
+
+
+def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) -> bool:
+    """Does it read every value of the group at its own row?"""
+    every = {(i, i) for i in range(len(rows))}
+    reads = [(inside[r.base], r) for r in u.reads if r.base in inside]
+    return all(identity_axes(p, known.outer[p] or (), rows, r) == every for p, r in reads)
+
+
+def refuse_columns(outer: Outers, columns: Mapping[Unit, Outer]) -> Reason | None:
+    """Why these column sums cannot be computed in a kernel of rows with these outer axes."""
+    sums = [u for u in columns if u.node.op is Op.REDUCE]
+    for u in sums:
+        if set(outer[u] or ()) != set(summed_vars(u)):
+            return Reason("misaligned", f"{u} does not sum over the shared outer axes alone")
+    if not sums or max(prod(domain(u.node)) for u in outer) <= SMALL:
+        return None
+    rows = prod(v.extent for v in summed_vars(sums[0]))
+    if rows < MIN_ROWS:
+        return Reason("parallelism", f"{rows} rows are too few for partial sums")
+    if min(u.node.size for u in sums) < MIN_COLUMNS:
+        return Reason("column sums", f"fewer than {MIN_COLUMNS} columns would leave lanes idle")
+    held = sum(u.node.size * u.node.dtype.itemsize for u in sums)
+    if held > MAX_BYTES:
+        return Reason("column sums", f"{held} bytes of sums for each chunk of rows")
+    return None

@@ -1,0 +1,45 @@
+"""What a contraction is: a sum of products whose factors each miss an output axis. In: Units and their users. Out: which are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from ..graph.graph import Node
+from ..graph.op import Op
+from .align import factor_vars
+from .kernel import Unit, domain
+from .places import Read
+from .units import Units
+
+Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
+MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
+
+
+def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
+    """Who reads each value."""
+    users: dict[Node, list[tuple[Unit, Read]]] = {}
+    for u in units.order:
+        for r in u.reads:
+            users.setdefault(r.base, []).append((u, r))
+    return users
+
+
+def is_contraction(u: Unit, units: Units, users: Users) -> bool:
+    """A sum of products in which each factor has output axes of real extent that the other misses: M only in A, N only in B."""
+    if u.node.op is not Op.REDUCE or u.node.arg[0] != "add" or prod(domain(u.node)) < MIN_CONTRACTION:
+        return False
+    product = units.of.get(u.node.src[0])
+    if product is None or product.node.op is not Op.MUL or len(users[product.node]) != 1 or product.node in units.stored:
+        return False
+    sides = factor_vars(u, product)
+    if sides is None:
+        return False
+    a, b = sides
+    alone = [[v for v in u.kept_vars() if v in mine and v not in other] for mine, other in ((a, b), (b, a))]
+    return all(prod(v.extent for v in own) >= 2 for own in alone)
+
+
+def products_of(units: Units, users: Users) -> dict[Unit, Unit]:
+    """The contraction of every product that belongs to one."""
+    return {units.of[u.node.src[0]]: u for u in units.order if is_contraction(u, units, users)}

@@ -1,0 +1,302 @@
+"""Units and Kernels: which values share loops. In: a simplified Graph. Out: Units with their index maps, grouped by fuse.py.
+
+A Unit is one computed value and its iteration axes; the views between units have vanished into the
+indices of its Reads. A Kernel is a set of Units that share outer (parallel) axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import prod
+
+from ..graph.graph import Node
+from ..graph.index import Index, Range, Value, Var, mask_of, row_major, unravel, var
+from ..graph.op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
+from ..graph.rewrite import constant_of
+from ..graph.shapes import Shape
+from ..graph.site import shown
+from ..graph.views import push
+from .places import Places, Read
+
+COST = {  # rough operations an element, relative to an add
+    Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
+    Op.SINH: 40, Op.COSH: 35, Op.TANH: 18, Op.ASINH: 60, Op.ACOSH: 60, Op.ATANH: 45, Op.ERF: 22, Op.POW: 60, Op.ATAN2: 45,
+    Op.ERFINV: 65, Op.LGAMMA: 120, Op.POLYGAMMA: 100,
+    Op.HYPOT: 20, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
+    Op.CAST: 1, Op.BITCAST: 0, Op.NEG: 1, Op.ARGSORT: 30,
+}  # fmt: skip
+
+
+CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
+
+
+def cost(n: Node) -> int:
+    """Operations an element of this Node takes, relative to an add."""
+    if n.op is Op.POW and constant_of(n.src[1]) in CHEAP_EXPONENTS:
+        return COST[Op.SQRT] + COST[Op.DIV]
+    return COST.get(n.op, 1)
+
+
+def domain(n: Node) -> Shape:
+    """The shape of the loops that compute a Node."""
+    return n.src[0].shape if n.op is Op.REDUCE else n.shape
+
+
+def work(nodes: Iterable[Node]) -> int:
+    """Operations to compute these Nodes, each once."""
+    return sum(cost(n) * prod(domain(n)) for n in nodes)
+
+
+def kept_axes(n: Node) -> tuple[int, ...]:
+    """The axes of the domain that index the result."""
+    if n.op is not Op.REDUCE:
+        return tuple(range(len(n.shape)))
+    return tuple(a for a in range(len(domain(n))) if a not in n.arg[1])
+
+
+@dataclass(eq=False)
+class Unit:
+    """A computed Node with loop variables for its axes, each axis split into the factors that its neighbours need."""
+
+    node: Node
+    position: int
+    axes: list[list[Var]] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
+    _places: dict[tuple[Var, ...], Places] = field(init=False, default_factory=dict)  # of `reads`, by the outer axes
+
+    def __post_init__(self) -> None:
+        self.axes = [[Var(f"i{a}", d)] for a, d in enumerate(domain(self.node))]
+        self.refresh()
+
+    def coordinates(self) -> list[Index]:
+        """The index of the domain in terms of the variables; size-1 axes are constant 0."""
+        return [join(sub) for sub in self.axes]
+
+    def kept(self) -> list[list[Var]]:
+        """The sub-axes of each axis of the result."""
+        return [self.axes[a] for a in kept_axes(self.node)]
+
+    def kept_vars(self) -> tuple[Var, ...]:
+        return tuple(v for sub in self.kept() for v in sub if v.extent > 1)
+
+    def inner_vars(self, outer: tuple[Var, ...]) -> tuple[Var, ...]:
+        return tuple(v for sub in self.axes for v in sub if v.extent > 1 and v not in outer)
+
+    def places(self, outer: tuple[Var, ...]) -> Places:
+        """Where its own element and those that it reads lie in loops of which these are the outer ones."""
+        found = self._places.get(outer)
+        if found is None:
+            found = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
+        return found
+
+    def refresh(self) -> None:
+        """Recomputes the reads after an axis was split."""
+        at = self.coordinates()
+        self.reads, self._places = [], {}
+        if self.node.op in ELEMENTWISE or self.node.op in SCANS or self.node.op in (Op.REDUCE, Op.ARGSORT):
+            for s in self.node.src:
+                self.reads.extend(reads_of(s, at))
+        elif self.node.op is Op.SCATTER:
+            free = [var(Var(f"s{a}", d)) for a, d in enumerate(self.node.src[0].shape)]
+            n = self.node.src[1].ndim
+            self.reads.extend(reads_of(self.node.src[0], free))
+            for s in self.node.src[1:]:
+                self.reads.extend(reads_of(s, free[:n]))
+        else:  # a copy of a view, a leaf or a kept value
+            self.reads.extend(reads_of(self.node.src[0] if self.node.op is Op.KEEP else self.node, at))
+
+    def split(self, v: Var, by: int) -> None:
+        """Splits variable v (extent divisible by `by`) into an outer and an inner one."""
+        for sub in self.axes:
+            if v in sub:
+                at = sub.index(v)
+                sub[at : at + 1] = [Var(v.name + "o", v.extent // by), Var(v.name + "i", by)]
+        self.refresh()
+
+    def __repr__(self) -> str:
+        return f"{self.node.op.value}{list(domain(self.node))}@{self.position}"
+
+    def __str__(self) -> str:
+        """For a user, who knows lines."""
+        where = f" ({shown(self.node.site)})" if self.node.site else ""
+        return f"{self.node.op.value}{list(domain(self.node))}{where}"
+
+
+def join(sub: list[Var]) -> Index:
+    """One axis index out of the variables it was split into."""
+    return row_major([var(v) if v.extent > 1 else Index() for v in sub], [v.extent for v in sub])
+
+
+def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:
+    """The index of one axis spread over its sub-axes."""
+    return unravel(index, tuple(v.extent for v in sub))
+
+
+def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
+    """Follows views down to the Node that holds or computes the value; a kept value is held."""
+    mask: list[Range] = []
+    while n.op in VIEWS or n.op is Op.DETACH:
+        if n.op in VIEWS:
+            index, more = push(n, index)
+            mask += more
+        n = n.src[0]
+    return n, index, mask
+
+
+def zero_outside(n: Node, index: list[Index]) -> list[Range]:
+    """Conditions without any of which n[index] is 0: those of padding, also of the factors of a product."""
+    conditions: list[Range] = []
+    waiting, seen = [(n, index)], set()
+    while waiting:
+        n, index, ranges = resolve(*waiting.pop())
+        conditions += ranges
+        if n.op is Op.MUL and (n, tuple(index)) not in seen:
+            seen.add((n, tuple(index)))
+            waiting += [(s, index) for s in n.src]
+    return conditions
+
+
+def is_steady(x: Node, axis: int) -> bool:
+    """Does a value seen through views stay the same along an axis?"""
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    _, index, mask = resolve(x, [var(v) for v in at])
+    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
+
+
+def is_widening(n: Node) -> bool:
+    """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
+    return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half
+
+
+def reads_of(n: Node, index: list[Index]) -> list[Read]:
+    """The reads that evaluating n[index] needs: one, or several through a gather."""
+    n, index, ranges = resolve(n, index)
+    out: list[Read] = []
+    while n.op is Op.GATHER or is_widening(n):
+        if n.op is Op.GATHER:
+            index, more = _through_gather(n, index)
+            out += more
+        n, index, inner = resolve(n.src[0], index)
+        ranges += inner
+    if n.op not in (Op.CONST, Op.IOTA):
+        out.append(Read(n, tuple(index), mask_of(ranges)))
+    return out
+
+
+def _through_gather(n: Node, index: list[Index]) -> tuple[list[Index], list[Read]]:
+    ndim = n.src[1].ndim
+    at, rest, reads = index[:ndim], iter(index[ndim:]), []
+    chosen = dict(zip(n.arg, n.src[1:], strict=True))
+    out: list[Index] = []
+    for axis, extent in enumerate(n.src[0].shape):
+        if axis not in chosen:
+            out.append(next(rest))
+            continue
+        base, where, mask = resolve(chosen[axis], at)
+        if base.op is Op.IOTA and not mask_of(mask):
+            out.append(where[0])
+        else:
+            reads += reads_of(chosen[axis], at)
+            out.append(Index({Value(chosen[axis], extent): 1}))
+    return out, reads
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why two kernels did not become one."""
+
+    rule: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.rule}: {self.detail}"
+
+
+@dataclass(frozen=True)
+class Boundary:
+    """Two kernels that exchange or share data and stayed apart."""
+
+    producer: str
+    consumer: str
+    reason: Reason
+
+
+Labels = dict[Var, Var]  # a unit's own variables -> those of the space
+
+
+@dataclass(eq=False)
+class Chain:
+    """Contractions that share a space of batch x rows x columns, and everything between them."""
+
+    batch: tuple[Var, ...]
+    rows: tuple[Var, ...]
+    columns: tuple[Var, ...]
+    scores: list[Unit]
+    inner: list[Unit]  # maps of the space and of its rows, reductions along its rows; in order
+    results: list[Unit]
+    labels: dict[Unit, Labels]
+    owner: dict[Unit, Unit] = field(default_factory=dict)  # a unit of the epilogue -> the result it follows
+
+    @property
+    def contractions(self) -> list[Unit]:
+        return [*self.scores, *self.results]
+
+    @property
+    def space(self) -> set[Var]:
+        return {*self.batch, *self.rows, *self.columns}
+
+    @property
+    def reduces(self) -> bool:
+        """Is there a reduction along the rows?"""
+        return any(u.node.op is Op.REDUCE for u in self.inner)
+
+    def sums_rows(self, u: Unit) -> bool:
+        """Does a result sum over the rows rather than the columns?"""
+        return self.rows[-1] not in {self.labels[u].get(v) for v in u.kept_vars()}
+
+    def spans(self, u: Unit) -> bool:
+        """Is there a value for each element of the space?"""
+        return {self.labels[u][v] for v in u.kept_vars()} == self.space
+
+
+@dataclass(eq=False)
+class Kernel:
+    """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none).
+
+    `columns`: reductions over the outer axes and maps of these, with what is left of their axes; maps have no `outer`.
+    """
+
+    name: str
+    kind: str  # map | rows | contraction | chain | scan | scatter | sort | check
+    units: list[Unit]
+    outer: dict[Unit, tuple[Var, ...]]
+    extents: tuple[int, ...]
+    outputs: list[Node]
+    inputs: list[Node]
+    anchor: Unit | None = None
+    chain: Chain | None = None
+    columns: dict[Unit, tuple[Var, ...]] = field(default_factory=dict)
+
+
+WORDS = {"add": "sum", "max": "max", "mul": "prod"}  # what a reduction is called
+NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
+
+
+def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
+    """map, rows, contraction, scan, scatter or sort."""
+    if anchor is not None:
+        return "contraction"
+    ops = {u.node.op for u in units}
+    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.SCANMUL, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
+        if op in ops:
+            return kind
+    return "map"
+
+
+def kernel_name(units: list[Unit], kind: str, anchor: Unit | None, number: int) -> str:
+    """A readable name: number, kind, then the weightiest operations."""
+    kind = "matmul" if kind == "contraction" else kind
+    named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
+    words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
+    return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])

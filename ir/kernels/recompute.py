@@ -1,0 +1,70 @@
+"""How often each value of a kernel in the making would be evaluated. In: units, their edges and outer axes. Out: counts.
+
+    y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
+
+What is read under other conditions, as padding sets them, is evaluated again even at the same place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+from ..graph.graph import Node
+from ..graph.index import Var
+from ..graph.op import Op
+from .kernel import Reason, Unit, cost
+from .places import Places, Read
+
+MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
+MOST = 64  # places that are told apart
+Outer = tuple[Var, ...]
+Path = tuple[object, ...]  # where units are read on the way from a result down to a unit, but for their own elements
+HERE = frozenset[Path]({()})
+Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
+
+
+def copies(units: Iterable[Unit], users: Users, outer: Mapping[Unit, Outer | None]) -> dict[Unit, int]:
+    """For each unit, at how many different places relative to the loops, or under how many conditions, its value is needed; not
+    counted beyond MOST.
+    """
+    paths: dict[Unit, frozenset[Path]] = {}
+    places: dict[Unit, Places] = {}
+    for u in sorted(units, key=lambda u: -u.position):
+        at = places[u] = u.places(outer[u] or ())
+        reads = [(c, r) for c, r in users.get(u.node, ()) if c in paths and c is not u]
+        if u.node.op is Op.REDUCE or not reads:
+            paths[u] = HERE
+        elif at.inner == 1:  # at one place alone
+            paths[u] = _joined([paths[c] for c, _ in reads])
+        else:
+            paths[u] = _joined([_through(at.own, places[c].of(r), paths[c]) for c, r in reads])
+    return {u: len(found) for u, found in paths.items()}
+
+
+def refuse_recompute(
+    units: Iterable[Unit], edges: Iterable[tuple[Unit, Unit, Read]], users: Users, outer: Mapping[Unit, Outer | None]
+) -> Reason | None:
+    """A map read through a window or at several places of the row would be evaluated again and again."""
+    for u, places in copies(units, users, outer).items():
+        if places > 1 and places * cost(u.node) > MAX_REPEATED:
+            return Reason("recompute", f"{u} would be evaluated at {places} places for each element")
+    for p, c, r in edges:
+        if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
+            continue
+        times = c.places(outer[c] or ()).reach(r) / p.places(outer[p] or ()).inner
+        if times > 1 and times * cost(p.node) > MAX_REPEATED:
+            return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
+    return None
+
+
+def _joined(found: Sequence[frozenset[Path]]) -> frozenset[Path]:
+    if all([f is found[0] for f in found]):
+        return found[0]
+    out = frozenset[Path]().union(*found)
+    return out if len(out) <= MOST else frozenset(islice(out, MOST))
+
+
+def _through(own: Path, place: Path, paths: frozenset[Path]) -> frozenset[Path]:
+    """Ways to a unit that is read: those to its reader, and one step more unless that reads the unit's own element."""
+    return paths if place == own else frozenset([(place, *path) for path in paths])

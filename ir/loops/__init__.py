@@ -1,0 +1,1 @@
+"""Loops: the language of one kernel; its text, verifier and interpreter."""

@@ -1,0 +1,1 @@
+"""Passes: Graph to Graph."""

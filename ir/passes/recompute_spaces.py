@@ -1,0 +1,160 @@
+"""Graph -> Graph: what several chains of contractions need of one space is computed in each, so that none of them stores it.
+
+    before    S -> P -> O ... loss ... dO -> dS(P) -> dQ        P is needed on both sides of the loss: stored, T x T
+    after     S -> P -> O ... loss ... dO;  S' -> P' -> dS' -> dQ     only the maximum and the sum of each row are stored
+
+What is gained: attention's gradients need memory for rows, not for scores. A copy is made distinct by a DETACH under
+its product, which vanishes at lowering. Where the parts would not become chains the graph stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..graph.graph import Node, node, rebuild, toposort
+from ..graph.op import VIEWS, Op
+from ..graph.site import provenance
+from ..kernels.chain import ChainFinder
+from ..kernels.contraction import products_of, users_of
+from ..kernels.kernel import Chain, is_widening
+from ..kernels.units import collect
+from .row_sums import row_sums_of_results
+
+MIN_PRODUCTS = 3  # contractions of a graph in which a space may be needed twice
+
+
+@dataclass(eq=False)
+class Plan:
+    """A space in parts, each of which computes the region for itself; `part` numbers results and row reductions."""
+
+    region: set[Node]
+    products: set[Node]  # of its scores
+    part: dict[Node, int]
+    results: list[Node]
+    copies: list[dict[Node, Node]] = field(default_factory=list)
+
+    @property
+    def parts(self) -> int:
+        return 1 + max(self.part.values())
+
+
+def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[Node]:
+    """The same values; a space that cannot be one kernel is computed in several. `only_blocks`: see ChainFinder.
+
+    First in one part for each side of what lies between its results; where that is too much for one kernel, also by
+    whether a result sums over the columns or the rows, with sums along the rows taken of results.
+    """
+    roots = list(roots)
+    if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
+        return roots
+    found, failed = _attempt(roots, False, only_blocks)
+    if failed:
+        other, still_failed = _attempt(row_sums_of_results(roots, _spaces(_finder(roots, only_blocks))), True, only_blocks)
+        found = other if still_failed < failed else found
+    return found
+
+
+def _finder(roots: Sequence[Node], only_blocks: bool) -> ChainFinder:
+    units = collect(roots)
+    users = users_of(units)
+    return ChainFinder(units, users, products_of(units, users), only_blocks)
+
+
+def _spaces(finder: ChainFinder) -> list[Chain]:
+    """Those with reductions along their rows: a space without is not worth computing twice."""
+    return [c for c in finder.spaces if c.reduces]
+
+
+def _attempt(roots: list[Node], by_side: bool, only_blocks: bool) -> tuple[list[Node], int]:
+    """(the graph with spaces in parts where they then become chains, the number of spaces where they do not)."""
+    finder, order = _finder(roots, only_blocks), toposort(roots)
+    whole = {u for c in finder.chains() for u in c.results}
+    plans = [_plan(order, c, finder, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
+    wanted = len(plans)
+    while plans:
+        done = _rebuilt(order, plans)
+        new = [done[r] for r in roots]
+        chained = {u.node for c in _finder(new, only_blocks).chains() for u in c.results}
+        left = [p for p in plans if all(done[n] in chained for n in p.results)]
+        if len(left) == len(plans):
+            return new, wanted - len(plans)
+        plans = left
+    return roots, wanted
+
+
+# ---------------------------------------------------------------- parts
+
+
+def _plan(order: Sequence[Node], chain: Chain, finder: ChainFinder, by_side: bool) -> Plan:
+    """Results at the same distance from the first are a part; so are, with `by_side`, all that sum over the rows."""
+    products = {finder.contractions[u].node for u in chain.scores}
+    region = _region(order, chain, finder)
+    depth = _depths(order, region | {u.node for u in (*chain.inner, *chain.results)})
+    last = max(depth[u.node] for u in chain.results)
+    key = {u.node: (depth[u.node], False) for u in chain.results}
+    if by_side:
+        key |= {u.node: (last, True) for u in chain.results if chain.sums_rows(u)}
+    keys = sorted(set(key.values()))
+    for u in chain.inner:
+        if u.node.op is Op.REDUCE:
+            key[u.node] = next((k for k in keys if k >= (depth[u.node], False) and not k[1]), keys[-1])
+    return Plan(region, products, {n: keys.index(k) for n, k in key.items()}, [u.node for u in chain.results])
+
+
+def _is_seen_through(n: Node) -> bool:
+    """Is a Node a part of reading its source?"""
+    return n.op in VIEWS or n.op is Op.DETACH or is_widening(n)
+
+
+def _region(order: Sequence[Node], chain: Chain, finder: ChainFinder) -> set[Node]:
+    """Scores, maps of the space, views of both, and the products of scores and results."""
+    region = {u.node for u in (*chain.scores, *chain.inner) if chain.spans(u)}
+    region |= {finder.contractions[u].node for u in chain.contractions}
+    for n in order:
+        if _is_seen_through(n) and n.src[0] in region:
+            region.add(n)
+    return region
+
+
+def _depths(order: Sequence[Node], members: set[Node]) -> dict[Node, int]:
+    """How often the way to a Node leaves the members of a space for other computations."""
+    depth: dict[Node, int] = {}
+    inside: dict[Node, bool] = {}
+    for n in order:
+        through = _is_seen_through(n)
+        inside[n] = n in members or (through and inside[n.src[0]])
+        stays = n in members or through
+        depth[n] = max((depth[s] + (inside[s] and not stays) for s in n.src), default=0)
+    return depth
+
+
+def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
+    """What becomes of every Node: results and row reductions of part k are made of the k-th copy of their region."""
+    done: dict[Node, Node] = {}
+    region = {n: p for p in plans for n in p.region}
+    numbered = {n: p for p in plans for n in p.part}
+    for p in plans:
+        p.copies = [{} for _ in range(p.parts)]
+    for n in order:
+        if n in region:
+            for number, copies in enumerate(region[n].copies):
+                copies[n] = _copy(n, {**{s: done[s] for s in n.src}, **_known(copies, n)}, number * (n in region[n].products))
+            done[n] = region[n].copies[0][n]
+        else:
+            copies = numbered[n].copies[numbered[n].part[n]] if n in numbered else {}
+            done[n] = rebuild(n, tuple(copies.get(s, done[s]) for s in n.src)) if n.src else n
+    return done
+
+
+def _known(copies: Mapping[Node, Node], n: Node) -> dict[Node, Node]:
+    return {s: copies[s] for s in n.src if s in copies}
+
+
+def _copy(n: Node, source: Mapping[Node, Node], marks: int) -> Node:
+    """n over other sources, with as many DETACHs under its first one."""
+    first, *rest = (source[s] for s in n.src)
+    with provenance(n.site):
+        for _ in range(marks):
+            first = node(Op.DETACH, (first,))
+    return rebuild(n, (first, *rest))

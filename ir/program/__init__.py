@@ -1,0 +1,1 @@
+"""Programs: the order of kernels, buffers in one arena, donation."""

@@ -1,0 +1,106 @@
+"""The Program: which kernels run, in which order, on which buffers. Made by plan.py, run by runtime/executable.py."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+
+from ..graph.dtype import DType
+from ..graph.shapes import Shape
+from ..graph.site import Site
+from ..loops.loop import Loops
+
+
+@dataclass(frozen=True)
+class Ref:
+    """Where a kernel argument lives: input or output `number`, or byte offset `number` of the arena."""
+
+    space: str  # "input" | "output" | "arena"
+    number: int
+
+
+@dataclass
+class Call:
+    """One kernel call: a Ref for each of its buffers, a value for each of its params."""
+
+    loops: Loops
+    refs: tuple[Ref, ...]
+    params: tuple[int, ...]
+    parallel: tuple[bool, ...]  # per phase
+    is_check: bool = False  # the driver returns after it if the status is set
+
+
+@dataclass(frozen=True)
+class Value:
+    """An input or output of a program: dense row-major unless strides (in elements) say otherwise.
+
+    is_host: an input of a program of a GPU that lies in the CPU's memory, from which each run copies it.
+    """
+
+    dtype: DType
+    shape: Shape
+    strides: tuple[int, ...]
+    is_host: bool = False
+
+    @property
+    def nbytes(self) -> int:
+        """Of its elements, those that are repeated by a stride of 0 counted once."""
+        distinct = prod(d for d, s in zip(self.shape, self.strides, strict=True) if s)
+        return distinct * self.dtype.itemsize if prod(self.shape) else 0
+
+    @property
+    def span(self) -> int:
+        """Bytes from its first element to the end of its last."""
+        last = sum((d - 1) * s for d, s in zip(self.shape, self.strides, strict=True))
+        return (last + 1) * self.dtype.itemsize if prod(self.shape) else 0
+
+
+@dataclass(frozen=True)
+class CheckSite:
+    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
+
+    `shift` is what separates a negative value from the index that was written (ir/graph/negative_indices.py). `kernel`: the
+    Check looks at values instead (codegen/finite.py), those of this kernel of the program, named by `what`.
+    """
+
+    what: str
+    axis: int
+    extent: int
+    site: Site | None
+    shift: int = 0
+    kernel: int | None = None
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    """What a buffer holds from step `first` to step `last`, both included: the result of op `what` of the user's line `site`, or
+    scratch memory of that name. `instead_of`: the Lifetime whose memory this one takes over, by its place in the table."""
+
+    what: str
+    dtype: DType
+    shape: Shape
+    ref: Ref
+    first: int
+    last: int
+    instead_of: int | None = None
+    site: Site | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
+
+@dataclass
+class Program:
+    """`donations[o] = i`: output o may be written into the memory of input i (bytes and layout agree).
+
+    `lifetimes`: the inputs, then what the calls write and use, in their order.
+    """
+
+    calls: list[Call]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
+    arena_bytes: int
+    donations: dict[int, int] = field(default_factory=dict)
+    checks: tuple[CheckSite, ...] = ()
+    lifetimes: tuple[Lifetime, ...] = ()
