@@ -69,7 +69,7 @@ def machine(device: str) -> dict[str, str]:
     found = {"device": device, "python": sys.version.split()[0], **packages}
     if device == "cuda":
         driver = import_module("weft.runtime.cuda.devices").driver(0)
-        compiler = import_module("weft.codegen.cuda.build").compiler()
+        compiler = import_module("weft.codegen.cuda.toolchain.build").compiler()
         found |= {"device": driver.name, "arch": driver.arch, "multiprocessors": str(driver.multiprocessors)}
         found[compiler.name] = compiler.version
     return found

@@ -1,0 +1,1 @@
+"""Kernels to loops, and loops to machine code."""

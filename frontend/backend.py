@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from .. import options
-from ..codegen.lowering import LoweredKernel, Lowering
-from ..codegen.settings import Settings
+from ..codegen.cpu.lowering import LoweredKernel, Lowering
+from ..codegen.cpu.settings import Settings
 from ..ir.graph.site import Site
 from ..ir.kernels.fuse import Policy
 from ..ir.loops.loop import Loops

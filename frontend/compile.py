@@ -11,13 +11,13 @@ from functools import partial
 from typing import Any
 
 from .. import options
-from ..codegen.checks import clamp_late, find_checks
-from ..codegen.lowering import LoweredKernel, LoweredProgram, lower_all
+from ..codegen.cpu.lowering import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node, node, verify
 from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, provenance, settled
 from ..ir.kernels.fuse import Fused, fuse
 from ..ir.kernels.units import collect
+from ..ir.passes.bounds_checks import clamp_late, find_checks
 from ..ir.passes.merge_sums import merge_sums
 from ..ir.passes.prepare import prepare
 from ..ir.passes.recompute_spaces import recompute_spaces

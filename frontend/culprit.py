@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..codegen.lowering import LoweredKernel
+from ..codegen.cpu.lowering import LoweredKernel
 from ..ir.analysis.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
 from ..ir.graph import dtype as dt
 from ..ir.graph.graph import Node, cast, leaf, node, reshape, toposort

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ..codegen.cpu.lowering import HostLowering, LoweredKernel
+from ..codegen.cpu.settings import Settings
+from ..codegen.cpu.target import Target
 from ..codegen.llvm.build import compile_text
 from ..codegen.llvm.emit import emit
-from ..codegen.llvm.plan import stays_loop
-from ..codegen.lowering import HostLowering, LoweredKernel
-from ..codegen.settings import Settings
-from ..codegen.target import Target
+from ..codegen.llvm.lane_plan import stays_loop
 from ..ir.graph.site import Site
 from ..ir.kernels.fuse import Policy
 from ..ir.loops.listing import listing, numbered

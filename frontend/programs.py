@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import options
-from ..codegen.settings import Settings
+from ..codegen.cpu.settings import Settings
 from ..ir.graph.site import Site
 from ..runtime import cache
 from ..runtime.code import known, phase_names

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .. import options
+from ..codegen.cpu.settings import SERIAL_WORK, Settings
+from ..codegen.cpu.target import named
 from ..codegen.cuda.settings import CudaSettings
-from ..codegen.settings import SERIAL_WORK, Settings
-from ..codegen.target import named
 from ..errors import DeviceError
 from ..runtime import device as devices
 from ..runtime import processor

@@ -12,9 +12,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..codegen.lower import Lowered
+from ..codegen.cpu.rows import Lowered
+from ..codegen.cpu.target import Target
 from ..codegen.math.expand import expand_loops
-from ..codegen.target import Target
 from ..ir.graph.index import Index, Var, var
 from ..ir.graph.op import Op
 from ..ir.loops.loop import GLOBAL, Buf, Loops, Param, Reduce, Store

@@ -1,7 +1,8 @@
 """A program that checks what it computes. In: a Program, what counts. Out: runs that raise where an operation went wrong.
 
-Its kernels are those of the Program, with Checks (codegen/finite.py). It writes nothing in place, so that after a failure all is
-as before. Where a Check fails but no operation is to blame (infinities were given, and a sum took them), the Program itself runs.
+Its kernels are those of the Program, with Checks (codegen/kernels/finite_checks.py). It writes nothing in place, so that
+after a failure all is as before. Where a Check fails but no operation is to blame (infinities were given, and a sum took
+them), the Program itself runs.
 It does, too, where the interpreter is its executable (WEFT_INTERPRET=1), which looks at nothing: then code only checks.
 """
 

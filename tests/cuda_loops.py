@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from cuda_emulator.launching import down, up
 from loopkit import _assert_same, interpreted
-from weft.codegen.cuda.emit import emit, phase_name, shared_bytes
+from weft.codegen.cuda.emit.emit import emit, phase_name, shared_bytes
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.math.expand import expand_loops
 from weft.ir.loops.verify import verify

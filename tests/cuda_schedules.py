@@ -10,14 +10,14 @@ import graphs as g
 import pytest
 import test_lowering as cpu
 from harness import leaf
-from weft.codegen.cuda import columns, records, scan, scatter, sort, summed, transposed
+from weft.codegen.cuda.schedules import columns, merge_sort, rows_with_sums, scan, scatter, sort, transposed
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
 
-MODULES = {m.__name__.rsplit(".", 1)[-1]: m for m in (columns, records, scan, scatter, sort, summed, transposed)}
+MODULES = {m.__name__.rsplit(".", 1)[-1]: m for m in (columns, merge_sort, scan, scatter, sort, rows_with_sums, transposed)}
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,9 @@ from harness import fused
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import options
-from weft.codegen import lowering
-from weft.codegen.chain.chain import lower_chain
-from weft.codegen.target import host, named, supported
+from weft.codegen.cpu import lowering
+from weft.codegen.cpu.chain.chain import lower_chain
+from weft.codegen.cpu.target import host, named, supported
 from weft.frontend import compile, realize
 from weft.ir.kernels import chain
 from weft.nn import functional as F

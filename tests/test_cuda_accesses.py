@@ -16,8 +16,8 @@ from harness import Env, leaf, normal_inputs
 from test_cuda_attention import compiled, leaves
 from test_cuda_products import in_float32, on_device
 from test_windows import conv
-from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
+from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
 from weft.frontend.compile import Compiled
 from weft.ir.graph import dtype as dt

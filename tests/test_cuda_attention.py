@@ -14,12 +14,12 @@ from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import options
-from weft.codegen.cuda import nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text
-from weft.codegen.cuda.emit import emit, shared_bytes
+from weft.codegen.cpu.lowering import LoweredProgram
+from weft.codegen.cuda.emit.emit import emit, shared_bytes
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
-from weft.codegen.lowering import LoweredProgram
+from weft.codegen.cuda.toolchain import nvcc, nvrtc
+from weft.codegen.cuda.toolchain.build import compile_text
 from weft.frontend import compile as compiler
 from weft.frontend.compile import Compiled
 from weft.frontend.cuda import CudaBackend

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from weft import errors, options
-from weft.codegen.cuda import build, disassembly, nvcc, nvrtc, toolkit
-from weft.codegen.cuda.built import Built, Usage
-from weft.codegen.cuda.compiler import Compiler
-from weft.codegen.cuda.usage import report
+from weft.codegen.cuda.toolchain import build, disassembly, nvcc, nvrtc, toolkit
+from weft.codegen.cuda.toolchain.built import Built, Usage
+from weft.codegen.cuda.toolchain.compiler import Compiler
+from weft.codegen.cuda.toolchain.usage import report
 from weft.runtime import cache
 from weft.runtime.cuda import images
 

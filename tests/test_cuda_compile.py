@@ -11,8 +11,8 @@ from fuzz import random_case, seeded
 from harness import leaf
 from optable import leaves
 from weft import errors, options
-from weft.codegen.cuda import build
-from weft.codegen.cuda.built import Usage
+from weft.codegen.cuda.toolchain import build
+from weft.codegen.cuda.toolchain.built import Usage
 from weft.ir.gradient.gradient import vjp
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90a")

@@ -13,8 +13,8 @@ from contractkit import product, texts, transposed
 from cuda_lowered import check, lowered
 from harness import Env, interpret, leaf, normal_inputs
 from test_windows import conv
-from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile
+from weft.codegen.cuda.schedules import contraction
 from weft.frontend.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node

@@ -10,7 +10,7 @@ import weft as wf
 from cuda_texts import collecting
 from cudakit import device, needs_compiler
 from weft import errors
-from weft.codegen.cuda import build, disassembly, toolkit
+from weft.codegen.cuda.toolchain import build, disassembly, toolkit
 
 pytestmark = needs_compiler
 ENDINGS = {"loops", "cu", "ptx", "sass"}

@@ -28,10 +28,10 @@ from loopkit import (
     var,
 )
 from test_cuda_constructs import cases
-from weft.codegen.cuda import nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text, ptx
-from weft.codegen.cuda.emit import emit, shared_bytes
-from weft.codegen.cuda.expr import EmitError
+from weft.codegen.cuda.emit.emit import emit, shared_bytes
+from weft.codegen.cuda.emit.expr import EmitError
+from weft.codegen.cuda.toolchain import nvcc, nvrtc
+from weft.codegen.cuda.toolchain.build import compile_text, ptx
 from weft.ir.loops.loop import THREAD
 
 X, B, Y = argument("x"), argument("b"), argument("y")

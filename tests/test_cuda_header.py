@@ -10,9 +10,9 @@ import test_cuda_values
 from cuda_emulator import build, samples
 from cuda_emulator.driver import EmulatorDriver
 from cuda_emulator.launching import run
-from weft.codegen.cuda import nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text, ptx
 from weft.codegen.cuda.target import OWN_SHARED
+from weft.codegen.cuda.toolchain import nvcc, nvrtc
+from weft.codegen.cuda.toolchain.build import compile_text, ptx
 from weft.ir.graph import dtype as dt
 
 ARCHES = ("sm_75", "sm_80", "sm_90a")

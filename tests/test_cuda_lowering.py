@@ -9,8 +9,8 @@ from cuda_schedules import CASES, Case
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
 from harness import assert_close, assert_same_bits, interpret, leaf, normal_inputs
 from optable import ROWS, Row, assert_matches, leaves, values
+from weft.codegen.cuda.schedules.vectors import steps_by_one
 from weft.codegen.cuda.target import CudaTarget
-from weft.codegen.cuda.vectors import steps_by_one
 from weft.frontend.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph

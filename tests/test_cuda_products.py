@@ -19,12 +19,13 @@ from cudakit import device
 from harness import Array, Env, inputs_of, leaf, normal_inputs
 from test_windows import conv
 from weft import options
-from weft.codegen.cuda import contraction, nvcc, nvrtc
-from weft.codegen.cuda.build import compile_text
 from weft.codegen.cuda.contract import tile as tile_choice
 from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
-from weft.codegen.cuda.emit import emit
+from weft.codegen.cuda.emit.emit import emit
+from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
+from weft.codegen.cuda.toolchain import nvcc, nvrtc
+from weft.codegen.cuda.toolchain.build import compile_text
 from weft.frontend.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, node

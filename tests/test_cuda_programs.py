@@ -10,8 +10,8 @@ import weft as wf
 from cuda_texts import TextDriver
 from cudakit import needs_compiler
 from weft import errors, options
-from weft.codegen.cuda import build
-from weft.codegen.cuda.compiler import Compiler
+from weft.codegen.cuda.toolchain import build
+from weft.codegen.cuda.toolchain.compiler import Compiler
 from weft.frontend import compile as stages
 from weft.frontend import program_table
 from weft.ir.graph import graph

@@ -16,8 +16,8 @@ from cuda_lowered import SM80, lowered
 from harness import Env, leaf, normal_inputs
 from test_cuda_products import in_float32, on_device
 from test_windows import conv
-from weft.codegen.cuda import contraction
 from weft.codegen.cuda.contract.tile import Choice, Tile, simt_tiles, tensor_tiles
+from weft.codegen.cuda.schedules import contraction
 from weft.frontend.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.dtype import DType

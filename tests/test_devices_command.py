@@ -16,7 +16,7 @@ from cudakit import device, needs_compiler
 from machinekit import machine_of
 from weft import options
 from weft.__main__ import main
-from weft.codegen.cuda import nvcc, nvrtc
+from weft.codegen.cuda.toolchain import nvcc, nvrtc
 from weft.inspection.measured import machine as machines
 from weft.inspection.measured import surroundings
 from weft.runtime import cache, processor

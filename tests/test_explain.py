@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import weft as wf
 from machinekit import machine_of
-from weft.codegen.schedule import TINY_WORK
-from weft.codegen.target import host
+from weft.codegen.cpu.target import host
+from weft.codegen.kernels.axes import TINY_WORK
 from weft.frontend import realize
 from weft.inspection.reports import report as report_module
 

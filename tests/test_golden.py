@@ -16,8 +16,8 @@ from cuda_texts import collecting
 from cudakit import needs_compiler
 from golden_cases import CASES
 from weft import options
-from weft.codegen.settings import Settings
-from weft.codegen.target import Target
+from weft.codegen.cpu.settings import Settings
+from weft.codegen.cpu.target import Target
 from weft.frontend import cuda, realize
 from weft.frontend.compile import Compiled, build, program_of
 from weft.frontend.jit import step_behind

@@ -20,10 +20,10 @@ from loopkit import (
     op,
     var,
 )
+from weft.codegen.cpu.target import host, named, supported
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.expr import EmitError
 from weft.codegen.math.expand import expand_loops
-from weft.codegen.target import host, named, supported
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)

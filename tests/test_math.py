@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from weft.codegen.cpu.target import Target, named, supported
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
 from weft.codegen.math.expand import expand, expand_all, expand_loops
-from weft.codegen.target import Target, named, supported
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import weft as wf
 from fuzz import random_case, seeded
-from weft.codegen.checks import find_checks
 from weft.frontend import realize
 from weft.ir.analysis.ranges import ranges
 from weft.ir.graph import dtype as dt
@@ -16,6 +15,7 @@ from weft.ir.graph import graph
 from weft.ir.graph.graph import node, toposort
 from weft.ir.graph.interp import EVALUATORS
 from weft.ir.graph.op import Op
+from weft.ir.passes.bounds_checks import find_checks
 from weft.ir.passes.merge_sums import merge_sums
 from weft.ir.passes.prepare import prepare
 from weft.ir.passes.simplify import simplify

@@ -11,8 +11,8 @@ import pytest
 from harness import check_close, compiled, interpret, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegen.contract.problem import analyse, groups_extent
-from weft.codegen.residues import Residues, classes
+from weft.codegen.kernels.contraction import analyse, groups_extent
+from weft.codegen.kernels.residues import Residues, classes
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node

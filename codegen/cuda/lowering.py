@@ -9,18 +9,18 @@ from ...ir.graph.graph import Node
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
-from ..lower import Lowered
-from ..lowering import Strides
+from ..cpu.lowering import Strides
+from ..cpu.rows import Lowered
 from ..math.expand import expand_loops
 from .attention.attention import lower_chain
-from .checks import lower_checks
-from .choice import lower_maps
-from .contraction import lower_contraction
-from .grid import MOST_THREADS
-from .scan import lower_scan
-from .scatter import lower_scatter
-from .sort import lower_sort
-from .summed import lower_summed
+from .schedules.bounds_checks import lower_checks
+from .schedules.contraction import lower_contraction
+from .schedules.grid import MOST_THREADS
+from .schedules.rows_and_maps import lower_maps
+from .schedules.rows_with_sums import lower_summed
+from .schedules.scan import lower_scan
+from .schedules.scatter import lower_scatter
+from .schedules.sort import lower_sort
 from .target import CudaTarget
 
 

@@ -11,4 +11,4 @@ from .target import CudaTarget
 class CudaSettings:
     target: CudaTarget
     number: int = 0  # of the device; every one of an architecture runs the same code
-    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/finite.py)
+    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/kernels/finite_checks.py)

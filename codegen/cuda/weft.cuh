@@ -1,4 +1,4 @@
-// Everything that generated kernels call. In: CUDA C by codegen/cuda/emit.py, which holds no assembly. Out: PTX, or plain C++.
+// Everything that generated kernels call. In: CUDA C by codegen/cuda/emit/emit.py, which holds no assembly. Out: PTX, or plain C++.
 //
 // Built by NVRTC or nvcc (sm_75 and later, no header besides this one) or, with WEFT_EMULATOR, by a C++20 compiler behind
 // tests/cuda_emulator/emulator.h. The values are the same: IEEE floats, wrapping integers, nothing that traps.

@@ -1,0 +1,1 @@
+"""Loops to LLVM IR, and LLVM IR to machine code."""

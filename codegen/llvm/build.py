@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from ... import system
-from ..target import Target
+from ..cpu.target import Target
 from .library import library
 from .readable import marked, noted, notes
 

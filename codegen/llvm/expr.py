@@ -12,7 +12,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.loops.walk import SLOW, usual_operands
-from ..target import Target
+from ..cpu.target import Target
 from . import memory
 from .access import Function
 from .combine import fused, maximum

@@ -30,9 +30,9 @@ from .access import (
     to_register,
     write_slot,
 )
-from .columns import load_column, row_of
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, both, mask_value, pointer, tail_of
+from .short_rows import load_column, row_of
 from .values import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
 
 LINE = 64  # bytes of a cache line

@@ -1,0 +1,1 @@
+"""Transcendental functions in basic ops."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import errors, options
-from ...codegen import target as targets
+from ...codegen.cpu import target as targets
 from ...frontend.devices import CPU, available, unit
 from ...runtime import processor
 from ...runtime.cuda.devices import USE_CPU
@@ -186,14 +186,14 @@ def _version(name: str) -> str | None:
 
 
 def _nvrtc() -> str | None:
-    from ...codegen.cuda import nvrtc
+    from ...codegen.cuda.toolchain import nvrtc
 
     found = nvrtc.find()
     return None if found is None else found.version
 
 
 def _nvcc() -> str | None:
-    from ...codegen.cuda import nvcc
+    from ...codegen.cuda.toolchain import nvcc
 
     found = nvcc.find()
     return None if found is None else found.version

@@ -3,7 +3,7 @@
     before    scatter(g, [0, 1, .. n-1], label)        after    where(iota == label, g, 0)
 
 The gradient of picking each row's label has this form. What is gained: the mask fuses with the row's other kernels.
-Runs after `codegen/checks.py` has seen the scatter, since a mask needs no bounds check but a wrong label still is an error.
+Runs after bounds_checks.py has seen the scatter, since a mask needs no bounds check but a wrong label still is an error.
 """
 
 from __future__ import annotations

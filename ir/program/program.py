@@ -60,7 +60,7 @@ class CheckSite:
     """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
 
     `shift` is what separates a negative value from the index that was written (ir/graph/negative_indices.py). `kernel`: the
-    Check looks at values instead (codegen/finite.py), those of this kernel of the program, named by `what`.
+    Check looks at values instead (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
     """
 
     what: str

@@ -6,9 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict
 
-from ...codegen.cuda import build
-from ...codegen.cuda.built import Built, Usage
-from ...codegen.cuda.compiler import options
+from ...codegen.cuda.toolchain import build
+from ...codegen.cuda.toolchain.built import Built, Usage
+from ...codegen.cuda.toolchain.compiler import options
 from .. import cache
 
 FORMAT = "CUDA image 1"

@@ -15,8 +15,8 @@ from functools import partial
 from typing import Any
 
 from ... import options
-from ...codegen.cuda import build
 from ...codegen.cuda.target import OWN_SHARED
+from ...codegen.cuda.toolchain import build
 from . import streams
 from .current import Current
 from .driver import Built, OutOfMemory, Usage

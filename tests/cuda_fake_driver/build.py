@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from weft.codegen.cuda import toolkit
+from weft.codegen.cuda.toolchain import toolkit
 
 VERSION = "2026.1"
 PARTS = ("platformdirs", "siphash24", "markupsafe", "typing-extensions", "pytools", "mako")  # what PyCUDA imports

@@ -1,0 +1,1 @@
+"""Chains of contractions on GPUs: attention."""

@@ -7,10 +7,10 @@ from dataclasses import replace
 from ....ir.graph.graph import Node
 from ....ir.kernels.chain import turned
 from ....ir.kernels.kernel import Kernel
-from ...chain.problem import ChainProblem, StagePlan
-from ...lower import Lowered
-from ...phases import in_turn
-from ..grid import Blocks
+from ...cpu.rows import Lowered
+from ...kernels.chain import ChainProblem, StagePlan
+from ...kernels.phases import in_turn
+from ..schedules.grid import Blocks
 from ..target import CudaTarget
 from .block import RowBlock
 from .panels import Panels

@@ -18,11 +18,11 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
 from ....wording import plural
-from ...chain.problem import ChainProblem, Result
-from ...chain.task import Sizes, Task
-from ...evaluate import load
-from ...lower import Lowered
-from ..grid import Blocks
+from ...cpu.chain.task import Sizes, Task
+from ...cpu.rows import Lowered
+from ...kernels.chain import ChainProblem, Result
+from ...kernels.evaluate import load
+from ..schedules.grid import Blocks
 
 THREADS = 256
 Operand = tuple[int, Callable[[Index, Index], Node]]  # elements of a line, the value of one

@@ -15,7 +15,7 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Range, Var, var
 from ....ir.loops.loop import LANES, SCRATCH, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...chain.problem import ChainProblem, Position, Result
+from ...kernels.chain import ChainProblem, Position, Result
 from ..contract.operand import is_piece
 from ..target import CudaTarget
 from .tiles import SIDE, VECTOR, Fragments, Square, Tile

@@ -15,7 +15,7 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Buf, For, Matrix, Multiply, Reduce, Stmt, Store
 from ....ir.loops.tensor_core_layout import SQUARE, WARP
-from ...evaluate import load
+from ...kernels.evaluate import load
 
 VECTOR = 16  # bytes that a thread loads at once
 SIDE = 16  # threads along each side of a square

@@ -14,7 +14,7 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ....ir.loops.walk import writes
-from ...evaluate import load
+from ...kernels.evaluate import load
 from ..target import WARP
 from .operand import Operand, Span
 from .tile import Tile

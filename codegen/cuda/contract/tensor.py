@@ -14,7 +14,7 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit, For, If, Multiply, Stmt, Store, Wait
 from ....ir.loops.tensor_core_layout import SQUARE
 from ....ir.loops.walk import writes
-from ...evaluate import load
+from ...kernels.evaluate import load
 from ..target import WARP
 from .operand import Operand, Span
 from .tile import Tile

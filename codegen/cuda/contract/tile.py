@@ -10,7 +10,7 @@ from math import ceil
 
 from ....ir.graph import dtype as dt
 from ....ir.graph.dtype import DType
-from ...contract.problem import Problem, groups_extent
+from ...kernels.contraction import Problem, groups_extent
 from ..target import WARP, CudaTarget
 from .operand import stored_factor
 

@@ -1,0 +1,1 @@
+"""Chains of contractions on CPUs: attention."""

@@ -1,0 +1,343 @@
+"""The schedule of a chain of contractions (attention): its space stays in scratch. In: a chain Kernel. Out: Loops.
+
+for task (batch, block of rows):                          rows are the lanes of the space
+    pack queries[d][row]
+    for block of columns:
+        tiles of columns x rows:  space[column][row] = sum_d key[column][d] * queries[d][row]
+        stages:                   reductions down the columns, then weights[column][row] in place
+        tiles of rows x lanes:    sums[row][c] += sum_column weights[column][row] * value[column][c]
+    epilogue over the rows
+
+With several blocks of columns a softmax is rescaled from one to the next: m' = max(m, block), sums and l times exp(m - m').
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from ....ir.graph.graph import Node, const, node
+from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.graph.op import Op
+from ....ir.kernels.kernel import WORDS, Kernel, Unit
+from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.loops.walk import Substitution
+from ....wording import plural
+from ...kernels.axes import extent
+from ...kernels.chain import ChainProblem, Held, Position, Result, StageOf, StagePlan
+from ...kernels.contraction import contiguous, is_plain
+from ...kernels.evaluate import load
+from ...kernels.framing import identity
+from ..rows import Chunks, Lowered, Tuning
+from ..target import Target
+from .task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
+from .tiles import At, Product, every, product_loops, transposed
+
+TASKS = 16  # wanted, to balance, whatever the number of threads
+MIN_COLUMNS = 256  # of a block, over which rescaling costs little
+
+
+def choose(p: ChainProblem, strips: int, target: Target) -> Sizes:
+    """Blocks of rows wide enough for tiles; the space of a block in a quarter of the level-2 cache, else in several blocks."""
+    blocks = -(-p.rows() // (ROW_VECTORS * p.width))
+    others = prod(extent(g) for g in p.batch + p.others)
+    while not p.sums_rows and others * blocks < TASKS and blocks * p.width < p.rows():
+        blocks *= 2
+    room = target.l2 // 4 // p.dtype.itemsize // strips
+    if not p.in_blocks or p.sums_rows:
+        while blocks * p.width < p.rows() and p.length() * _rows(p, blocks) > room:
+            blocks += 1
+    rows, columns = _rows(p, blocks), p.length()
+    if p.in_blocks and not p.sums_rows and columns * rows > room:
+        parts = -(-columns // max(MIN_COLUMNS, room // rows))
+        columns = -(-columns // parts)
+    return Sizes(rows, -(-p.rows() // rows), columns, columns < p.length())
+
+
+def _rows(p: ChainProblem, blocks: int) -> int:
+    per = -(-p.rows() // blocks)
+    return -(-per // p.width) * p.width
+
+
+def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a chain of contractions."""
+    p = ChainProblem(kernel, strides, target)
+    plan = StagePlan(p)
+    s = choose(p, max(len(p.scores), sum(len(stage.kept) for stage in plan.stages)), target)
+    task = _Chain(p, plan, s, target)
+    chunk = Chunks(task.count, task.work, tuning.min_chunks)
+    return chunk.lowered(kernel, p.buffers, task.body(chunk.position), task.describe())
+
+
+class _Chain(Task):
+    """One block of rows of one batch element, or all of them where results sum over the rows."""
+
+    def __init__(self, p: ChainProblem, plan: StagePlan, s: Sizes, target: Target) -> None:
+        super().__init__(p, s)
+        self.plan, self.target = plan, target
+
+    def describe(self) -> str:
+        s, p = self.s, self.p
+        parts = -(-p.length() // s.columns)
+        how = f"all {s.columns} columns in scratch"
+        if s.blocks:
+            how = f"columns in {plural(parts, 'block')} of {s.columns}" + ", rescaled" * p.online
+        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
+        shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
+        how += ", chunks that the mask rules out skipped" * self.guarded
+        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+
+    # ------------------------------------------------------------ the task
+
+    def body(self, position: Index) -> list[Stmt]:
+        *self.batch, self.block = unravel(position, self.shape if not self.p.sums_rows else (*self.shape, 1))
+        body = self._all_rows() if self.p.sums_rows else self._row_block()
+        return [*(Alloc(b) for b in self.scratch.values()), *body]
+
+    def _all_rows(self) -> list[Stmt]:
+        """Every row of a batch element, block by block: results that sum over the rows are then complete."""
+        over_rows = [r for r in self.p.results if r.over_rows]
+        at = Var("block", prod(self.others))
+        *others, self.block = unravel(var(at), self.others)
+        self.batch += others
+        self.first = self.block * self.s.rows
+        self._find_guard()
+        body = self._check_operands() + [t for r in over_rows for t in self._clear(self._sums(r))]
+        body.append(For(at, at.extent, SERIAL, self._row_block()))
+        return body + [t for r in over_rows for t in self._write_result(r)]
+
+    def _row_block(self) -> list[Stmt]:
+        self.first = self.block * self.s.rows
+        self._find_guard()
+        body = self._check_operands() if not self.p.sums_rows else []
+        body += [t for i in range(len(self.p.scores)) for t in self._pack_query(i)]
+        body += self._blocks() if self.s.blocks else self._block(Index(), self.s.columns)
+        return body + [t for r in self.p.results if not r.over_rows for t in self._write_result(r)] + self._write_rows()
+
+    def _clear(self, buf: Buf) -> list[Stmt]:
+        z = Var("z", buf.size)
+        return [For(z, buf.size, LANES, [Store(buf, var(z), const(0, buf.dtype))], ROW_VECTORS)]
+
+    def _blocks(self) -> list[Stmt]:
+        """Blocks of columns one after the other; then what whole rows reduce to is known."""
+        whole, rest = divmod(self.p.length(), self.s.columns)
+        part = Var("part", whole)
+        out = self._start()
+        out.append(For(part, whole, SERIAL, self._block(var(part) * self.s.columns, self.s.columns)))
+        out += self._block(Index(const=whole * self.s.columns), rest) if rest else []
+        return out + self._end()
+
+    def _block(self, first: Index, columns: int) -> list[Stmt]:
+        """A block of columns: scores, stages, results."""
+        self.strips = {q.unit: self._strip(i) for i, q in enumerate(self.p.scores)}
+        out = [t for i in range(len(self.p.scores)) for t in self._score(i, first, columns)]
+        for stage in self.plan.stages:
+            out += self._stage(stage, first, columns)
+        return out + [t for r in self.p.results for t in self._add_result(r, first, columns)]
+
+    # ------------------------------------------------------------ scores
+
+    def _pack_query(self, number: int) -> list[Stmt]:
+        """queries[d][row], transposed by squares where the terms are contiguous."""
+        p, rows, q = self.p, self.s.rows, self.p.scores[number]
+        panel = self._scratch(f"queries{number}", q.length * rows)
+
+        def value(lane: Index, d: Index) -> Node:
+            return p.term(q, q.query, self._at(lane, Index()), d)
+
+        lane, d = Var("row", rows), Var("d", q.length)
+        if contiguous(value(var(lane), var(d)), d):
+            return transposed(panel, value, rows, q.length, p.width, self._cut())
+        store = Store(panel, var(d) * rows + var(lane), value(var(lane), var(d)))
+        return [For(d, q.length, SERIAL, [self._row_lanes(lane, [store])])]
+
+    def _score(self, number: int, first: Index, columns: int) -> list[Stmt]:
+        rows, q = self.s.rows, self.p.scores[number]
+        strip, panel = self.strips[q.unit], self._scratch(f"queries{number}", q.length * rows)
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            packing, key = self._keys(number, first + start, count)
+            product = Product(
+                count,
+                rows,
+                q.length,
+                q.unit.node.dtype,
+                key,
+                lambda d, lane: load(panel, d * rows + lane),
+                lambda column, lane, total: Store(strip, (start + column) * rows + lane, total),
+            )
+            return packing + product_loops(product, self.p.width, self.target.registers)
+
+        return self._chunks(first, columns, chunk)
+
+    def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], At]:
+        """key(column, d), read in place if that is one load, else from scratch where a first loop puts it."""
+        q = self.p.scores[number]
+
+        def key(column: Index, d: Index) -> Node:
+            return self.p.term(q, q.key, self._at(Index(), first + column), d)
+
+        j, d = Var("j", columns), Var("d", q.length)
+        if is_plain(key(var(j), var(d))):
+            return [], key
+        packed = self._scratch(f"keys{number}", self.s.columns * q.length)
+        store = Store(packed, var(j) * q.length + var(d), key(var(j), var(d)))
+        return [For(j, columns, SERIAL, [For(d, q.length, LANES, [store])])], lambda at, k: load(packed, at * q.length + k)
+
+    # ------------------------------------------------------------ stages
+
+    def _stage(self, stage: StageOf, first: Index, columns: int) -> list[Stmt]:
+        """One pass down the columns of a block: reductions, then values that are kept or weigh."""
+        accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.s.rows, REG, u.node.site) for u in stage.reductions}
+        column, lane = Var("column", columns), Var("l", self.s.rows)
+        place = var(column) * self.s.rows + var(lane)
+        values = self._stage_values(stage, accs, self._at(var(lane), first + var(column)), var(lane), place)
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            j = Var("column", count)
+            body = Substitution({column: start + var(j)}).body(values)
+            return [For(j, count, SERIAL, [self._row_lanes(lane, body)])]
+
+        out: list[Stmt] = [Alloc(b, identity(u.node.arg[0], b.dtype)) for u, b in accs.items()]
+        out += self._chunks(first, columns, chunk) if values else []
+        return out + [t for u, b in accs.items() for t in self._reduced(u, b)]
+
+    def _reduced(self, u: Unit, acc: Buf) -> list[Stmt]:
+        """A reduction over a block of columns becomes known."""
+        lane, stat = Var("l", self.s.rows), self.stats[u]
+        now = load(acc, var(lane))
+        self.rows_known[u] = stat
+        if not self.s.blocks:
+            return [For(lane, lane.extent, LANES, [Store(stat, var(lane), now)], ROW_VECTORS)]
+        before = load(stat, var(lane))
+        rescale = self._scratch("rescale", self.s.rows)
+        if u.node is not self.p.maximum:
+            total = node(Op.ADD, (node(Op.MUL, (before, load(rescale, var(lane)))), now))
+            return [For(lane, lane.extent, LANES, [Store(stat, var(lane), total)], ROW_VECTORS)]
+        self.rows_known[u] = self._scratch("safe", self.s.rows)
+        return [For(lane, lane.extent, LANES, self._new_maximum(var(lane), before, now, stat), ROW_VECTORS)]
+
+    def _new_maximum(self, lane: Index, before: Node, now: Node, stat: Buf) -> list[Stmt]:
+        found, safe, ratio = new_maximum(before, now)
+        stores = [(self._scratch("rescale", self.s.rows), ratio), (self._scratch("safe", self.s.rows), safe), (stat, found)]
+        return [Store(b, lane, v) for b, v in stores]
+
+    def _start(self) -> list[Stmt]:
+        """Rows that have seen nothing."""
+        lane, out = Var("l", self.s.rows), list[Stmt]()
+        for u, stat in self.stats.items():
+            zero = const(identity(u.node.arg[0], stat.dtype), stat.dtype)
+            out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), zero)], ROW_VECTORS))
+        return out + [t for r in self.p.results for t in self._clear(self._sums(r))]
+
+    def _end(self) -> list[Stmt]:
+        """Sums of whole rows."""
+        lane, out = Var("l", self.s.rows), list[Stmt]()
+        for u, stat in self.stats.items():
+            self.rows_known[u] = stat
+            if u.node is not self.p.maximum:
+                (m,) = (b for v, b in self.stats.items() if v.node is self.p.maximum)
+                value = whole_sum(load(m, var(lane)), load(stat, var(lane)))
+                out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), value)], ROW_VECTORS))
+        return out
+
+    # ------------------------------------------------------------ results
+
+    def _add_result(self, r: Result, first: Index, columns: int) -> list[Stmt]:
+        """sums[row][c] = or += the weights of a block times its values."""
+        if r.over_rows:
+            return self._add_columns(r)
+        rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
+        packing, value = self._values(r, columns, lambda column: self._at(Index(), first + column))
+
+        def finish(row: Index, lane: Index, total: Node) -> Stmt:
+            at = row * lanes + lane
+            if not self.p.online or not self.s.blocks:
+                return Reduce(sums, at, "add", total) if self.s.blocks else Store(sums, at, total)
+            before = node(Op.MUL, (load(sums, at), load(self._scratch("rescale", rows), row)))
+            return Store(sums, at, node(Op.ADD, (before, total)))
+
+        product = Product(
+            rows,
+            lanes,
+            columns,
+            sums.dtype,
+            lambda row, j: load(weights, j * rows + row),
+            value,
+            finish,
+            lambda step: self._chunks(first, columns, lambda start, count: every(count, start)(step)),
+        )
+        return packing + product_loops(product, self.p.width, self.target.registers)
+
+    def _add_columns(self, r: Result) -> list[Stmt]:
+        """sums[column][c] += the weights of a block of rows times their values."""
+        rows, lanes, weights, sums = self.s.rows, self._lanes(r), self.weights[r], self._sums(r)
+        packing, value = self._values(r, rows, lambda row: self._at(row, Index()), self._cut())
+
+        def chunk(start: Index, count: int) -> list[Stmt]:
+            product = Product(
+                count,
+                lanes,
+                rows,
+                sums.dtype,
+                lambda column, row: load(weights, (start + column) * rows + row),
+                value,
+                lambda column, lane, total: Reduce(sums, (start + column) * lanes + lane, "add", total),
+                every(rows, Index(), *self._cut()),
+            )
+            return product_loops(product, self.p.width, self.target.registers)
+
+        return packing + self._chunks(Index(), self.s.columns, chunk)
+
+    def _values(
+        self, r: Result, lines: int, at: Callable[[Index], Position], cut: tuple[Index, int | None] = (Index(), None)
+    ) -> tuple[list[Stmt], At]:
+        """value(line, lane), read in place if that is a vector, else from scratch."""
+        lanes = self._lanes(r)
+
+        def value(line: Index, lane: Index) -> Node:
+            return self.p.weighted(r, at(line), lane)
+
+        j, c = Var("j", lines), Var("c", r.width)
+        one = value(var(j), var(c))
+        if is_plain(one) and contiguous(one, c) and lanes == r.width:
+            return [], value
+        packed = self._scratch(f"values{self.p.results.index(r)}", max(lines, self.s.columns) * lanes)
+        body: list[Stmt] = [For(c, r.width, LANES, [Store(packed, var(j) * lanes + var(c), one)])]
+        if lanes > r.width:
+            pad = Var("pad", lanes - r.width)
+            zero = const(0, packed.dtype)
+            body.append(For(pad, pad.extent, LANES, [Store(packed, var(j) * lanes + r.width + var(pad), zero)]))
+        pack = For(j, lines, SERIAL, body, base=cut[0], total=cut[1])
+        return [pack], lambda at, lane: load(packed, at * lanes + lane)
+
+    # ------------------------------------------------------------ epilogue
+
+    def _write_result(self, r: Result) -> list[Stmt]:
+        """Outputs that follow a result, line by line."""
+        base, cut = (Index(), None) if r.over_rows else self._cut()
+        line, c = Var("line", self.s.columns if r.over_rows else self.s.rows), Var("c", r.width)
+        total = load(self._sums(r), var(line) * self._lanes(r) + var(c))
+        at, held = self._at_line(r, var(line)), Held()
+        if not r.over_rows:
+            held = self._held(var(line), Index())
+        if self.p.softmax is not None and self.p.online:
+            total = node(Op.DIV, (total, held[self.p.softmax.total]))
+        found = [self.p.stored(n, at, var(c), held | {r.unit.node: total}) for n in self.p.outputs_of(r)]
+        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        return [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
+
+    def _at_line(self, r: Result, line: Index) -> Position:
+        """Where a line of a result belongs."""
+        if not r.over_rows:
+            return self._at(line, Index())
+        return self.p.at([*self.batch[: len(self.p.batch)], *(Index() for _ in self.p.others)], Index(), line)
+
+    def _write_rows(self) -> list[Stmt]:
+        """Outputs that are values of the rows."""
+        lane = Var("l", self.s.rows)
+        held = self._held(var(lane), Index())
+        found = [self.p.stored(n, self._at(var(lane), Index()), Index(), held) for n in self.p.row_outputs()]
+        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        return [self._row_lanes(lane, body)] if body else []

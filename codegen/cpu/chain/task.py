@@ -1,0 +1,264 @@
+"""One task of a chain of contractions: scratch, positions, loops over columns. In: a ChainProblem, Sizes. Out: statements.
+
+A block of rows is the lanes of every value of the space, columns are lines of scratch. What a mask rules out is left out in
+chunks of columns, unless an operand is not finite: 0 times it would be NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from ....ir.graph import dtype as dt
+from ....ir.graph.dtype import DType
+from ....ir.graph.graph import Node, const, node
+from ....ir.graph.index import Index, Mask, Value, Var, unravel, var
+from ....ir.graph.op import Op
+from ....ir.kernels.kernel import WORDS, Unit
+from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ....ir.loops.walk import indices, postorder
+from ...kernels.axes import extent
+from ...kernels.chain import ChainProblem, Held, Position, Result, Score, StageOf
+from ...kernels.chain_mask import FAR, may_hold
+from ...kernels.evaluate import load
+from .tiles import At
+
+ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
+CHUNK = 64  # columns that a mask may rule out at once
+STAGE_WORK = 40  # operations an element of the space, beside those of the sums: an exponential, a maximum, a sum
+
+
+@dataclass
+class Sizes:
+    """Extents of the schedule, fixed by shape and target."""
+
+    rows: int  # of a block, padded to whole vectors
+    row_blocks: int
+    columns: int  # of a block
+    blocks: bool  # of columns, more than one
+
+
+class Task:
+    """One block of rows of one batch element."""
+
+    def __init__(self, p: ChainProblem, s: Sizes) -> None:
+        self.p, self.s = p, s
+        self.others = (*(extent(g) for g in p.others), s.row_blocks)
+        self.shape = (*(extent(g) for g in p.batch), *(() if p.sums_rows else self.others))
+        self.count = prod(self.shape)
+        terms = sum(q.length for q in p.scores) + sum(r.width for r in p.results) + STAGE_WORK
+        self.work = float(s.rows * p.length() * terms) / 4 * (prod(self.others) if p.sums_rows else 1)
+        self.scratch: dict[str, Buf] = {}
+        reductions = [u for u in p.chain.inner if u.node.op is Op.REDUCE]
+        self.stats = {u: self._scratch(f"{WORDS[u.node.arg[0]]}{i}", s.rows, u.node.dtype) for i, u in enumerate(reductions)}
+        self.guarded = False  # may a mask rule out chunks of columns?
+        self.batch: list[Index] = []  # where the task is, and the other axes of its rows
+        self.first = Index()  # row of the block
+        self.rows_known: dict[Unit, Buf] = {}
+        self.strips: dict[Unit, Buf] = {}
+        self.weights: dict[Result, Buf] = {}
+
+    def _scratch(self, name: str, size: int, dtype: DType | None = None) -> Buf:
+        """A buffer of the task; each name is one buffer."""
+        if name not in self.scratch:
+            self.scratch[name] = Buf(name, dtype or self.p.dtype, size, SCRATCH)
+        return self.scratch[name]
+
+    def _sums(self, r: Result) -> Buf:
+        lines = self.s.columns if r.over_rows else self.s.rows
+        return self._scratch(f"sums{self.p.results.index(r)}", lines * self._lanes(r))
+
+    def _lanes(self, r: Result) -> int:
+        """Lanes of a result, padded to whole vectors."""
+        return -(-r.width // self.p.width) * self.p.width
+
+    # ------------------------------------------------------------ positions and loops
+
+    def _at(self, lane: Index, column: Index) -> Position:
+        return self.p.at(self.batch, self.first + lane, column)
+
+    def _held(self, lane: Index, place: Index) -> Held:
+        """What is known at a row of the block, and at a place of the space."""
+        held = {u.node: load(b, place) for u, b in self.strips.items()}
+        return held | {u.node: load(b, lane) for u, b in self.rows_known.items()}
+
+    def _cut(self) -> tuple[Index, int | None]:
+        """Base and total of a loop over the rows of a block."""
+        return (self.first, self.p.rows()) if self.p.rows() % self.s.rows else (Index(), None)
+
+    def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
+        """All rows of a block as lanes; those behind the last row only where nothing outside of scratch is touched."""
+        values = postorder([t.value for t in body if isinstance(t, Store | Reduce)])
+        outside = any(n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values)
+        outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)
+        base, total = self._cut() if outside else (Index(), None)
+        return For(lane, self.s.rows, LANES, body, ROW_VECTORS, base=base, total=total)
+
+    # ------------------------------------------------------------ stages
+
+    def _strip(self, number: int) -> Buf:
+        return self._scratch(f"space{number}", self.s.columns * self.s.rows)
+
+    def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], at: Position, lane: Index, place: Index) -> list[Stmt]:
+        """What a stage does at one place of the space; `lane` is that of the sums."""
+        held = self._held(lane, place)
+        body: list[Stmt] = [Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
+        kept = {u: self.p.of_space(u, at, held) for u in stage.kept}
+        weights = {r: self.p.weight(r, at, held) for r in stage.weights}
+        places = self._places([*kept.values(), *weights.values()], place, [self.strips[u] for u in stage.free])
+        self.strips |= {u: places[v] for u, v in kept.items()}
+        self.weights |= {r: places[v] for r, v in weights.items()}
+        return body + [Store(b, place, v) for v, b in places.items() if v is not load(b, place)]
+
+    def _places(self, values: Sequence[Node], place: Index, free: list[Buf]) -> dict[Node, Buf]:
+        """Where each value of the space goes, in the order of the stores: where it is, over what only it still needs, or anew."""
+        out: dict[Node, Buf] = {}
+        left = dict.fromkeys(values)
+        for v in list(left):
+            is_there = next((b for b in self.scratch.values() if v is load(b, place)), None)
+            if is_there is not None:
+                out[v] = is_there
+                del left[v]
+        while left:
+            v, b = self._overwrites(list(left), [b for b in free if b not in out.values()])
+            out[v] = b
+            del left[v]
+        return out
+
+    def _overwrites(self, values: list[Node], free: list[Buf]) -> tuple[Node, Buf]:
+        """A value and a strip that no other value of the stage is made of; a new strip if there is none."""
+        read = {v: {n.arg[0] for n in postorder([v]) if n.op is Op.LOAD} for v in values}
+        for v in values:
+            for b in free:
+                if b.dtype is v.dtype and not any(b in read[w] for w in values if w is not v):
+                    return v, b
+        return values[0], self._new_strip()
+
+    def _new_strip(self) -> Buf:
+        taken = {b.name for b in self.scratch.values()}
+        return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
+
+    # ------------------------------------------------------------ masks
+
+    def _find_guard(self) -> None:
+        """Chunks of columns can be left out if the first one never is: there, rows without any column become NaN."""
+        ranges = self._live(Index(), min(CHUNK, self.s.columns))
+        certain = not self.p.chain.reduces or all(r.always for r in ranges)
+        self.guarded = self.p.mask is not None and bool(ranges) and certain and all(map(self._is_checkable, self.p.results))
+
+    def _live(self, first: Index, columns: int) -> Mask:
+        """Ranges outside of which a chunk of columns is ruled out for all rows of the block."""
+        if self.p.mask is None:
+            return ()
+        lane, column = Var("l", self.s.rows), Var("column", columns)
+        condition = self.p.condition(self.p.mask, self._at(var(lane), first + var(column)))
+        return may_hold(condition, (lane, column), self.p.mask.live)
+
+    def _chunks(self, first: Index, columns: int, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+        """The body for a block of columns: in chunks that a mask may rule out, else at once."""
+        if not self.guarded:
+            return body(Index(), columns)
+        at, out = Var("chunk", columns // CHUNK), list[Stmt]()
+        if at.extent:
+            out.append(For(at, at.extent, SERIAL, [self._if_live(first, var(at) * CHUNK, CHUNK, body)]))
+        start, rest = columns // CHUNK * CHUNK, columns % CHUNK
+        return out + ([self._if_live(first, Index(const=start), rest, body)] if rest else [])
+
+    def _if_live(self, first: Index, start: Index, count: int, body: Callable[[Index, int], list[Stmt]]) -> Stmt:
+        return self._where_live(first + start, count, load(self._flag(), Index()), body(start, count))
+
+    def _where_live(self, first: Index, columns: int, flag: Node, body: list[Stmt]) -> Stmt:
+        """The body, unless the mask rules out all these columns and the flag is 0."""
+        far = Index({Value(flag, 2): FAR // 2})
+        live = self._live(first, columns)
+        return If(tuple(replace(r, index=r.index + far if r.lo == 0 else r.index - far) for r in live), body)
+
+    def _flag(self) -> Buf:
+        """1 if an operand is not finite: 0 times it is NaN, so that nothing is left out."""
+        return self._scratch("flag", 1, dt.int64)
+
+    def _check_operands(self) -> list[Stmt]:
+        """flag = does 0 times any operand of the task differ from 0?"""
+        if not self.guarded:
+            return []
+        acc, zero = Buf("zeros", self.p.dtype, 1, REG), const(0, self.p.dtype)
+        out: list[Stmt] = [Alloc(acc, 0)]
+        for lines, width, value in self._operands():
+            line, c = Var("line", lines), Var("c", width)
+            term = Reduce(acc, Index(), "add", node(Op.MUL, (value(var(line), var(c)), zero)))
+            out.append(For(line, lines, SERIAL, [For(c, width, LANES, [term], ROW_VECTORS)]))
+        total = load(acc, Index())
+        is_zero = node(Op.EQ, (total, total))
+        return [*out, Store(self._flag(), Index(), node(Op.WHERE, (is_zero, const(0, dt.int64), const(1, dt.int64))))]
+
+    def _operands(self) -> list[tuple[int, int, At]]:
+        """(lines, elements of each, value) of what is multiplied by weights; of all rows and scores if a task walks them all."""
+        p, out = self.p, list[tuple[int, int, At]]()
+        for r in p.results:
+            out.append((self._all() if r.over_rows else p.length(), r.width, self._value_of(r)))
+        if p.sums_rows:
+            for q in p.scores:
+                out += [(p.length(), q.length, self._key_of(q)), (self._all(), q.length, self._query_of(q))]
+        return out + [found for r in p.results if not p.chain.reduces for found in self._ruled_out(r)]
+
+    def _is_checkable(self, r: Result) -> bool:
+        """Does the weight of a place that is ruled out depend on its row alone, or on its column alone?"""
+        return self.p.chain.reduces or not all(self._follows(r))
+
+    def _follows(self, r: Result) -> tuple[bool, bool]:
+        """Whether the weight of a place that is ruled out depends on (its row, its column)."""
+        weight = postorder([self.p.ruled_out(r, self.p.trial)])
+        met = {v for n in weight for i in indices(n) for v in i.vars()}
+        return not met.isdisjoint(self.p.chain.rows), not met.isdisjoint(self.p.chain.columns)
+
+    def _ruled_out(self, r: Result) -> list[tuple[int, int, At]]:
+        """Such weights: 0 unless a value of their row (or column) from elsewhere is not finite."""
+        row, column = self._follows(r)
+        if column:
+            return [(1, self.p.length(), lambda _, j: self.p.ruled_out(r, self._at_column(j)))]
+        return [(1, self._all(), lambda _, i: self.p.ruled_out(r, self._at_row(i)))] if row else []
+
+    def _value_of(self, r: Result) -> At:
+        where = self._at_row if r.over_rows else self._at_column
+        return lambda line, c: self.p.weighted(r, where(line), c)
+
+    def _key_of(self, q: Score) -> At:
+        return lambda j, d: self.p.term(q, q.key, self._at_column(j), d)
+
+    def _query_of(self, q: Score) -> At:
+        return lambda i, d: self.p.term(q, q.query, self._at_row(i), d)
+
+    def _at_column(self, column: Index) -> Position:
+        return self._at(Index(), column)
+
+    def _all(self) -> int:
+        """Rows of a batch element."""
+        return prod(extent(g) for g in self.p.others) * self.p.rows()
+
+    def _at_row(self, row: Index) -> Position:
+        *others, last = unravel(row, (*(extent(g) for g in self.p.others), self.p.rows()))
+        return self.p.at([*self.batch[: len(self.p.batch)], *others], last, Index())
+
+
+def depends(index: Index, v: Var) -> bool:
+    """Does an index change with a variable, be it through a gathered value?"""
+    nodes = postorder(index.values())
+    return any(v in i.vars() for i in [index, *(i for n in nodes for i in indices(n))])
+
+
+def new_maximum(before: Node, now: Node) -> tuple[Node, Node, Node]:
+    """(m' = max(m, block), what stands for it in exponents, exp(m - m') that rescales).
+
+    While a row has seen -inf alone, 0 stands for it: exp(-inf - 0) = 0.
+    """
+    found = node(Op.MAX, (before, now))
+    lowest = const(float("-inf"), found.dtype)
+    safe = node(Op.WHERE, (node(Op.EQ, (found, lowest)), const(0, found.dtype), found))
+    return found, safe, node(Op.EXP, (node(Op.SUB, (before, safe)),))
+
+
+def whole_sum(maximum: Node, total: Node) -> Node:
+    """The sum of a row. That of a row that saw -inf alone is NaN, as that of exp(-inf - -inf)."""
+    empty = node(Op.EQ, (maximum, const(float("-inf"), maximum.dtype)))
+    return node(Op.WHERE, (empty, const(float("nan"), total.dtype), total))

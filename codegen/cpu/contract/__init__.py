@@ -1,0 +1,1 @@
+"""Contractions on CPUs: the packed, dot, stream, outer and skinny schedules."""

@@ -1,0 +1,222 @@
+"""The dot schedule of a contraction: register tiles, lanes over k, the lane factor where it lies. In: a Problem. Out: Loops.
+
+for task (batch, line, block of columns):
+    for block of k:                                 one, if the rows fit into L1
+        small[i][k] = A[i][k]                       where it is computed, or does not lie along k, or is read in blocks
+        for tile of columns: for tile of rows:      accumulators in registers, lanes over k
+            sums[i][j] +=, or the epilogue of the tile
+    epilogue of the sums
+
+A column is an element of the last lane axis; the columns of a tile stream from memory side by side.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....ir.graph.graph import Node, node
+from ....ir.graph.index import Index, Var, row_major, unravel, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
+from ....wording import plural
+from ...kernels import axes
+from ...kernels.axes import extent
+from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
+from ...kernels.evaluate import load
+from ..prefetch import AHEAD, itemsize_in_memory, prefetches
+from ..rows import Chunks, Lowered, Tuning
+from ..target import Target
+
+ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
+MOST_COLUMNS = 6
+COLUMNS_AHEAD = 3  # at most, of a tile whose columns are asked for ahead: memory serves few streams best
+TASK_WORK = 1 << 16  # multiplications of a task, at least: some microseconds
+PACKED_COLUMNS = 512  # of a task that gathers the small factor: that takes as long as 50 of them
+COPIED_COLUMNS = 48  # of a task that copies it
+BLOCKED_ROWS = 16  # more do not fit into L1 with a useful length of k
+MANY_TILES, MOST_TILES = 4, 1 << 30  # of rows, whose count may be an argument
+LATENCY = 8  # sums under way that keep the multipliers busy
+
+
+def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
+    """Tiles of n as (size, first, count): at most two sizes, none padded."""
+    count = -(-n // most)
+    small, extra = divmod(n, count)
+    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
+    return [t for t in found if t[2]]
+
+
+def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
+    """Loops of the dot schedule."""
+    task = _Block(p, target)
+    chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
+    rows = "/".join(str(size) for size, _, _ in task.row_tiles)
+    text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
+    text += f"blocks of {plural(task.tiles, 'tile')}, rows {'packed' if task.panel else 'read in place'}, "
+    text += f"k in blocks of {task.k_block}, "
+    text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
+    text += f"{plural(prod(task.shape), 'task')}; {why}"
+    return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text, task.params)
+
+
+class _Block:
+    """Some columns, and all rows, of one line of one batch element."""
+
+    def __init__(self, p: Problem, target: Target) -> None:
+        self.p = p
+        self.outer: Groups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
+        self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
+        accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
+        self.row_tiles = balanced(self.m, most_rows)
+        by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+        small, matrix = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+        self.item = itemsize_in_memory(matrix)
+        self.ahead = lies_beyond(p, matrix, target.l3 // 2)
+        self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
+        most_columns = COLUMNS_AHEAD if self.ahead and self.blocked else MOST_COLUMNS
+        self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
+        self._block_k(small.dtype.itemsize, target)
+        lies_along_k = contiguous(small, p.reduced[-1][-1])
+        packs = self.blocked or not (is_plain(small) and lies_along_k)
+        packs = packs and self.m * self.panel_k * small.dtype.itemsize <= target.l2 // 2
+        self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
+        # many tiles of one size: their count is an argument, so that other numbers of rows give the same kernel
+        shares = not packs and len(self.row_tiles) == 1 and self.row_tiles[0][2] >= MANY_TILES
+        self.params = {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
+        self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
+        self.whole = self.n // self.columns
+        self.shape = (*(extent(g) for g in self.outer), -(-max(1, self.whole) // self.tiles))
+        self.work = float(self.m * self.columns * self.tiles * p.k) / 4
+        self.pitch = (self.tiles + 1) * self.columns
+        self.sums = Buf("sums", p.anchor.node.dtype, self.m * self.pitch, SCRATCH)
+
+    def _block_k(self, itemsize: int, target: Target) -> None:
+        """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it, and a tile
+        what is asked for ahead."""
+        *front, last = (extent(g) for g in self.p.reduced)
+        most = target.l1 // 2 // (self.m * itemsize)
+        most = max(self.p.width, min(most, AHEAD // (self.columns * self.item)) if self.ahead else most)
+        parts = -(-last // most) if self.blocked else 1
+        self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
+        self.k_parts = -(-last // self.k_block)
+        self.panel_k = self.k_block * (1 if self.blocked else prod(front))
+
+    def _tiles_of_task(self, columns: int) -> int:
+        """Tiles that make a task worth handing out, or packing for."""
+        enough = max(columns, TASK_WORK // (self.m * self.p.k))
+        return max(1, min(self.n, enough) // self.columns)
+
+    def body(self, position: Index) -> list[Stmt]:
+        *outer, self.part = unravel(position, self.shape)
+        self.by, self.first = spread_groups(self.outer, outer), self.part * self.tiles
+        self.front, self.k_first = [Var(f"k{a}", extent(g)) for a, g in enumerate(self.p.reduced[:-1], 1)], Index()
+        if not self.blocked:
+            return [*self._packed(), *self._tiles()]
+        block = Var("block", self.k_parts)
+        self.k_first = var(block) * self.k_block if self.k_parts > 1 else Index()
+        inside = axes.nest([*self.front, block], For(Var("once", 1), 1, SERIAL, [*self._packed(), *self._tiles()]))
+        return [Alloc(self.sums, 0), inside, *self._epilogue()]
+
+    # ------------------------------------------------------------ indices
+
+    def _k_loop(self, k: Var, body: list[Stmt], unroll: int = 1) -> Stmt:
+        """Lanes over a block of k; over all of it in the other groups, too, unless those are outside."""
+        last = extent(self.p.reduced[-1])
+        base, total = (self.k_first, last) if last % self.k_block else (Index(), None)
+        inner = For(k, self.k_block, LANES, body, unroll, base, total)
+        return inner if self.blocked else axes.nest(self.front, inner)
+
+    def _at(self, row: Index, column: Index, k: Var) -> dict[Var, Index]:
+        by = self.by | spread_groups(self.p.rows[-1:], [row][: len(self.p.rows)])
+        by |= spread_groups(self.p.lanes[-1:], [column])
+        return by | spread_groups(self.p.reduced, [*map(var, self.front), self.k_first + var(k)])
+
+    def _place(self, row: Index, k: Var) -> Index:
+        front = [] if self.blocked else self.front
+        return row_major([row, *map(var, front), var(k)], [self.m, *(v.extent for v in front), self.k_block])
+
+    # ------------------------------------------------------------ stages
+
+    def _packed(self) -> list[Stmt]:
+        """The small factor along k, computed once a task."""
+        if self.panel is None:
+            return []
+        row, k = Var("i", self.m), Var("k", self.k_block)
+        store = Store(self.panel, self._place(var(row), k), self.p.factor(self.p.row_factor, self._at(var(row), Index(), k)))
+        return [Alloc(self.panel), axes.nest([row], self._k_loop(k, [store]))]
+
+    def _tiles(self) -> list[Stmt]:
+        """Whole tiles of columns, then in the last task the columns behind them."""
+        tile, out = Var("tile", self.tiles), list[Stmt]()
+        if self.whole:
+            tiles = self._row_tiles((self.first + var(tile)) * self.columns, self.columns)
+            base, total = (self.first, self.whole) if self.whole % self.tiles else (Index(), None)
+            out.append(For(tile, self.tiles, SERIAL, tiles, base=base, total=total))
+        if self.n % self.columns:
+            rest = self._row_tiles(Index(const=self.whole * self.columns), self.n % self.columns)
+            out.append(self._in_last(rest))
+        return out
+
+    def _row_tiles(self, column: Index, columns: int) -> list[Stmt]:
+        """Every tile of rows over the same columns, which the first of them brings into the caches."""
+        out: list[Stmt] = []
+        for rows, first, count in self.row_tiles:
+            at = Var("rows", MOST_TILES if self.params else count)
+            tile = self._tile(var(at) * rows + first, rows, column, columns, self.ahead and first + count * rows == self.m)
+            out.append(For(at, next(iter(self.params), count), SERIAL, tile))
+        return out
+
+    def _tile(self, row: Index, rows: int, column: Index, columns: int, ahead: bool) -> list[Stmt]:
+        i, j, k = Var("i", rows), Var("j", columns), Var("k", self.k_block)
+        at = self._at(row + var(i), column + var(j), k)
+        acc = Buf("acc", self.p.anchor.node.dtype, rows * columns, REG)
+        place = var(i) * columns + var(j)
+        small = self.p.factor(self.p.row_factor, at) if self.panel is None else load(self.panel, self._place(row + var(i), k))
+        term = node(Op.MUL, (small, self.p.factor(self.p.lane_factor, at)))
+        tile: Stmt = For(i, rows, UNROLL, [For(j, columns, UNROLL, [Reduce(acc, place, "add", term)])])
+        unroll = axes.power_of_two(max(1, LATENCY // (rows * columns)))
+        while unroll > 1 and self.k_block < unroll * self.p.width:
+            unroll //= 2
+        if self.blocked:
+            local = (row + var(i)) * self.pitch + column - self.first * self.columns + var(j)
+            finish: list[Stmt] = [Reduce(self.sums, local, "add", load(acc, place))]
+        else:
+            finish = self._writes(row + var(i), column + var(j), load(acc, place))
+        body = [*self._prefetches(column, columns, k), tile] if ahead else [tile]
+        return [Alloc(acc, 0), self._k_loop(k, body, unroll), For(i, rows, UNROLL, [For(j, columns, UNROLL, finish)])]
+
+    def _prefetches(self, column: Index, columns: int, k: Var) -> list[Stmt]:
+        """The same steps of k in the next tile of columns, or where that is far ahead later steps in this one."""
+        j, tile = Var("j", columns), columns * self.k_block * self.item
+        at = self._at(Index(), column + (columns if tile <= 2 * AHEAD else 0) + var(j), k)
+        if tile > 2 * AHEAD:
+            later = self.k_first + var(k) + AHEAD // (columns * self.item)
+            at |= spread_groups(self.p.reduced, [*map(var, self.front), later])
+        return [For(j, columns, UNROLL, [*prefetches(self.p.factor(self.p.lane_factor, at), k)])]
+
+    def _writes(self, row: Index, column: Index, done: Node) -> list[Stmt]:
+        by = self._at(row, column, Var("k", 1))
+        return [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
+
+    def _epilogue(self) -> list[Stmt]:
+        """The outputs of the block: of its whole tiles, then in the last task of the columns behind them."""
+        columns, rest = self.tiles * self.columns, self.n % self.columns
+        total = self.whole * self.columns if self.whole % self.tiles else None
+        out = [self._write_columns(Index(), columns, total)] if self.whole else []
+        if rest:
+            behind = self.first * -self.columns + self.whole * self.columns
+            out.append(self._in_last([self._write_columns(behind, rest, None)]))
+        return out
+
+    def _write_columns(self, local: Index, count: int, total: int | None) -> Stmt:
+        """Outputs of some columns of sums, counted from the first of the task."""
+        row, column = Var("i", self.m), Var("j", count)
+        first = self.first * self.columns
+        body = self._writes(var(row), first + local + var(column), load(self.sums, var(row) * self.pitch + local + var(column)))
+        base = first if total is not None else Index()
+        return For(row, self.m, SERIAL, [For(column, count, LANES, body, base=base, total=total)])
+
+    def _in_last(self, body: list[Stmt]) -> Stmt:
+        """The body in the last task of a line."""
+        last = self.shape[-1] - 1
+        return axes.in_last(self.part, last, body)

@@ -1,0 +1,201 @@
+"""The cost model of the packed schedule: tiles, panels and tasks from shapes and the target. In: a Problem. Out: Sizes.
+
+A tile of R rows by V vectors of lanes takes, for each step of k, as many cycles as its most used unit: R*V products on
+two units, R broadcasts and V loads on two ports, and the latency of one product, which the next of its sum waits for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index
+from ...kernels.axes import extent
+from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
+from ..target import Target
+
+PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
+BLOCK = 1 << 17  # elements of the results of a task
+GROUP = 1 << 16  # elements of rows packed at a time
+MOST_K = 512  # length of k a panel holds; sums are added up panel by panel, so it does not depend on what the factors are
+MOST_TILES = 8  # tiles of lanes in a task
+CANDIDATE_TILES = 4  # shapes of tiles that tuning tries
+TASKS = 16  # wanted tasks: enough to balance, whatever the number of threads
+TASK_WORK = 1 << 18  # multiply-adds of a task, about 2 us: less would not pay for packing and handing it out
+MIN_PACKED_ROWS = 96  # rows over which packing the lanes pays
+MIN_DIRECT_ROWS = 24
+PAGE = 4000  # bytes: steps of k so far apart cost a TLB entry each and fall into few cache sets
+ALIASED = 4096  # bytes: lines a multiple of it apart share a set of the level-1 cache, which has l1 / 4096 ways
+SPARE_WAYS = 2  # of a set that holds a line of each row: for lanes and sums
+LOAD = 0.25  # cycles of a vector of the lane factor, which comes from the level-2 cache
+LATENCY = 4  # cycles of a fused product and sum
+MOST_VECTORS = 4  # of lanes in a tile
+MOST_ROWS = 12
+
+IN_PLACE, BY_ROW, BY_TILE, SQUARES, BY_LINE = (
+    "read in place",
+    "packed by row",
+    "packed by tile",
+    "packed by transposing",
+    "packed",
+)
+
+
+@dataclass
+class Sizes:
+    """Every extent of the schedule, fixed by shape and target."""
+
+    rows: str  # how tiles read the row factor
+    lanes: str  # how they read the lane factor
+    why: tuple[str, str]  # reasons for both
+    tile_rows: int
+    tile_lanes: int
+    k_outer: int  # reduced groups of which a block holds one step
+    k_block: int  # steps of the next group in a block
+    k_extent: int  # length of k in a block
+    lane_rows: int = 1  # lane lines in a block (1: the block is part of a line)
+    line: int = 1  # lanes of each
+    block: int = 1  # lanes of a block, padded to whole vectors
+    task_tiles: int = 1  # tiles of rows in a task
+    group_tiles: int = 1  # of which so many are packed at a time
+
+
+def candidates(p: Problem, target: Target, row_value: Node, lane_value: Node) -> list[Sizes]:
+    """The choice of the cost model and others that add up in the same order: tiles, lanes of a task, packing."""
+    first, *others = _tiles(p, target, row_value)[:CANDIDATE_TILES]
+    ways = [(first, MOST_TILES), (first, MOST_TILES // 2), (first, 2 * MOST_TILES), *((tile, MOST_TILES) for tile in others)]
+    found = [choose(p, target, row_value, lane_value, *way) for way in ways]
+    if found[0].lanes == IN_PLACE:
+        found.append(replace(found[0], lanes=BY_LINE, why=(found[0].why[0], "tried")))
+    return [s for i, s in enumerate(found) if s not in found[:i]]
+
+
+def choose(
+    p: Problem,
+    target: Target,
+    row_value: Node,
+    lane_value: Node,
+    tile: tuple[int, int] | None = None,
+    most_tiles: int = MOST_TILES,
+) -> Sizes:
+    """Tile and block sizes: fill the registers, keep panel and strip in the level-2 cache, leave enough tasks."""
+    last, lines = extent(p.lanes[-1]), groups_extent(p.lanes[:-1])
+    rows, why = row_access(p, row_value)
+    tile_rows, vectors = tile or _tiles(p, target, row_value)[0]
+    s = Sizes(rows, BY_LINE, (why, "several lines share a block"), tile_rows, vectors * p.width, *_k_sizes(p, MOST_K))
+    if last >= 2 * s.tile_lanes or len(p.lanes) == 1:
+        s.lanes, because = _lane_access(p, s, lane_value)
+        s.why = (why, because)
+        _split_line(p, s, _most_lanes(p, s, target, most_tiles))
+    else:
+        most = min(_most_lanes(p, s, target, most_tiles), 256)
+        s.lane_rows, s.line = max(1, min(lines, max(1, most // last))), last
+        s.block = _round(s.lane_rows * last, p.width)
+    tasks = -(-groups_extent(p.batch) * lines * last // (s.lane_rows * s.line))
+    _split_rows(p, s, tasks)
+    return s
+
+
+def _most_lanes(p: Problem, s: Sizes, target: Target, most_tiles: int) -> int:
+    """Lanes of a block that stay in the level-2 cache for all steps of k."""
+    panel = target.l2 // PANEL[s.lanes == IN_PLACE] // p.anchor.node.dtype.itemsize
+    return max(1, min(panel // s.k_extent // s.tile_lanes, most_tiles)) * s.tile_lanes
+
+
+def _tiles(p: Problem, target: Target, row_value: Node) -> list[tuple[int, int]]:
+    """The shapes of tiles, the best first; of few rows where those read in place would push each other out of a cache set."""
+    vectors, ways = -(-extent(p.lanes[-1]) // p.width), target.l1 // ALIASED
+    crowded = row_access(p, row_value)[0] == IN_PLACE and _row_pitch(p, row_value) % ALIASED == 0 and ways < MOST_ROWS
+    return tile_shapes(p.m, vectors, target, ways - SPARE_WAYS if crowded else MOST_ROWS)
+
+
+def _row_pitch(p: Problem, value: Node) -> int:
+    """Bytes from row to row."""
+    index: Index = value.arg[1]
+    return abs(index.coef(p.rows[-1][-1])) * value.dtype.itemsize
+
+
+def _wanted_tasks(p: Problem) -> int:
+    return max(1, min(TASKS, groups_extent(p.batch) * p.m * p.n * p.k // TASK_WORK))
+
+
+def tile_shapes(m: int, vectors: int, target: Target, most_rows: int = MOST_ROWS) -> list[tuple[int, int]]:
+    """(rows, vectors of lanes) of tiles, those first that take the fewest cycles for m rows and so many vectors of lanes."""
+    accumulators = 24 if target.registers >= 32 else 12
+    widths = range(1, min(vectors, MOST_VECTORS) + 1)
+    shapes = [(r, v) for v in widths for r in range(1, min(m, accumulators // v, most_rows) + 1)]
+    return sorted(shapes, key=lambda shape: (_cycles(m, vectors, *shape), -shape[0] * shape[1], -shape[0]))
+
+
+def _cycles(m: int, vectors: int, rows: int, width: int) -> float:
+    """Cycles of a step of k over all tiles, the narrower ones at the edges included."""
+    down = [(rows, m // rows), (m % rows, 1)]
+    along = [(width, vectors // width), (vectors % width, 1)]
+    bodies = [(r, v, a * b) for r, a in down for v, b in along if r and v and a * b]
+    return sum(n * tile_cycles(r, v) for r, v, n in bodies)
+
+
+def tile_cycles(rows: int, vectors: int) -> float:
+    """Cycles of a step of k in one tile."""
+    return max(rows * vectors / 2, (rows + vectors) / 2, LATENCY) + LOAD * vectors
+
+
+def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
+    """(groups of k outside the block, steps of the first group inside it, length of the block)."""
+    outer = 0
+    while groups_extent(p.reduced[outer + 1 :]) > most:
+        outer += 1
+    inside = groups_extent(p.reduced[outer + 1 :])
+    block = min(extent(p.reduced[outer]), max(1, most // inside))
+    return outer, block, block * inside
+
+
+def row_access(p: Problem, value: Node) -> tuple[str, str]:
+    """How tiles read the row factor, of which each step of k broadcasts one element a row, and why."""
+    along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
+    packed = BY_TILE if along_rows else BY_ROW
+    if not is_plain(value):
+        return packed, "they are computed or masked"
+    if len(p.rows) > 1:
+        return packed, f"they have {len(p.rows)} axes"
+    apart = abs(value.arg[1].coef(p.reduced[-1][-1])) * value.dtype.itemsize
+    return (packed, f"steps of k lie {apart} bytes apart") if apart >= PAGE else (IN_PLACE, "plain")
+
+
+def _lane_access(p: Problem, s: Sizes, value: Node) -> tuple[str, str]:
+    """How tiles read lanes that are part of one line, and why."""
+    last = extent(p.lanes[-1])
+    if not contiguous(value, p.lanes[-1][-1]):
+        along_k = contiguous(value, p.reduced[-1][-1]) and min(last, extent(p.reduced[-1])) >= p.width
+        return (SQUARES, "contiguous along k") if along_k else (BY_LINE, "they lie apart")
+    if not is_plain(value):
+        return BY_LINE, "computed or masked"
+    if last % s.tile_lanes:
+        return BY_LINE, f"tiles do not divide {last}"
+    if last * p.anchor.node.dtype.itemsize % ALIASED == 0 and p.m > 2 * s.tile_rows:
+        return BY_LINE, "lines a multiple of 4 KB apart share cache sets"
+    return IN_PLACE, "plain"
+
+
+def _split_line(p: Problem, s: Sizes, most: int) -> None:
+    """Equal parts of the lanes of a line, as long as there are enough tasks."""
+    last, others = extent(p.lanes[-1]), groups_extent(p.batch) * groups_extent(p.lanes[:-1])
+    parts = max(1, p.m // (MIN_DIRECT_ROWS if s.lanes == IN_PLACE else MIN_PACKED_ROWS))
+    while most > s.tile_lanes and -(-last // most) * others * parts < _wanted_tasks(p):
+        most = max(s.tile_lanes, most // 2 // s.tile_lanes * s.tile_lanes)
+    s.block = _round(-(-last // -(-last // most)), s.tile_lanes if s.lanes == IN_PLACE else p.width)
+    s.line = min(s.block, last)
+
+
+def _split_rows(p: Problem, s: Sizes, tasks: int) -> None:
+    """Tiles of rows in a task, and in a group that is packed at once."""
+    tiles = -(-p.m // s.tile_rows)
+    least = 1 if s.lanes == IN_PLACE else -(-MIN_PACKED_ROWS // s.tile_rows)
+    task_tiles = max(1, min(tiles, BLOCK // s.block // s.tile_rows, max(least, -(-tiles * tasks // _wanted_tasks(p)))))
+    groups = 1 if s.rows == IN_PLACE else -(-task_tiles // max(1, GROUP // (s.tile_rows * s.k_extent)))
+    s.group_tiles = -(-task_tiles // groups)
+    s.task_tiles = groups * s.group_tiles
+
+
+def _round(n: int, to: int) -> int:
+    return -(-n // to) * to

@@ -1,0 +1,19 @@
+"""What lowering may depend on besides the kernel: never the number of threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .target import Target
+
+SERIAL_WORK = 40_000  # operations, loads among them, below which waking threads costs more than it gains: 1 to 1.5 us
+
+
+@dataclass
+class Settings:
+    target: Target
+    min_chunks: int = 1
+    serial_work: int = SERIAL_WORK
+    tune: bool = False  # candidates are timed
+    strict: bool = False  # the bits of the reference interpreter (ir/graph/strict.py): sums in order, functions by the same steps
+    nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/kernels/finite_checks.py)

@@ -1,0 +1,318 @@
+"""Sorting kernels -> Loops: short lines by ranks, long ones by digits of their keys. In: a Kernel of one ARGSORT. Out: Loops.
+
+ranks         for chunk: lanes over lines: for each pair of elements: the one that sorts later moves up a place
+radix         for chunk: for line: for each digit, the lowest first: count; running sums; move every element to its place
+blocks        the same for few long lines, each step a phase whose chunks are blocks of a line
+
+Keys are unsigned integers in the order of the values, so that one code serves every dtype. A record is a key with the
+place its element came from: one 64-bit word where the key has at most 32 bits, else two. Radix passes move records
+from memory to memory: from x, then between a scratch buffer and the output; the last writes the places alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, cast, const, node
+from ...ir.graph.index import Index, Mask, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
+from ...wording import plural
+from ..kernels.evaluate import as_index, counter, load
+from ..kernels.single_op import Alone
+from .rows import Chunks, Lowered, Tuning
+from .target import Target
+
+RANK_LIMIT = 128  # elements up to which ranks beat counting digits (measured, lines of float32; places fit in any key)
+UNROLL_LIMIT = 16  # elements whose keys and ranks stay in registers
+DIGIT_BITS = 8  # counts of a pass in L1, and a cache line for every bucket that is being written
+BUCKETS = 1 << DIGIT_BITS
+BLOCK = 1 << 16  # elements of a line that one chunk counts and moves
+MAX_BLOCKS = 64
+FEW_LINES = 16  # with at least so many, lines are parallel enough
+PACKED_BITS = 32  # of a key that shares a word with a place
+RECORD_WORK = 8  # operations a record and pass, relative to an add: two random accesses
+
+_UNSIGNED = {d.bits: d for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}
+_SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
+
+
+def sort_key(x: Node, descending: bool) -> Node:
+    """An unsigned integer that is smaller where x sorts first: NaN is the greatest, -0.0 equals 0.0."""
+    if x.dtype.kind == "b":
+        key = cast(x, dt.uint8)
+    elif x.dtype.is_float:
+        key = _float_key(x)
+    elif x.dtype.kind == "i":
+        key = with_constant(Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1))
+    else:
+        key = x
+    return with_constant(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
+
+
+def _float_key(x: Node) -> Node:
+    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest. In integers alone,
+    since 16-bit floats are only moved."""
+    bits, unsigned, signed = x.dtype.bits, _UNSIGNED[x.dtype.bits], _SIGNED[x.dtype.bits]
+    sign, infinity = 1 << (bits - 1), ((1 << (bits - x.dtype.digits)) - 1) << (x.dtype.digits - 1)
+    raw = node(Op.BITCAST, (x,), unsigned)
+    filled = node(Op.BITCAST, (with_constant(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
+    key = node(Op.XOR, (raw, with_constant(Op.OR, filled, sign)))
+    size = with_constant(Op.AND, raw, sign - 1)
+    key = node(Op.WHERE, (with_constant(Op.EQ, size, 0), const(sign, unsigned), key))
+    return node(Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
+
+
+def with_constant(op: Op, x: Node, value: float) -> Node:
+    """The op of x and a number of its dtype."""
+    return node(op, (x, const(value, x.dtype)))
+
+
+class Sorting(Alone):
+    """What all schedules share: the lines of x, where an element is, where its place in the order goes."""
+
+    @property
+    def x(self) -> Node:
+        return self.node.src[0]
+
+    @property
+    def axis(self) -> int:
+        return self.node.arg[0]  # type: ignore[no-any-return]
+
+    @property
+    def n(self) -> int:
+        return self.x.shape[self.axis]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The axes that number the lines."""
+        return tuple(d for a, d in enumerate(self.x.shape) if a != self.axis)
+
+    @property
+    def lines(self) -> int:
+        return prod(self.shape)
+
+    def at(self, line: Index, i: Index) -> list[Index]:
+        """Element i of a line."""
+        index = unravel(line, self.shape)
+        index.insert(self.axis, i if self.n > 1 else Index())
+        return index
+
+    def key(self, line: Index, i: Index, guard: Mask = ()) -> Node:
+        """The key of element i; of 0 where the guard does not hold."""
+        return sort_key(self.evaluator.value(self.x, self.at(line, i), guard), self.kernel.units[0].node.arg[1])
+
+    def finish(self, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
+        params, values = (chunk.params, chunk.values) if chunk else ((), ())
+        return Lowered(Loops(self.kernel.name, (*self.buffers, *scratch), params, phases), values, work, f"sort: {text}")
+
+
+def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of an ARGSORT; the schedule depends on the shape alone."""
+    s = Sorting.of(kernel, strides)
+    if s.n <= RANK_LIMIT:
+        return _ranks(s, target, tuning)
+    blocks = min(MAX_BLOCKS, -(-s.n // BLOCK)) if s.lines < FEW_LINES else 1
+    if s.lines < tuning.min_chunks:
+        blocks = max(blocks, tuning.min_chunks)
+    return _blocks(s, blocks) if blocks > 1 else _radix(s, tuning)
+
+
+# ---------------------------------------------------------------- short lines
+
+
+def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
+    """A lane a line: its elements' ranks are counts of the elements before them."""
+    work = s.n * (s.n + 8) // 4
+    lanes = target.lanes(8)
+    chunk = Chunks(s.lines, min(work, 4096 / lanes), tuning.min_chunks, multiple=lanes)
+    lane = Var("l", chunk.size)
+    if s.lines > 1:
+        body = _rank_line(s, chunk.first + var(lane))
+        phase = chunk.phase([For(lane, chunk.size, LANES, body, base=chunk.first, total=chunk.total)], wrap=False)
+    else:
+        phase = chunk.phase(_rank_line(s, Index()))
+    text = f"ranks over {s.lines} lines of {s.n}, a lane a line, {chunk.describe()}"
+    return s.finish([phase], chunk, [], [s.lines * work], text)
+
+
+def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
+    kind = UNROLL if s.n <= UNROLL_LIMIT else SERIAL
+    i, j = Var("i", s.n), Var("j", s.n)
+    first = s.key(line, var(i))
+    keys, ranks = Buf("keys", first.dtype, s.n, REG), Buf("ranks", first.dtype, s.n, REG)
+    later = Buf("later", first.dtype, 1, REG)
+    one, none = const(1, first.dtype), const(0, first.dtype)
+    above = node(Op.LT, (load(keys, var(i)), load(keys, var(j))))  # equal elements keep their order
+    moves = node(Op.WHERE, (above, one, none))
+    pair = [Reduce(ranks, var(j), "add", moves), Reduce(later, Index(), "add", node(Op.WHERE, (above, none, one)))]
+    return [
+        Alloc(keys),
+        Alloc(ranks, 0),
+        For(i, s.n, kind, [
+            Store(keys, var(i), first),
+            Alloc(later, 0),
+            For(j, s.n, kind, list(pair), base=Index(const=s.n) - var(i), total=s.n),  # j < i
+            Store(ranks, var(i), load(later, Index())),
+        ]),
+        For(i, s.n, kind, [Store(s.out.buf, s.out.at(s.at(line, place_at(load(ranks, var(i)), s.n))), counter(var(i)))]),
+    ]  # fmt: skip
+
+
+def place_at(n: Node, extent: int) -> Index:
+    """A computed number as an index; it is below the extent by construction."""
+    return as_index(cast(n, dt.int64), extent)
+
+
+# ---------------------------------------------------------------- long lines
+
+
+class _Records:
+    """The memory that passes move records through, and their passes."""
+
+    def __init__(self, s: Sorting) -> None:
+        self.s = s
+        probe = s.key(Index(), Index())
+        self.passes = probe.dtype.bits // DIGIT_BITS
+        self.packed = probe.dtype.bits <= PACKED_BITS and s.n <= 1 << PACKED_BITS
+        size = s.lines * s.n
+        self.spare = Buf("spare", dt.int64, size, GLOBAL)
+        self.keys = [Buf(f"keys{k}", dt.uint64, size, GLOBAL) for k in range(2)]
+
+    @property
+    def scratch(self) -> list[Buf]:
+        """What the passes need besides the output."""
+        if self.passes == 1:
+            return []
+        return [self.spare] if self.packed else [self.spare, *self.keys]
+
+    def source(self, p: int, line: Index, i: Index) -> tuple[Node, Node]:
+        """(word with the digits, place) of record i before pass p."""
+        if p == 0:
+            place = counter(i)
+            return self._word(self.s.key(line, i), place), place
+        stored = self._load(p, line, i)
+        if self.packed:
+            word = node(Op.BITCAST, (stored,), dt.uint64)
+            return word, node(Op.BITCAST, (with_constant(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
+        return load(self.keys[p % 2], line * self.s.n + i), stored
+
+    def _word(self, key: Node, place: Node) -> Node:
+        key = cast(key, dt.uint64)
+        if not self.packed:
+            return key
+        high = with_constant(Op.SHL, key, PACKED_BITS)
+        return node(Op.OR, (high, cast(place, dt.uint64)))
+
+    def _load(self, p: int, line: Index, i: Index) -> Node:
+        buf, at = self._memory(p - 1, line, i)
+        return load(buf, at)
+
+    def _memory(self, p: int, line: Index, i: Index) -> tuple[Buf, Index]:
+        """Where pass p puts record i: the last pass fills the output, those before it take turns."""
+        if (self.passes - 1 - p) % 2:
+            return self.spare, line * self.s.n + i
+        return self.s.out.buf, self.s.out.at(self.s.at(line, i))
+
+    def digit(self, p: int, word: Node) -> Index:
+        """Digit p of a word's key."""
+        shifted = with_constant(Op.SHR, word, p * DIGIT_BITS + (PACKED_BITS if self.packed else 0))
+        return place_at(with_constant(Op.AND, shifted, BUCKETS - 1), BUCKETS)
+
+    def move(self, p: int, line: Index, i: Index, ends: Callable[[Index], tuple[Buf, Index]]) -> list[Stmt]:
+        """Pass p of one record: to the end of its digit's bucket, which grows."""
+        word, place = self.source(p, line, i)
+        end, at = ends(self.digit(p, word))
+        to = place_at(load(end, at), self.s.n)
+        buf, position = self._memory(p, line, to)
+        last = p == self.passes - 1
+        stored = node(Op.BITCAST, (word,), dt.int64) if self.packed and not last else place
+        out: list[Stmt] = []
+        if not self.packed and not last:
+            out.append(Store(self.keys[(p + 1) % 2], line * self.s.n + to, word))
+        return [*out, Store(buf, position, stored), Reduce(end, at, "add", const(1, dt.int64))]
+
+
+def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
+    """Counts become starts, in the order in which nested loops over the axes visit them."""
+    total, count = Buf("total", dt.int64, 1, REG), Buf("count", dt.int64, 1, REG)
+    body: list[Stmt] = [
+        Store(count, Index(), load(counts, at)),
+        Store(counts, at, load(total, Index())),
+        Reduce(total, Index(), "add", load(count, Index())),
+    ]
+    for axis in reversed(axes):
+        body = [For(axis, axis.extent, SERIAL, body)]
+    return [Alloc(total, 0), Alloc(count), *body]
+
+
+def _radix(s: Sorting, tuning: Tuning) -> Lowered:
+    """A chunk sorts whole lines; the digits of all passes are counted in one walk."""
+    r = _Records(s)
+    chunk = Chunks(s.lines, float(s.n * r.passes * RECORD_WORK), tuning.min_chunks)
+    line, i = chunk.position, Var("i", s.n)
+    counts = Buf("counts", dt.int64, r.passes * BUCKETS, SCRATCH)
+    word, _ = r.source(0, line, var(i))
+    one = const(1, dt.int64)
+    body: list[Stmt] = [
+        Alloc(counts, 0),
+        For(i, s.n, SERIAL, [Reduce(counts, r.digit(p, word) + p * BUCKETS, "add", one) for p in range(r.passes)]),
+    ]
+    for p in range(r.passes):
+        d, first = Var("d", BUCKETS), p * BUCKETS
+        body += _running_sums([d], counts, var(d) + first)
+        move = r.move(p, line, var(i), lambda digit, first=first: (counts, digit + first))  # type: ignore[misc]
+        body.append(For(i, s.n, SERIAL, move))
+    work = s.lines * s.n * r.passes * RECORD_WORK
+    return s.finish([chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
+
+
+def _blocks(s: Sorting, blocks: int) -> Lowered:
+    """Three phases a pass: blocks count their digits; a line's counts become starts; blocks move their records."""
+    r = _Records(s)
+    size = -(-s.n // blocks)
+    counts = Buf("counts", dt.int64, s.lines * blocks * BUCKETS, GLOBAL)
+    phases: list[For] = []
+    work: list[int] = []
+    for p in range(r.passes):
+        phases += [_count_block(r, p, counts, blocks, size), _sum_blocks(s, counts, blocks)]
+        phases.append(_move_block(r, p, counts, blocks, size))
+        records = s.lines * s.n * RECORD_WORK
+        work += [records // 2, s.lines * blocks * BUCKETS * 4, records]
+    text = f"radix, {r.passes} passes, {plural(blocks, 'block')} of {size} in each of {plural(s.lines, 'line')}"
+    return s.finish(phases, None, [*r.scratch, counts], work, text)
+
+
+def _block(s: Sorting, blocks: int, size: int) -> tuple[Var, Index, Index]:
+    """(grid variable, line, first element) of a block."""
+    grid = Var("g", s.lines * blocks)
+    line, block = unravel(var(grid), (s.lines, blocks)) if s.lines > 1 else (Index(), var(grid))
+    return grid, line, block * size
+
+
+def _count_block(r: _Records, p: int, counts: Buf, blocks: int, size: int) -> For:
+    grid, line, first = _block(r.s, blocks, size)
+    i, d = Var("i", size), Var("d", BUCKETS)
+    own = var(grid) * BUCKETS
+    word, _ = r.source(p, line, first + var(i))
+    count = Reduce(counts, own + r.digit(p, word), "add", const(1, dt.int64))
+    clear = For(d, BUCKETS, LANES, [Store(counts, own + var(d), const(0, dt.int64))])
+    return For(grid, grid.extent, GRID, [clear, For(i, size, SERIAL, [count], base=first, total=r.s.n)])
+
+
+def _sum_blocks(s: Sorting, counts: Buf, blocks: int) -> For:
+    grid, d, b = Var("g", s.lines), Var("d", BUCKETS), Var("b", blocks)
+    line = var(grid) if s.lines > 1 else Index()
+    at = (line * blocks + var(b)) * BUCKETS + var(d)
+    return For(grid, s.lines, GRID, _running_sums([d, b], counts, at))
+
+
+def _move_block(r: _Records, p: int, counts: Buf, blocks: int, size: int) -> For:
+    grid, line, first = _block(r.s, blocks, size)
+    i = Var("i", size)
+    own = var(grid) * BUCKETS
+    move = r.move(p, line, first + var(i), lambda digit: (counts, own + digit))
+    return For(grid, grid.extent, GRID, [For(i, size, SERIAL, move, base=first, total=r.s.n)])

@@ -1,0 +1,192 @@
+"""Windows with lanes over channels. In: Windows. Out: Loops.
+
+for task (block of channels, units):
+    pack weights[k][channel]
+    for unit (block of lines):
+        copy the unit's footprint of the source     unless it can be read where it lies
+        for tile of lines x places x channels:      accumulators in registers over all of k, one broadcast a place
+            keep the sums of a few lines
+        transpose them by squares; store with the epilogue, for a pool reduce what is transposed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product as combinations
+from math import prod
+
+from ....ir.graph.graph import node
+from ....ir.graph.index import Index, Var, row_major, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ....ir.loops.walk import postorder
+from ...kernels import axes as schedule
+from ...kernels.evaluate import load
+from ..rows import Lowered, Tuning
+from .panel import pack_vector
+from .problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of, waiting
+from .task import Span, WindowTask
+
+CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
+
+
+@dataclass(frozen=True)
+class ChannelTile:
+    """Accumulators: lines x places x vectors of channels."""
+
+    lines: int
+    places: int
+    vectors: int
+    cycles: float  # for the whole of one line block of all lines, every channel, one step of k
+
+    @property
+    def accumulators(self) -> int:
+        return self.lines * self.places * self.vectors
+
+
+def choose_tile(w: Windows) -> ChannelTile | None:
+    """The tile that covers all lines, places and channels in the fewest cycles a step of k; None if no panel is small enough."""
+    registers = w.target.registers
+    most = registers - 12 if registers >= 32 else registers - 4  # what the transposition of a tile leaves free
+    vectors, wide = -(-w.m // w.p.width), min(4, panel_vectors(w))
+    found = []
+    for v, r, x in combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1)):
+        if r * x * v <= most and r * x * v + v + 1 <= registers:
+            found.append(ChannelTile(r, x, v, waiting(w, r) * _cycles(w, vectors, (r, x, v))))
+    return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
+
+
+def _cycles(w: Windows, vectors: int, tile: tuple[int, int, int]) -> float:
+    r, x, v = tile
+    total = 0.0
+    for (bv, nb), (br, nr), (bx, _, nx) in combinations(sizes(vectors, v), sizes(w.lines, r), cells(w.line, x)):
+        total += nb * nr * nx * step_cycles(bv * br * bx, bv + br * bx)
+    return total
+
+
+def channel_cycles(w: Windows, tile: ChannelTile) -> float:
+    """Estimate for everything but filling copies: steps, and a transposition of 5 cycles a vector for each result."""
+    return tile.cycles * w.k + 5.0 * w.lines * w.line * -(-w.m // w.p.width)
+
+
+def panel_vectors(w: Windows) -> int:
+    """Vectors of channels whose panel leaves room for a copy in the level-2 cache."""
+    most = w.target.l2 * 5 // 8 // (w.k * w.p.width * w.p.anchor.node.dtype.itemsize)
+    return min(-(-w.m // w.p.width), most)
+
+
+def lower_channels(w: Windows, tile: ChannelTile, tuning: Tuning) -> Lowered:
+    """Loops with lanes over channels."""
+    how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.vectors} vectors"
+    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
+
+
+class _Task(WindowTask):
+    def __init__(self, w: Windows, tile: ChannelTile, tuning: Tuning) -> None:
+        vectors, fitting = -(-w.m // w.p.width), panel_vectors(w)
+        block = vectors if fitting == vectors else fitting // tile.vectors * tile.vectors
+        super().__init__(w, block * w.p.width, tile.lines, tuning, w.plain, packs=True)
+        self.tile = tile
+        self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
+        self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled else 1) * w.line, SCRATCH)
+        self.direct_stores = not w.p.pooled and self._stores_across()
+
+    def pack(self) -> list[Stmt]:
+        """The panel: for each vector of channels, [k][channel]."""
+        return [Alloc(self.panel), *tiles_of(self.w.m, self.block, self.width, self.part, self._pack_vector)]
+
+    def _pack_vector(self, first: Index, live: int) -> list[Stmt]:
+        def store(k: dict[Var, Index], position: Index, channel: Index) -> Stmt:
+            value = self.w.other(self.batch | k | self.channels(first + channel))
+            return Store(self.panel, first * self.w.k + position * self.width + channel, value)
+
+        return pack_vector(self.w, live, store)
+
+    # ------------------------------------------------------------ tiles
+
+    def tiles(self, part: Index) -> list[Stmt]:
+        lines = tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, self._line_tile)
+        return [Alloc(self.sums), *([] if self.direct_stores else [Alloc(self.turned)]), *lines]
+
+    def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
+        """All places and channels of a few lines."""
+        out: list[Stmt] = []
+        for size, first, count in cells(self.w.line, self.tile.places):
+            at = Var("places", count)
+            body = self._channel_tiles((line, lines), (var(at) * size + first, size))
+            out.append(For(at, count, SERIAL, body))
+        finish = tiles_of(self.w.m, self.block, self.width, self.part, lambda c, n: self._finish((line, lines), (c, n)))
+        return out + finish
+
+    def _channel_tiles(self, lines: Span, places: Span) -> list[Stmt]:
+        size = self.tile.vectors * self.width
+        return tiles_of(self.w.m, self.block, size, self.part, lambda c, n: self._tile(lines, places, (c, n)))
+
+    def _tile(self, lines: Span, places: Span, channels: Span) -> list[Stmt]:
+        """Every step of k for some places and channels."""
+        w, vectors = self.w, -(-channels[1] // self.width)
+        axes = Var("r", lines[1]), Var("x", places[1]), Var("v", vectors), Var("l", self.width)
+        r, x, v, lane = map(var, axes)
+        acc, number = (
+            Buf("acc", self.dtype, prod(a.extent for a in axes), REG),
+            row_major((r, x, v, lane), [a.extent for a in axes]),
+        )
+        k = w.fresh()
+        at = self.place(lines[0] + r, places[0] + x) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        step = row_major(map(var, k), [i.extent for i in k])
+        weight = load(self.panel, (channels[0] + v * self.width) * w.k + step * self.width + lane)
+        body = _tile_loops(axes, Reduce(acc, number, "add", node(Op.MUL, (self.read(at), weight))))
+        for i in reversed(k):
+            body = [For(i, i.extent, SERIAL, body)]
+        kept = (r * w.line + places[0] + x) * self.block + channels[0] + v * self.width + lane
+        return [Alloc(acc, 0), *body, *_tile_loops(axes, Store(self.sums, kept, load(acc, number)))]
+
+    # ------------------------------------------------------------ outputs
+
+    def _stores_across(self) -> bool:
+        """Whether outputs are stored a square at a time: the epilogue is short, and reads nothing that lies across channels."""
+        w = self.w
+        values = [s.value for s in w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)}, load(self.sums, Index()))]
+        nodes = postorder(values)
+        loads = [n.arg[1] for n in nodes if n.op is Op.LOAD and n.arg[0] is not self.sums]
+        return schedule.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
+
+    def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
+        """The outputs of a vector of channels in a few lines: its sums, transposed."""
+        line, square = Var("r", lines[1]), Var("square", max(1, self.w.line // self.width))
+        whole, rest = divmod(self.w.line, self.width)
+        where = lines[0] + var(line), var(line), channels
+        out: list[Stmt] = []
+        if whole:
+            out.append(For(square, whole, SERIAL, self._square(where, lines[1], (var(square) * self.width, self.width))))
+        if rest:
+            out += self._square(where, lines[1], (Index(const=whole * self.width), rest))
+        if self.w.p.pooled:
+            return [For(line, lines[1], SERIAL, out), *self.pool(self.turned, lines, channels)]
+        return [For(line, lines[1], SERIAL, out if self.direct_stores else [*out, *self._rows(where)])]
+
+    def _square(self, where: tuple[Index, Index, Span], lines: int, places: Span) -> list[Stmt]:
+        """Some places of a line, for a vector of channels. For a pool, the turned lines of a tile are kept."""
+        line, kept, channels = where
+        x, c = Var("x", places[1]), Var("c", channels[1])
+        done = load(self.sums, (kept * self.w.line + places[0] + var(x)) * self.block + channels[0] + var(c))
+        at = self.place(line, places[0] + var(x)) | self.channels(channels[0] + var(c))
+        row = var(c) * lines + kept if self.w.p.pooled else var(c)
+        turned: list[Stmt] = [Store(self.turned, row * self.w.line + places[0] + var(x), done)]
+        stores = self.w.stores(at, done) if self.direct_stores else turned
+        return [For(x, places[1], UNROLL, [For(c, channels[1], LANES, [s])]) for s in stores]
+
+    def _rows(self, where: tuple[Index, Index, Span]) -> list[Stmt]:
+        """The outputs of a line, channel by channel."""
+        line, _, channels = where
+        c, x = Var("c", channels[1]), Var("x", self.w.line)
+        at = self.place(line, var(x)) | self.channels(channels[0] + var(c))
+        stores = self.w.stores(at, load(self.turned, var(c) * self.w.line + var(x)))
+        return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, [*stores])])]
+
+
+def _tile_loops(axes: tuple[Var, ...], body: Stmt) -> list[Stmt]:
+    """Unrolled loops around lanes."""
+    for v in reversed(axes):
+        body = For(v, v.extent, LANES if v is axes[-1] else UNROLL, [body])
+    return [body]

@@ -1,0 +1,71 @@
+"""Packing of a vector of channels. In: Windows, the Store of one element. Out: loops that fill [k][channel].
+
+Where the factor is contiguous along k and not along the channels, W steps of k are loaded as a vector for each channel
+and transposed in registers; else vectors run along the channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ....ir.graph.index import Index, Var, row_major, var
+from ....ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
+from ....ir.loops.walk import indices, postorder
+from ...kernels import axes
+from .problem import Windows
+
+Element = Callable[[dict[Var, Index], Index, Index], Stmt]  # stores one, given its k, their row-major position, its channel
+
+
+def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
+    """Loops over k and over at most a vector of channels."""
+    groups = _groups(w)
+    *front, last = [Var(f"k{a}", axes.extent(g)) for a, g in enumerate(groups)]
+
+    def at(step: Index, channel: Index) -> Stmt:
+        return element(*_steps(groups, [*map(var, front), step]), channel)
+
+    body = _squares(w.p.width, last.extent, channels, at) if _across(w, groups) else _along(last, channels, at)
+    for axis in reversed(front):
+        body = [For(axis, axis.extent, SERIAL, body)]
+    return body
+
+
+def _groups(w: Windows) -> list[list[Var]]:
+    """The reduced axes, collapsed where the factor without windows walks them as one."""
+    value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
+    return axes.collapse(w.reduced, [i for n in postorder([value]) for i in indices(n)])
+
+
+def _across(w: Windows, groups: list[list[Var]]) -> bool:
+    """Whether the factor is contiguous along the last group of k, and not along the channels."""
+    return len(w.channels) == 1 and w.along(groups[-1][-1])[0] and not w.along(w.channels[-1])[0]
+
+
+def _steps(groups: list[list[Var]], k: list[Index]) -> tuple[dict[Var, Index], Index]:
+    """The reduced variables of a step given by group, and its position among all steps."""
+    by: dict[Var, Index] = {}
+    for g, at in zip(groups, k, strict=True):
+        by |= axes.spread(at, g)
+    return by, row_major(k, [axes.extent(g) for g in groups])
+
+
+def _squares(width: int, steps: int, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
+    """Vectors along k, transposed."""
+    whole, rest = divmod(steps, width)
+    out: list[Stmt] = []
+    if whole:
+        square = Var("square", whole)
+        out.append(For(square, whole, SERIAL, _square(width, channels, var(square) * width, at)))
+    return out + (_square(rest, channels, Index(const=whole * width), at) if rest else [])
+
+
+def _square(steps: int, channels: int, first: Index, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
+    j, k = Var("j", channels), Var("k", steps)
+    return [For(j, channels, UNROLL, [For(k, steps, LANES, [at(first + var(k), var(j))])])]
+
+
+def _along(last: Var, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:
+    """Vectors along the channels."""
+    channel = Var("l", channels)
+    return [For(last, last.extent, SERIAL, [For(channel, channels, LANES, [at(var(last), var(channel))])])]

@@ -1,0 +1,238 @@
+"""A contraction over windows: its axes as loop variables, its tasks. In: a Problem. Out: what the schedules share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from math import log2, prod
+
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
+from ....ir.loops.walk import Substitution
+from ...kernels.axes import CHUNK_WORK, in_last
+from ...kernels.contraction import Problem, contiguous, is_plain
+from ..target import Target
+from .source import Footprint, Source
+
+TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads
+PACKED_PLACES = 64  # places that make up for packing a panel: 5 cycles a vector for packing, half of one for each place
+
+
+@dataclass
+class Windows:
+    """The axes by role, one variable a collapsed group; `source` is read at places in these variables."""
+
+    p: Problem
+    target: Target
+    source: Source
+    batch: list[Var]
+    channels: list[Var]  # of the other factor only
+    places: list[Var]  # of the factor with windows only; the last is contiguous in the output
+    reduced: list[Var]  # those of windows last
+    by: dict[Var, Index]  # the anchor's variables
+
+    @property
+    def k(self) -> int:
+        return prod(v.extent for v in self.reduced)
+
+    @property
+    def line(self) -> int:
+        """Extent of the last axis of places."""
+        return self.places[-1].extent
+
+    @property
+    def lines(self) -> int:
+        """Extent of the axis before it."""
+        return self.places[-2].extent if len(self.places) > 1 else 1
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of a line."""
+        return -(-self.line // self.p.width)
+
+    @property
+    def outer_lines(self) -> int:
+        """Lines in all, for one batch element."""
+        return prod(v.extent for v in self.places[:-1])
+
+    def step(self, v: Var) -> int:
+        """What a step of a variable is in a copy of the source, in elements."""
+        copy = Footprint(self.p, self.source, self.source.at, {*self.places, *self.reduced}, self.source.sure(None))
+        index: Index = copy.load(self.source.at).arg[1]
+        return index.coef(v)
+
+    @property
+    def plain(self) -> bool:
+        """Whether the factor with windows can be read where it lies: no mask, no prologue."""
+        return is_plain(self._factors[1])
+
+    @property
+    def plain_other(self) -> bool:
+        return is_plain(self._factors[0])
+
+    def along(self, v: Var) -> tuple[bool, bool]:
+        """Whether each factor, the one with windows last, is a load that steps by at most an element with v."""
+        first, last = (is_plain(f) and contiguous(f, v) for f in self._factors)
+        return first, last
+
+    @property
+    def m(self) -> int:
+        return prod(v.extent for v in self.channels)
+
+    def fresh(self) -> list[Var]:
+        """Loop variables for the steps of k."""
+        return [Var(v.name, v.extent) for v in self.reduced]
+
+    def places_of(self, at: dict[Var, Index]) -> dict[Var, Index]:
+        """Every variable of this problem; what is not given does not matter."""
+        return {v: Index() for v in (*self.batch, *self.channels, *self.places, *self.reduced)} | at
+
+    @cached_property
+    def _factors(self) -> tuple[Node, Node]:
+        """Both factors in the variables of this problem, whose bounds simplify their indices."""
+        return self.p.factor(self.p.row_factor, self.by), self.p.factor(self.p.lane_factor, self.by)
+
+    def other(self, at: dict[Var, Index]) -> Node:
+        """The factor without windows."""
+        return Substitution(self.places_of(at)).node(self._factors[0])
+
+    def windowed(self, at: dict[Var, Index]) -> Node:
+        """The factor with windows, from memory."""
+        return Substitution(self.places_of(at)).node(self._factors[1])
+
+    @property
+    def window(self) -> tuple[int, int]:
+        """Lines and places of a window of the pool that reduces the results; 1 and 1 where there is none."""
+        inside = [prod(v.extent for v in g if v in self.p.pooled) for g in self.p.lanes[-2:]]
+        return (inside[-2] if len(inside) > 1 else 1), inside[-1]
+
+    def stores(self, at: dict[Var, Index], total: Node) -> list[Store]:
+        """Writes every output at a place, given the sum there."""
+        to = Substitution(self.places_of(at))
+        return [
+            Store(place.buf, to.index(place.at(where)), to.node(value)) for place, where, value in self.p.epilogue(self.by, total)
+        ]
+
+
+def step_cycles(products: float, loads: float) -> float:
+    """Cycles of one step of k: two products and two loads a cycle, four for a chain of products, half of one to loop."""
+    return max(products / 2, loads / 2, 4.0) + 0.5
+
+
+def waiting(w: Windows, lines: int) -> float:
+    """What few tasks cost if tiles have so many lines: time over the share of the work, on average of 2, 4 and 8 threads."""
+    tasks = prod(v.extent for v in (*w.batch, *w.places[:-2])) * -(-w.lines // lines)
+    return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3 if tasks < TASKS // 2 else 1.0
+
+
+def tile_lines(w: Windows) -> range:
+    """How many lines a tile may have: whole windows of a pool."""
+    high = w.window[0]
+    return range(high, min(w.lines, 8) + 1, high)
+
+
+def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
+    """Variables from the row-major position in all of them."""
+    return dict(zip(vs, unravel(position, tuple(v.extent for v in vs)), strict=True))
+
+
+def cells(n: int, most: int) -> list[tuple[int, int, int]]:
+    """Tiles of n as (size, first, count), near `most` each: at most two sizes, none padded."""
+    count = -(-n // most)
+    small, extra = divmod(n, count)
+    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
+    return [t for t in found if t[2]]
+
+
+class Units:
+    """Blocks of lines: each reads one footprint. A task does several of them for one batch element and block of channels."""
+
+    def __init__(self, w: Windows, tile_lines: int, channel_blocks: int, minimum: int, packs: bool) -> None:
+        self.w = w
+        self.outer = w.places[:-2]
+        self.count_outer = prod(v.extent for v in self.outer)
+        self.block = Var("line", w.lines)  # line of the block
+        self.others = (*(v.extent for v in w.batch), channel_blocks)
+        self._shrink(tile_lines, minimum)
+        self.parts = -(-w.lines // self.block.extent)
+        self.count = self.count_outer * self.parts
+        each = prod(self.others)
+        least = -(-PACKED_PLACES // (w.line * self.block.extent)) if packs and minimum == 1 else 1
+        # where the units are images, other numbers of them give the same kernel: their count is an argument, powers of two a task
+        images = bool(self.outer) and not w.batch
+        wanted = self.count * each / max(TASKS, minimum)
+        wanted = 2 ** round(log2(max(wanted, 1))) if images else int(wanted)
+        self.size = max(1, min(self.count, max(least, wanted)))
+        self.total = Param("units") if images and self.size > 1 else self.count if self.count % self.size else None
+        self.shape = (-(-self.count // self.size), *self.others)
+        self.tasks = prod(self.shape)
+        self.unit = Var("unit", self.size)
+
+    def _shrink(self, tile_lines: int, minimum: int) -> None:
+        """Fewer lines a block until its copy fits half of the level-2 cache's half, and there are enough tasks with work."""
+        w, each = self.w, prod(self.others) * self.count_outer
+        while self.block.extent > tile_lines:
+            lines = self.block.extent
+            work = w.k * w.m * w.line * lines // prod(self.others[-1:]) // 4
+            many = each * -(-w.lines // lines) >= max(TASKS // 2, minimum) or (work < CHUNK_WORK and minimum == 1)
+            if many and self.bytes() <= w.target.l2 // 4:
+                break
+            half = -(-lines // 2)
+            self.block = Var("line", max(tile_lines, -(-half // tile_lines) * tile_lines))
+
+    def bytes(self) -> int:
+        buf = self.footprint(Index(), {v: Index() for v in (*self.w.batch, *self.outer)}).buf
+        return buf.size * buf.dtype.itemsize
+
+    def footprint(self, first_line: Index, at: dict[Var, Index]) -> Footprint:
+        """The copy for the block that starts at a line; `at`: the variables that are fixed in it."""
+        w = self.w
+        read = w.source.substitute(at | self.at_line(first_line + var(self.block)))
+        beyond = w.places[-2] if w.lines % self.block.extent else None  # the last block has lines that do not exist
+        return Footprint(w.p, w.source, read, {*w.reduced, w.places[-1], self.block}, w.source.sure(beyond))
+
+    def at_line(self, line: Index) -> dict[Var, Index]:
+        return {self.w.places[-2]: line} if len(self.w.places) > 1 else {}
+
+    def loop(self, position: Index, body: Callable[[dict[Var, Index], Index, Index], list[Stmt]]) -> Stmt:
+        """Every unit of a task's part, `body` given the outer variables, the first line of its block and the block's number."""
+        first = position * self.size
+        *outer, part = unravel(first + var(self.unit), (*(v.extent for v in self.outer), self.parts))
+        at = dict(zip(self.outer, outer, strict=True))
+        stmts = body(at, part * self.block.extent, part)
+        return For(self.unit, self.size, SERIAL, stmts, base=Index() if self.total is None else first, total=self.total)
+
+    @property
+    def params(self) -> dict[Param, int]:
+        """The arguments of the loop, with their values."""
+        return {self.total: self.count} if isinstance(self.total, Param) else {}
+
+
+def tiles_of(total: int, block: int, size: int, part: Index, body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+    """Tiles of `size` over a block of `total`; `size` divides the block, or that is all. `body` gets first and size."""
+    whole, rest = divmod(total, size)
+    last = -(-total // block) - 1
+    per_block = min(block // size, whole)
+    tile, out = Var("tile", max(1, per_block)), list[Stmt]()
+    if per_block:
+        cut = whole != (last + 1) * per_block
+        base, end = (part * per_block, whole) if cut else (Index(), None)
+        out.append(For(tile, per_block, SERIAL, body(var(tile) * size, size), base=base, total=end))
+    if rest:
+        inner = body(Index(const=(whole - last * per_block) * size), rest)
+        out.append(in_last(part, last, inner))
+    return out
+
+
+def channel_block(w: Windows, channels: int, lines: int) -> int:
+    """Channels of a task, in whole tiles: all of them where lines (and batch elements) make enough tasks."""
+    tasks = w.outer_lines // lines * prod(v.extent for v in w.batch)
+    blocks = max(1, min(-(-w.m // channels), TASKS // max(1, tasks)))
+    return -(-w.m // (channels * blocks)) * channels
+
+
+def sizes(n: int, size: int) -> list[tuple[int, int]]:
+    """How often each size occurs when n is cut into pieces of one size and a rest."""
+    return [(s, count) for s, count in ((size, n // size), (n % size, 1)) if s and count]

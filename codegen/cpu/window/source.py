@@ -1,0 +1,84 @@
+"""What a factor with windows reads, and a copy of it. In: a factor of a contraction. Out: its Source; a Footprint in scratch.
+
+    x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
+    copy[c, row, column]                                              what one unit of work reads of it, zeros around
+
+Every element of the source that a unit needs is evaluated once, with its prologue and its mask; after that a tile reads
+the copy at plain affine places. The copy is as large as the footprint, not as the windows: nothing is repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from ....ir.graph.graph import Node, node
+from ....ir.graph.index import Index, Range, Var, mask_of, var
+from ....ir.graph.op import Op
+from ....ir.kernels.box import Box, box_of
+from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
+from ...kernels.contraction import Problem
+from ...kernels.evaluate import Evaluator, load
+
+ALIASED = 1024  # bytes: lines a multiple of it apart fall into few cache sets
+
+
+class Source(Box):
+    """A factor that is read where it lies, or through a copy."""
+
+    def substitute(self, by: dict[Var, Index]) -> tuple[Index, ...]:
+        return tuple(e.substitute(by) for e in self.at)
+
+    def value(self, p: Problem, at: Sequence[Index], sure: Sequence[bool]) -> Node:
+        """An element of the factor, given by its place in the base; along some axes it is sure to be within the bounds."""
+        places = zip(at, self.bounds, sure, strict=True)
+        inside = mask_of(Range(e, lo, hi) for e, (lo, hi), certain in places if not certain)
+        found = Evaluator(p.inputs, lambda n, index: None).value(self.base, at, inside)
+        return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), found)
+
+    def sure(self, beyond: Var | None) -> list[bool]:
+        """Along which axes every place is within the bounds, even if a variable goes beyond its extent."""
+        places = zip(self.at, self.bounds, strict=True)
+        return [Range(e, lo, hi).always and beyond not in e.vars() for e, (lo, hi) in places]
+
+
+def source_of(p: Problem, factor: Node, by: dict[Var, Index]) -> Source | None:
+    """The Source of a factor, its places in the variables of `by`; None where they or its mask are not affine."""
+    box = box_of(factor, p.coordinates(by))
+    return None if box is None else Source(box.base, box.casts, box.at, box.bounds)
+
+
+class Footprint:
+    """A copy in scratch of what a unit of work reads of a source: a dense box, one extent for each axis of the base."""
+
+    def __init__(self, p: Problem, source: Source, at: Sequence[Index], inside: set[Var], sure: Sequence[bool]) -> None:
+        """`at`: places read, in loop variables, of which those `inside` vary within a unit."""
+        self.p, self.source, self.sure = p, source, sure
+        moving = [Index({t: c for t, c in e.terms if t in inside}) for e in at]
+        self.first = [e - m + m.bounds[0] for e, m in zip(at, moving, strict=True)]
+        self.extents = [m.bounds[1] - m.bounds[0] + 1 for m in moving]
+        dtype = source.casts[0].dtype if source.casts else source.base.dtype
+        self.strides = self._strides(dtype.itemsize, p.width)
+        self.buf = Buf("copy", dtype, self.strides[0] * self.extents[0], SCRATCH)
+
+    def _strides(self, itemsize: int, width: int) -> list[int]:
+        strides = [1]
+        for d in reversed(self.extents[1:]):
+            step = strides[-1] * d
+            strides.append(step + width if step * itemsize % ALIASED == 0 else step)
+        return strides[::-1]
+
+    def load(self, at: Sequence[Index]) -> Node:
+        """The element read at a place of the base."""
+        places = ((e - f) * s for e, f, s in zip(at, self.first, self.strides, strict=True))
+        return load(self.buf, sum(places, Index()))
+
+    def fill(self) -> list[Stmt]:
+        """Loops over the box, lanes along its last axis that has an extent."""
+        axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
+        at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
+        used = [v for v in axes if v.extent > 1] or axes[-1:]
+        body: list[Stmt] = [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))]
+        for v in reversed(used):
+            body = [For(v, v.extent, LANES if v is used[-1] else SERIAL, body)]
+        return body

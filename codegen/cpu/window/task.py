@@ -1,0 +1,114 @@
+"""What the schedules of windows have in common: a task and its units of lines. In: Windows, a block of channels. Out: statements.
+
+for task (units, batch element, block of channels):
+    pack the other factor                       where it is more than a load
+    for unit (block of lines):
+        copy the unit's footprint of the source, unless it can be read where it lies
+        tiles
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Var, row_major, unravel, var
+from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ....wording import plural
+from ...kernels.evaluate import Place, load
+from ...kernels.framing import in_registers
+from ..rows import Chunks, Lowered, Tuning
+from .pool import pool_stages
+from .problem import Units, Windows, spread
+
+Span = tuple[Index, int]  # where a tile begins along an axis, and how far it goes
+
+
+class WindowTask:
+    """Some units of lines, for one block of channels. A schedule gives the tiles of a unit."""
+
+    def __init__(self, w: Windows, block: int, tile_lines: int, tuning: Tuning, direct: bool, packs: bool = False) -> None:
+        self.w, self.block, self.tuning, self.direct = w, block, tuning, direct
+        self.width, self.dtype = w.p.width, w.p.anchor.node.dtype
+        self.units = Units(w, tile_lines, -(-w.m // block), tuning.min_chunks, packs)
+        self.panel = Buf("panel", self.dtype, w.k * block, SCRATCH)
+        self.plain = w.plain_other
+        self.work = float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
+
+    def tiles(self, part: Index) -> list[Stmt]:
+        """Every tile of a unit, which is the given part of its lines."""
+        raise NotImplementedError
+
+    def lowered(self, how: str) -> Lowered:
+        chunk = Chunks(self.units.tasks, self.work, self.tuning.min_chunks)
+        source = "read in place" if self.direct else f"copied by {self.units.block.extent} lines"
+        pooled = ", pooled by {}x{}".format(*self.w.window) if self.w.p.pooled else ""
+        text = f"windows: {how}{pooled}, source {source}, {plural(self.units.tasks, 'task')} of {self.units.size}"
+        return chunk.lowered(self.w.p.kernel, self.w.p.buffers, self.body(chunk.position), text, self.units.params)
+
+    def body(self, position: Index) -> list[Stmt]:
+        part, *batch, self.part = unravel(position, self.units.shape)
+        self.batch = dict(zip(self.w.batch, batch, strict=True))
+        return [*self.pack(), self.units.loop(part, self._unit)]
+
+    def _unit(self, outer: dict[Var, Index], first_line: Index, part: Index) -> list[Stmt]:
+        self.at, self.first_line = self.batch | outer, first_line
+        self.copy = None if self.direct else self.units.footprint(first_line, self.at)
+        fill = [Alloc(self.copy.buf), *self.copy.fill()] if self.copy else []
+        return [*fill, *self.tiles(part)]
+
+    # ------------------------------------------------------------ the two factors
+
+    def channels(self, channel: Index) -> dict[Var, Index]:
+        """The variables of a channel of the block."""
+        return spread(self.w.channels, self.part * self.block + channel)
+
+    def place(self, line: Index, place: Index) -> dict[Var, Index]:
+        """The variables of a place: its line in the unit, its position in the line."""
+        return self.at | self.units.at_line(self.first_line + line) | {self.w.places[-1]: place}
+
+    def read(self, at: dict[Var, Index]) -> Node:
+        """The factor with windows, from the copy or from memory."""
+        return self.copy.load(self.w.source.substitute(at)) if self.copy else self.w.windowed(at)
+
+    def weight(self, channel: Index, at: dict[Var, Index]) -> Node:
+        """The other factor for a channel of the block, from memory or from the panel."""
+        if self.plain:
+            return self.w.other(at | self.channels(channel))
+        k = [at[v] for v in self.w.reduced]
+        return load(self.panel, channel * self.w.k + row_major(k, [v.extent for v in self.w.reduced]))
+
+    # ------------------------------------------------------------ a pool
+
+    def pool(self, results: Buf, lines: Span, channels: Span) -> list[Stmt]:
+        """What a pool makes of whole windows: `results` holds some lines of some channels, as [channel][line][place]."""
+        w, (high, wide) = self.w, self.w.window
+        c, r, x = Var("c", channels[1]), Var("r", lines[1] // high), Var("x", w.line // wide)
+        at = self.place(lines[0] + var(r) * high, var(x) * wide) | self.channels(channels[0] + var(c))
+        body = in_registers(pool_stages(w, at, self._kept(results, lines, var(c))))
+        return [For(c, c.extent, SERIAL, [For(r, r.extent, SERIAL, [For(x, x.extent, LANES, body)])])]
+
+    def _kept(self, results: Buf, lines: Span, channel: Index) -> Place:
+        """The anchor's value where some lines of a channel are kept."""
+        w = self.w
+        axes = [next(a for a, sub in enumerate(w.p.anchor.kept()) if g[-1] in sub) for g in w.p.lanes[-2:]]
+        strides = dict(zip(reversed(axes), (1, w.line), strict=False))
+        origin = channel * lines[1] * w.line - ((self.first_line + lines[0]) * w.line if len(axes) > 1 else 0)
+        return Place(results, tuple(strides.get(a, 0) for a in range(w.p.anchor.node.ndim)), origin)
+
+    # ------------------------------------------------------------ the other factor
+
+    def pack(self) -> list[Stmt]:
+        """The panel, [channel][k], where the other factor is more than a load."""
+        if self.plain:
+            return []
+        w, channel = self.w, Var("channel", self.block)
+        k = w.fresh()
+        at = self.batch | self.channels(var(channel)) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
+        place = var(channel) * w.k + row_major(map(var, k), [v.extent for v in k])
+        body: list[Stmt] = [Store(self.panel, place, w.other(at))]
+        for v in reversed(k):
+            body = [For(v, v.extent, LANES if v is k[-1] else SERIAL, body)]
+        cut = w.m % self.block != 0
+        base, total = (self.part * self.block, w.m) if cut else (Index(), None)
+        return [Alloc(self.panel), For(channel, self.block, SERIAL, body, base=base, total=total)]

@@ -1,0 +1,129 @@
+"""Windows with lanes over the last reduced axis: weight gradients of few channels. In: Windows. Out: Loops.
+
+for tile of channels x lines x places:      a vector of partial sums each, in registers over all of k
+    for k: for vector of the last axis:     one load for each channel and each place
+    add up the lanes; store with the epilogue
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product as combinations
+
+from ....ir.graph.graph import node
+from ....ir.graph.index import Index, Var, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
+from ...kernels.evaluate import load
+from ..rows import Lowered, Tuning
+from .problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
+from .task import Span, WindowTask
+
+
+@dataclass(frozen=True)
+class SumTile:
+    """Accumulators: channels x lines x places, a vector each."""
+
+    channels: int
+    lines: int
+    places: int
+    cycles: float  # for everything, one vector of k
+
+
+def choose_tile(w: Windows) -> SumTile:
+    """The tile that covers all channels, lines and places in the fewest cycles a vector of k."""
+    registers = w.target.registers
+    most = registers - 8 if registers >= 32 else registers - 4
+    found = []
+    for o, r, x in combinations(range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1)):
+        if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers:
+            found.append(SumTile(o, r, x, _cycles(w, (o, r, x))))
+    return min(found, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
+
+
+def _cycles(w: Windows, tile: tuple[int, int, int]) -> float:
+    o, r, x = tile
+    total = 0.0
+    for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(w.m, o), sizes(w.lines, r), cells(w.line, x)):
+        loads = 1.5 * bo + 2.0 * br * bx  # a vector that crosses a cache line counts twice; windows nearly always do
+        total += no * nr * nx * max(step_cycles(bo * br * bx, loads), _stream_cycles(w, bo, br))
+    return total
+
+
+def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
+    """Cycles to read a vector of each channel and line once from the level-2 cache, if a tile's terms exceed the first."""
+    return 1.5 * (channels + lines) if (channels + lines) * w.k * w.p.anchor.node.dtype.itemsize > w.target.l1 // 2 else 0.0
+
+
+def sum_cycles(w: Windows, tile: SumTile) -> float:
+    """Estimate for everything but filling copies: vectors of k, and 8 cycles for adding up the lanes of each result."""
+    last = w.reduced[-1].extent
+    return tile.cycles * (w.k // last) * -(-last // w.p.width) + 8.0 * w.m * w.lines * w.line
+
+
+def lower_sums(w: Windows, tile: SumTile, tuning: Tuning) -> Lowered:
+    """Loops with lanes over the last reduced axis."""
+    how = f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x {tile.lines}x{tile.places} places"
+    return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} terms in registers")
+
+
+class _Task(WindowTask):
+    def __init__(self, w: Windows, tile: SumTile, tuning: Tuning) -> None:
+        plain, direct = w.along(w.reduced[-1])
+        super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
+        self.plain, self.tile = plain, tile
+
+    def tiles(self, part: Index) -> list[Stmt]:
+        def channels(line: Index, lines: int) -> list[Stmt]:
+            return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self._along((line, lines), (c, o)))
+
+        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
+
+    def _along(self, lines: Span, channels: Span) -> list[Stmt]:
+        """The tiles along the lines."""
+        out: list[Stmt] = []
+        for size, first, count in cells(self.w.line, self.tile.places):
+            at = Var("places", count)
+            out.append(For(at, count, SERIAL, self._tile(lines, channels, (var(at) * size + first, size))))
+        return out
+
+    def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
+        """Every term for some channels and places, then the outputs."""
+        axes = Var("o", channels[1]), Var("r", lines[1]), Var("x", places[1])
+        o, r, x = map(var, axes)
+        number, count = (o * lines[1] + r) * places[1] + x, channels[1] * lines[1] * places[1]
+        acc, total = Buf("acc", self.dtype, count * self.width, REG), Buf("sum", self.dtype, count, REG)
+        at = self.place(lines[0] + r, places[0] + x)
+        writes = self.w.stores(at | self.channels(channels[0] + o), load(total, number))
+        terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
+        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *_unrolled(axes, [*writes])]
+
+    def _add_lanes(self, acc: Buf, total: Buf, count: int) -> list[Stmt]:
+        """The lanes of each accumulator added up."""
+        number, lane = Var("n", count), Var("l", self.width)
+        add = Reduce(total, var(number), "add", load(acc, var(number) * self.width + var(lane)))
+        return [Alloc(total, 0), For(number, count, UNROLL, [For(lane, self.width, LANES, [add])])]
+
+    def _terms(self, acc: Buf, first: Index, axes: tuple[Var, ...], at: dict[Var, Index], channel: Index) -> list[Stmt]:
+        """Loops over k: whole vectors of its last axis, then what is left of it."""
+        *outer, last = self.w.fresh()
+        whole, rest = divmod(last.extent, self.width)
+        body: list[Stmt] = []
+        for vectors, lanes in ((whole, self.width), (1, rest)):
+            if not (vectors and lanes):
+                continue
+            v, lane = Var("vector", vectors), Var("l", lanes)
+            begin = var(v) * self.width if lanes == self.width else Index(const=whole * self.width)
+            k = dict(zip(self.w.reduced, [*map(var, outer), begin + var(lane)], strict=True))
+            term = node(Op.MUL, (self.weight(channel, at | k), self.read(at | k)))
+            step = _unrolled(axes, [For(lane, lanes, LANES, [Reduce(acc, first + var(lane), "add", term)])])
+            body.append(For(v, vectors, SERIAL, step))
+        for axis in reversed(outer):
+            body = [For(axis, axis.extent, SERIAL, body)]
+        return body
+
+
+def _unrolled(axes: tuple[Var, ...], body: list[Stmt]) -> list[Stmt]:
+    for v in reversed(axes):
+        body = [For(v, v.extent, UNROLL, body)]
+    return body

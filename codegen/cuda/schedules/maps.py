@@ -1,0 +1,67 @@
+"""Maps, and rows so short that one thread does each -> Loops. In: a Framing. Out: Loops.
+
+flat          for block: lanes over all elements, 16 bytes at a time, a few times a thread
+short         for block: lanes over all rows, the reductions of each in registers
+scalar        one thread
+"""
+
+from __future__ import annotations
+
+from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.loops.loop import GLOBAL
+from ....ir.loops.walk import postorder
+from ...cpu.rows import Lowered
+from ...kernels import axes
+from ...kernels.axes import Access
+from ...kernels.framing import Framing, in_registers, roots_of, writes_of
+from ...kernels.stages import Stage
+from .grid import Blocks, threads_for
+from .vectors import vector
+
+THREADS = 256
+FEW_THREADS = 128  # of a block where there are not many blocks
+MANY = 1 << 14  # threads: about 128 for each multiprocessor; with fewer, a thread takes less
+MANY_BLOCKS = 1024  # several for each multiprocessor; with fewer, a thread works in fewer rounds
+ROUNDS = ((12, 4), (60, 2))  # (most operations an element, rounds of a thread): loads under way at once
+
+
+def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
+    """Lanes over all elements, those along `lane_group` next to each other."""
+    count = axes.extent(f.outer)
+    kind = "short" if f.inner else "flat"
+    what = f"{count} rows, the reductions of each in registers" if f.inner else f"all {count} elements"
+    if count == 1:
+        body = in_registers(_at(f, f.groups, Index()))
+        return Blocks(1, 1).lowered(f.kernel, f.buffers, body, threads_for(1), f.work(), f"{kind}: {what}, one thread")
+    groups = [*(g for g in f.groups if g is not lane_group), *([lane_group] if lane_group else [])]
+    size, rounds, threads = _shares(f, groups, count)
+    blocks = Blocks(count, threads * size * rounds)
+    lane = Var("l", blocks.size)
+    body = in_registers(_at(f, groups, blocks.first + var(lane)))
+    text = f"{kind}: lanes over {what}, {size} at a time, {rounds} times a thread"
+    return blocks.lowered(f.kernel, f.buffers, [blocks.lanes(lane, body, size)], threads, f.work(), text)
+
+
+def accesses_of(stages: list[Stage]) -> list[Access]:
+    """What stages read and write in memory."""
+    writes = [w for s in stages for w in writes_of(s) if w.buf.space == GLOBAL]
+    loads = axes.loads(postorder(n for s in stages for n in roots_of(s)))
+    return loads + [Access(w.index, w.buf.dtype.itemsize, True) for w in writes]
+
+
+def _at(f: Framing, groups: list[list[Var]], position: Index) -> list[Stage]:
+    return f.placed(*f.by_groups(groups), unravel(position, tuple(axes.extent(g) for g in groups)))
+
+
+def _shares(f: Framing, groups: list[list[Var]], count: int) -> tuple[int, int, int]:
+    """(neighbours that a thread takes at a time, how often, threads of a block)."""
+    lane = Var("l", count)
+    accesses = accesses_of(_at(f, groups, var(lane)))
+    size = vector(accesses, lane, max(1, f.body))
+    while size > 1 and count // size < MANY:
+        size //= 2
+    threads = threads_for(-(-count // size), THREADS if count // size >= 2 * MANY else FEW_THREADS)
+    rounds = next((r for limit, r in ROUNDS if f.body <= limit), 1)
+    while rounds > 1 and count // (threads * size * rounds) < MANY_BLOCKS:
+        rounds //= 2
+    return size, rounds, threads

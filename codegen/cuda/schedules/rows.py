@@ -1,0 +1,151 @@
+"""Reductions along rows, and what is computed of them -> Loops. In: a Framing. Out: Loops.
+
+warp rows     for block: for warp: one row: max over its lanes; sum(exp) over its lanes; write its lanes
+block rows    for block: one row: the same, by all threads
+
+What several stages read of a row stays in registers, each element with the thread that will need it again: one read, one write.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import prod
+
+from ....ir.graph.graph import Node
+from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.graph.op import Op
+from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
+from ....ir.loops.walk import Substitution, indices, postorder
+from ...cpu.rows import Lowered
+from ...kernels import axes as schedule
+from ...kernels.axes import Access
+from ...kernels.evaluate import load
+from ...kernels.framing import Framing, identity, reductions_of, row_statements, scratch_of
+from ...kernels.stages import ColumnSum, RowLoop, Stage
+from ..target import WARP
+from .grid import Blocks
+from .vectors import vector
+
+WARP_ROW = 1024  # elements up to which one warp keeps a row in registers
+MANY_ROWS = 1024  # rows that keep all multiprocessors busy with a warp each
+SHORT_ROW = 128  # elements of which a warp has few for each thread
+WARPS_OF_BLOCK = 8
+SHARE = 16  # elements a thread, where there are many rows
+FEW_SHARE = 4  # where there are few: more threads on each
+LEAST_THREADS, MOST_THREADS = 64, 1024
+KEPT = 64  # registers of a thread that hold elements of its row
+REGISTERS = 65536  # of a multiprocessor, and of the largest block
+
+
+def lower_rows(f: Framing) -> Lowered:
+    """A warp a row, or a block a row."""
+    rows, length = schedule.extent(f.outer), _length(f)
+    if length <= WARP_ROW and (rows >= MANY_ROWS or length <= SHORT_ROW):
+        return _warp_rows(f, rows, length)
+    return _block_rows(f, rows, length)
+
+
+def _warp_rows(f: Framing, rows: int, length: int) -> Lowered:
+    warps = WARPS_OF_BLOCK
+    while warps > 1 and rows < MANY_ROWS // WARPS_OF_BLOCK * warps:
+        warps //= 2
+    blocks = Blocks(rows, warps)
+    row = Var("row", warps)
+    body = RowBody(f, blocks.first + var(row), WARP)
+    text = f"warp rows: a warp for each of {rows} rows of {length}, {body.describe()}"
+    return blocks.lowered(f.kernel, f.buffers, [blocks.warps(row, body.statements())], warps * WARP, f.work(), text)
+
+
+def _block_rows(f: Framing, rows: int, length: int) -> Lowered:
+    threads = threads_of_row(length, SHARE if rows >= MANY_ROWS else FEW_SHARE)
+    blocks = Blocks(rows, 1)
+    body = RowBody(f, blocks.first, threads)
+    text = f"block rows: a block for each of {rows} rows of {length}, {body.describe()}"
+    return blocks.lowered(f.kernel, f.buffers, body.statements(), threads, f.work(), text)
+
+
+def threads_of_row(length: int, share: int) -> int:
+    """A power of two, so that a thread has about `share` elements of a row."""
+    wanted = 1 << max(0, (length - 1) // share).bit_length()
+    return max(LEAST_THREADS, min(MOST_THREADS, wanted))
+
+
+def _length(f: Framing) -> int:
+    return max(prod(v.extent for v in axes) for axes in f.inner.values())
+
+
+class RowBody:
+    """All stages of one row by so many threads."""
+
+    def __init__(self, f: Framing, position: Index, threads: int, kept: int = KEPT) -> None:
+        self.left = min(kept, REGISTERS // threads // 2) * 4 * threads  # bytes
+        row = unravel(position, tuple(schedule.extent(g) for g in f.groups))
+        frame, units = f.by_groups(f.groups, scratch=self.left)
+        frame.keep = THREAD
+        self.stages = f.placed(frame, units, row, join=True)
+        self.left = frame.scratch_bytes
+        self.unroll = {axis: _vector(self.stages, axis, f.body) for axis in _lanes(self.stages)}
+        self.kept: dict[Node, Buf] = {}
+        self._keep_loads()
+
+    @property
+    def sums(self) -> list[ColumnSum]:
+        """What the row adds to sums over all rows."""
+        return [t for s in self.stages for loop in s.loops for t in loop.sums]
+
+    def describe(self) -> str:
+        held = [*scratch_of(self.stages), *self.kept.values()]
+        sizes = sorted(set(self.unroll.values()))
+        text = f"{' or '.join(map(str, sizes))} at a time"
+        return f"{text}, {len(held)} values of the row in registers" if held else text
+
+    def _keep_loads(self) -> None:
+        """What the loops of several stages read, as far as there are registers."""
+        for axis in _lanes(self.stages):
+            loops = [loop for s in self.stages for loop in s.loops if loop.axes[-1] is axis]
+            times = Counter(n for loop in loops for n in _row_loads(loop, axis))
+            for n in (n for n, count in times.items() if count > 1):
+                size = axis.extent * n.dtype.itemsize
+                if size <= self.left:
+                    self.left -= size
+                    self.kept[n] = Buf(f"kept{len(self.kept)}", n.dtype, axis.extent, THREAD)
+
+    def statements(self) -> list[Stmt]:
+        """The row's loops and stores."""
+        body: list[Stmt] = [Alloc(buf) for buf in [*scratch_of(self.stages), *self.kept.values()]]
+        known: set[Node] = set()
+        for s in self.stages:
+            body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
+            body += [self._loop(loop, known) for loop in s.loops]
+            body += [Store(w.buf, w.index, w.value) for w in s.writes]
+        return body
+
+    def _loop(self, loop: RowLoop, known: set[Node]) -> Stmt:
+        lane = loop.axes[-1]
+        found = [n for n in _row_loads(loop, lane) if n in self.kept]
+        stores: list[Stmt] = [Store(self.kept[n], var(lane), n) for n in found if n not in known]
+        again = Substitution({})
+        again.done = {n: load(self.kept[n], var(lane)) for n in found if n in known}
+        known |= set(found)
+        return For(lane, lane.extent, LANES, [*stores, *again.body(row_statements(loop))], self.unroll[lane])
+
+
+def _lanes(stages: list[Stage]) -> list[Var]:
+    return list(dict.fromkeys(loop.axes[-1] for s in stages for loop in s.loops))
+
+
+def _row_loads(loop: RowLoop, axis: Var) -> list[Node]:
+    """What a loop reads at each of its elements."""
+    loads = [n for n in postorder(loop.roots()) if n.op is Op.LOAD and n.arg[0].space == GLOBAL]
+    return [n for n in loads if any(axis in i.vars() for m in postorder([n]) for i in indices(m))]
+
+
+def _vector(stages: list[Stage], axis: Var, work: int) -> int:
+    """Elements of a row that a thread takes at a time."""
+    loops = [loop for s in stages for loop in s.loops if loop.axes[-1] is axis]
+    stored = [Access(w.index, w.buf.dtype.itemsize, True) for loop in loops for w in loop.writes if w.buf.space == GLOBAL]
+    accesses = [a for loop in loops for a in schedule.loads(postorder(loop.roots()))] + stored
+    size = vector(accesses, axis, work, axis.extent)
+    while size > 1 and axis.extent < WARP * size:
+        size //= 2
+    return size

@@ -1,0 +1,1 @@
+"""What schedules of both targets share: axes, frames, stages, problems taken apart."""

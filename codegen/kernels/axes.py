@@ -1,0 +1,198 @@
+"""Choices of a schedule: which axis is vectorised, how axes collapse, how many chunks. In: shapes and accesses, never the number
+of threads. Out: axes and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Div, Index, Mod, Range, Value, Var, stretch, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import cost
+from ...ir.loops.loop import SERIAL, For, If, Stmt
+
+CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
+MAX_CHUNKS = 256
+TINY_WORK = 2048  # operations that take scalar code about 1 us: compiling vector code for them never pays
+CHEAP = 12  # operations of a body that is as fast only in four copies: loads and additions have latencies
+STRETCH = (2, 4)  # lanes that may share an element: they divide every vector of 32-bit elements
+MOST_COLUMNS = 16  # elements of rows that are loaded as vectors and sorted, a row a lane
+NEAR = 4  # elements from lane to lane that still share cache lines
+BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
+LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
+LANE_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
+
+
+@dataclass(frozen=True)
+class Access:
+    """One memory access: its flat index, the bytes of an element, whether it is a store."""
+
+    index: Index
+    itemsize: int
+    store: bool
+
+
+def loads(nodes: Iterable[Node]) -> list[Access]:
+    return [Access(n.arg[1], n.dtype.itemsize, False) for n in nodes if n.op is Op.LOAD and n.arg[0].space == "global"]
+
+
+def work(nodes: Iterable[Node]) -> int:
+    """Operations of one evaluation of these Nodes."""
+    return sum(cost(n) for n in nodes if n.op not in (Op.CONST, Op.VAR))
+
+
+def divides(index: Index, v: Var) -> bool:
+    """Does the index contain a quotient or remainder of v (or of something with v)?"""
+    return any(isinstance(t, Div | Mod) and v in t.index.vars() for t, _ in index.terms)
+
+
+def collapse(axes: Sequence[Var], indices: Iterable[Index], stretched: bool = False) -> list[list[Var]]:
+    """Groups neighbouring axes that every index walks as one: [a, b] where it is affine in a*extent(b) + b.
+
+    `stretched`: also where it walks a quotient by a short last axis, as x[f // 2], if others walk every element.
+    """
+    indices = list(dict.fromkeys(indices))
+    groups: list[list[Var]] = []
+    for v in axes:
+        short = stretched and v is axes[-1] and v.extent in STRETCH and any(i.coef(v) == 1 for i in indices)
+        if groups and _as_one([*groups[-1], v], indices, v.extent if short else 1):
+            groups[-1].append(v)
+        else:
+            groups.append([v])
+    return groups
+
+
+def in_memory_order(axes: Sequence[Var], loaded: Sequence[Index]) -> list[Var]:
+    """Axes that may run in any order: the one with the smallest steps in memory last, if all steps are constant."""
+    if any(divides(i, v) for i in loaded for v in axes):
+        return list(axes)
+    steps = {v: sum(abs(i.coef(v)) for i in loaded) for v in axes}
+    return sorted(axes, key=lambda v: -steps[v])
+
+
+def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
+    total = 1
+    for v in group:
+        total *= v.extent
+    fused = Var("f", total)
+    by = spread(var(fused), group)
+    for index in indices:
+        if index.vars().isdisjoint(group) and not any(isinstance(t, Value) for t, _ in index.terms):
+            continue
+        together = index.substitute(by)
+        if divides(together, fused) and not (short > 1 and stretch(together, fused) == short):
+            return False
+    return True
+
+
+def spread(position: Index, group: Sequence[Var]) -> dict[Var, Index]:
+    """The variables of a collapsed group in terms of the position in it."""
+    by = {}
+    for v in reversed(group):
+        if v is group[0]:
+            by[v] = position
+        else:
+            position, by[v] = position.divmod(v.extent)
+    return by
+
+
+def extent(group: Sequence[Var]) -> int:
+    total = 1
+    for v in group:
+        total *= v.extent
+    return total
+
+
+def lane_cost(v: Var, n: int, accesses: Iterable[Access], width: int) -> float:
+    """Cycles of a vector of lanes over v, each useful lane counted: an access costs as many as it takes instructions."""
+    used = n / (-(-n // width) * width)
+    return (1 + sum(_access_cost(a, v, width) for a in accesses)) / used
+
+
+def _access_cost(a: Access, v: Var, width: int) -> float:
+    """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an element each."""
+    if stretch(a.index, v) > 1:
+        return 1.5
+    if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
+        return width
+    apart = abs(a.index.coef(v))
+    along = [t.extent for t, c in a.index.terms if isinstance(t, Var) and c == 1]
+    if not a.store and 1 < apart <= MOST_COLUMNS and apart in along:
+        return 1 + _sorting_steps(apart)
+    if apart == 0:
+        return width if a.store else 0.25
+    return apart if apart <= NEAR else width
+
+
+def _sorting_steps(count: int) -> int:
+    """Shuffles for each vector of rows of so many elements, one a lane (codegen/llvm/short_rows.py)."""
+    halves = 0
+    while count % 2 == 0:
+        count, halves = count // 2, halves + 1
+    return halves + count - 1
+
+
+def chunks(rows: int, row_work: float, minimum: int, most: int = MAX_CHUNKS) -> tuple[int, int]:
+    """(number of chunks, rows a chunk): a power of two that depends on `rows` only where there would be too many chunks."""
+    size = power_of_two(CHUNK_WORK / row_work)
+    while rows > most * size:
+        size *= 2
+    if minimum > 1:
+        size = min(size, max(1, rows // minimum))
+    return max(1, -(-rows // size)), size
+
+
+def power_of_two(n: float) -> int:
+    """The greatest power of two that is at most n, and at least 1."""
+    return 1 << max(0, int(n).bit_length() - 1)
+
+
+def unroll(body_work: int, n: int, width: int) -> int:
+    """Vectors a step: four for cheap bodies, two for an exponential, one for long ones."""
+    best = 4 if body_work <= CHEAP else 2 if body_work <= 60 else 1
+    while best > 1 and n < best * width:
+        best //= 2
+    return best
+
+
+def apart(n: int, width: int) -> int:
+    """Partial sums of n terms that lie along the lanes, of which `width` are in a vector: four vectors, fewer for short rows.
+
+    It follows from n and the target alone, and so does the order of the sum: term i is added to partial sum i mod `apart`, in
+    blocks, and then the upper half of the partial sums to the lower half.
+    """
+    count = 4 * width
+    while count > width and n < count:
+        count //= 2
+    return count
+
+
+def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> int:
+    """Lanes of a block of n: as many as `most` bytes hold, fewer where there would be too few blocks."""
+    size = power_of_two(max(LEAST_BLOCK_BYTES, min(most, BLOCK_BYTES)))
+    while size > LEAST_BLOCK_BYTES and others * -(-n * itemsize // size) < LANE_BLOCKS:
+        size //= 2
+    return min(n, size // itemsize)
+
+
+def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
+    """A reduced axis by `count` neighbouring steps at once, and what is left: (loops, indices) of each."""
+    groups, rest = divmod(axis.extent, count)
+    step = Var(axis.name, groups)
+    out: list[tuple[list[Var], list[Index]]] = [([step], [var(step) * count + s for s in range(count)])] if groups else []
+    return [*out, ([], [Index(const=groups * count + r) for r in range(rest)])] if rest else out
+
+
+def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
+    """Loops around statements; at least one loop unless there is one statement."""
+    inner = list(body)
+    for axis in reversed(axes):
+        inner = [For(axis, axis.extent, kind, inner)]
+    (out,) = inner
+    return out
+
+
+def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:
+    """The body in the last of several parts, which is where what is left over stands; as one statement, with its own scratch."""
+    return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)

@@ -1,0 +1,209 @@
+"""A contraction taken apart: which axes are rows, lanes, batch and reduced. In: a contraction Kernel. Out: Problems.
+
+    out[b, i, j] = sum_k A[b, i, k] * B[b, j, k]      i rows, j lanes, k reduced, each possibly several axes
+
+The lane side is the factor that holds the output's contiguous axis. Convolutions, their gradients and
+matrix products differ only in the indices that `ir/graph/views.py: push` gives: implicit GEMM. A contraction is several
+problems where a factor is 0 at most indices for a reason that residues tell (codegen/kernels/residues.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from ...ir.graph.graph import Node, const, node, scalar_node
+from ...ir.graph.index import Index, Var, mask_of, var
+from ...ir.graph.op import Op
+from ...ir.kernels.box import box_of
+from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
+from ...ir.kernels.pooled_epilogue import pooled_vars
+from ...ir.loops.loop import Buf
+from ...ir.loops.walk import indices, postorder, variables
+from ..cpu.prefetch import itemsize_in_memory
+from ..cpu.target import Lanes, Target
+from . import axes as schedule
+from .axes import extent
+from .evaluate import Evaluator, Place
+from .framing import lane_width, place_values
+from .residues import Residues, classes
+
+Groups = list[list[Var]]
+
+MIN_LANES = 4  # fewer would leave most of a vector empty: lanes are then taken from the other factor
+
+
+@dataclass
+class Problem:
+    """A contraction taken apart: its axes by role, collapsed where every access walks them as one.
+
+    `at` gives the variables of the anchor in terms of these axes: the same ones, or those of a residue class.
+    """
+
+    kernel: Kernel
+    product: Node
+    anchor: Unit
+    inputs: dict[Node, Place]
+    outputs: dict[Node, Place]
+    buffers: tuple[Buf, ...]
+    at: dict[Var, Index]
+    row_factor: Node
+    lane_factor: Node
+    width: int = 0
+    batch: Groups = field(default_factory=list)
+    rows: Groups = field(default_factory=list)
+    lanes: Groups = field(default_factory=list)
+    reduced: Groups = field(default_factory=list)
+
+    @property
+    def m(self) -> int:
+        return groups_extent(self.rows)
+
+    @property
+    def n(self) -> int:
+        return groups_extent(self.lanes)
+
+    @property
+    def k(self) -> int:
+        return groups_extent(self.reduced)
+
+    @property
+    def pooled(self) -> list[Var]:
+        """The variables of the result within windows of a pool: the epilogue reduces over them."""
+        return pooled_vars(self.anchor, self.kernel.outer[self.anchor])
+
+    def coordinates(self, by: dict[Var, Index]) -> list[Index]:
+        """The index of the product from an index for every axis of the problem."""
+        of_anchor = self.of_anchor(by)
+        return [e.substitute(of_anchor) for e in self.anchor.coordinates()]
+
+    def factor(self, which: Node, by: dict[Var, Index]) -> Node:
+        """A factor of the product at an index for every axis of the problem."""
+        return Evaluator(self.inputs, lambda n, index: None).value(which, self.coordinates(by))
+
+    def of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
+        """The variables of the anchor, given those of the problem."""
+        return {v: e.substitute(by) for v, e in self.at.items()}
+
+    def epilogue(self, by: dict[Var, Index], accumulated: Node) -> list[tuple[Place, list[Index], Node]]:
+        """(place, index, value) of every output, the sum standing in for the anchor."""
+        ev = Evaluator(self.inputs, lambda n, index: accumulated if n is self.anchor.node else None)
+        of_anchor, mine = self.of_anchor(by), self.kernel.outer[self.anchor]
+        out = []
+        for n in self.kernel.outputs:
+            unit = next(u for u in self.kernel.units if u.node is n)
+            own = {v: of_anchor[w] for v, w in zip(self.kernel.outer[unit], mine, strict=True)}
+            at = [join(sub).substitute(own) for sub in unit.kept()]
+            out.append((self.outputs[n], at, ev.value(n, at)))
+        return out
+
+    def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
+        """Every index at which the factors and the epilogue read and write."""
+        stored = self.epilogue(by, node(Op.MUL, factors))
+        read = [i for n in postorder([*factors, *(v for _, _, v in stored)]) for i in indices(n)]
+        return read + [place.at(at) for place, at, _ in stored]
+
+
+def groups_extent(groups: Groups) -> int:
+    return prod(extent(g) for g in groups)
+
+
+def lies_beyond(p: Problem, value: Node, cache: int) -> bool:
+    """Whether the lane factor does not stay in a cache of so many bytes."""
+    return groups_extent(p.batch) * p.n * p.k * itemsize_in_memory(value) > cache
+
+
+def analyse(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Lanes) -> list[Problem]:
+    """The problems a contraction consists of: one, or one for each residue class of its axes."""
+    assert kernel.anchor is not None
+    anchor = kernel.anchor
+    product = next(u for u in kernel.units if u.node is anchor.node.src[0]).node
+    kept, reduced = anchor.kept_vars(), anchor.inner_vars(anchor.kept_vars())
+    values = place_values(kernel, strides)
+    mask = mask_of(zero_outside(product, anchor.coordinates()))
+    a, b = product.src
+    return [_with_roles(Problem(kernel, product, anchor, *values, c.at, a, b), c, target) for c in classes(kept, reduced, mask)]
+
+
+def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
+    """Finds the roles of the axes."""
+    if c.reduced is None:
+        return _without_sum(p, c, target)
+    by = {v: var(v) for v in [*c.kept, *c.reduced]}
+    term = [p.factor(f, by) for f in p.product.src]
+    sides = [_variables_of(value) for value in term]
+    only = [[v for v in c.kept if v in sides[s] and v not in sides[1 - s]] for s in (0, 1)]
+    lane_side = int(c.kept[-1] in only[1]) if p.pooled else _lane_side(c.kept, only, term)  # a pool is along lanes
+    rows, lanes = only[1 - lane_side], only[lane_side]
+    p.row_factor, p.lane_factor = p.product.src[1 - lane_side], p.product.src[lane_side]
+    accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
+    batch = [v for v in c.kept if v not in rows and v not in lanes]
+    p.width = lane_width(term, target)
+    p.batch = schedule.collapse(batch, accesses)
+    p.rows, p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
+    if p.pooled:  # a window is part of an axis, so that each axis is one
+        p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
+    return p
+
+
+def _windowed_accesses(p: Problem, by: dict[Var, Index], term: list[Node]) -> list[Index]:
+    """Every index at which the factors are read, also that of a prologue: windows must stay affine."""
+    box = box_of(p.lane_factor, p.coordinates(by))
+    assert box is not None, "pooled results of a contraction without windows"
+    return [*(i for n in postorder(term) for i in indices(n)), *box.at]
+
+
+def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:
+    """Which factor provides the lanes: that with the last axis of the result, unless there are few and the other has more."""
+    side = 0 if kept[-1:] == only[0][-1:] else 1
+    few, many = only[side], only[1 - side]
+    return 1 - side if extent(few) < MIN_LANES <= extent(many) and contiguous(term[1 - side], many[-1]) else side
+
+
+def _without_sum(p: Problem, c: Residues, target: Lanes) -> Problem:
+    """The results of a class in which nothing is summed: all axes are lanes."""
+    zero = const(0, p.anchor.node.dtype)
+    p.lanes = schedule.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))
+    p.width = lane_width([zero], target)
+    return p
+
+
+def _variables_of(value: Node) -> set[Var]:
+    return {v for n in postorder([value]) for v in variables(n)}
+
+
+def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]:
+    """Every variable of collapsed groups from one position a group."""
+    by: dict[Var, Index] = {}
+    for g, at in zip(groups, position, strict=True):
+        by |= schedule.spread(at, g)
+    return by
+
+
+def is_plain(value: Node) -> bool:
+    """A load and nothing else, at an affine index, unmasked."""
+    return value.op is Op.LOAD and not value.arg[2] and all(isinstance(t, Var) for t, _ in value.arg[1].terms)
+
+
+def contiguous(value: Node, v: Var) -> bool:
+    """Do all loads under a value step by one element (or none) with v?"""
+    found = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
+    return all(not schedule.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in found)
+
+
+def read_once(value: Node, p: Problem) -> bool:
+    """Is the lane factor a matrix in memory, unmasked, with an element for each lane and step of k?"""
+    loads = [n.arg for n in postorder([value]) if n.op is Op.LOAD]
+    affine = all(not mask and all(isinstance(t, Var) for t, _ in at.terms) for _, at, mask in loads)
+    return affine and any(buf.size >= groups_extent(p.batch) * p.n * p.k for buf, _, _ in loads)
+
+
+def add_products(terms: list[tuple[Node, Node]], total: Node, target: Target) -> Node:
+    """total + the sum of the products, in this order; fused where the target can."""
+    for a, b in terms:
+        if total.dtype.is_float and target.has_fma:
+            total = scalar_node(Op.FMA, (a, b, total), None, total.dtype)
+        else:
+            total = node(Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b))))
+    return total

@@ -1,0 +1,243 @@
+"""Kernels of maps and rows in a frame: what is looked at before a schedule is chosen. In: a Kernel. Out: axes, accesses, Stages.
+
+A trial with one variable an axis shows what is read and written, and where; axes that every index walks as one collapse. A
+schedule says what these axes are in terms of its own loops, and gets the stages of the kernel in these terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, node
+from ...ir.graph.index import Index, Var, row_major_strides, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
+from ...ir.loops.walk import Substitution, indices, postorder
+from ..cpu.target import Lanes
+from . import axes as schedule
+from .axes import Access
+from .evaluate import Place
+from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
+
+IDENTITY = {"add": 0, "mul": 1}
+
+Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
+
+
+def place_values(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Places:
+    """Argument buffers of a kernel: (places of its inputs, places of its outputs, buffers in order)."""
+    inputs, outputs = places_of(kernel.inputs, "in", strides), places_of(kernel.outputs, "out", {})
+    return inputs, outputs, tuple(p.buf for p in [*inputs.values(), *outputs.values()])
+
+
+def places_of(nodes: Iterable[Node], name: str, strides: dict[Node, tuple[int, ...]]) -> dict[Node, Place]:
+    """A buffer for each value; dense where no strides are given."""
+    return {
+        n: Place(Buf(f"{name}{i}", n.dtype, n.size, GLOBAL, n.site), strides.get(n) or row_major_strides(n.shape))
+        for i, n in enumerate(nodes)
+    }
+
+
+def identity(kind: str, dtype: DType) -> float | int | bool:
+    """The value that changes nothing under add, mul or max."""
+    return dt.lowest(dtype) if kind == "max" else IDENTITY[kind]
+
+
+@dataclass
+class Axes:
+    """Loop axes, and the axes of a kernel in terms of them: the outer ones and, by signature, inner ones."""
+
+    outer: list[Var]
+    outer_at: list[Index]
+    inner: dict[Signature, list[Var]] = field(default_factory=dict)
+    inner_at: dict[Signature, list[Index]] = field(default_factory=dict)
+
+    def add(self, signature: Signature) -> None:
+        """Inner axes as they are."""
+        self.inner[signature] = [Var(f"r{i}", d) for i, d in enumerate(signature)]
+        self.inner_at[signature] = [var(v) for v in self.inner[signature]]
+
+
+def own_axes(kernel: Kernel) -> Axes:
+    """A loop for each axis of the kernel."""
+    outer = [Var(f"o{i}", d) for i, d in enumerate(kernel.extents)]
+    return Axes(outer, [var(v) for v in outer])
+
+
+class Framing:
+    """A kernel in the frames of its schedules: first with one variable an axis, then in the chosen one."""
+
+    def __init__(self, kernel: Kernel, places: Places, axes: Axes, scratch_bytes: int = 0) -> None:
+        self.kernel, self.axes = kernel, axes
+        self.inputs, self.outputs, self.buffers = places
+        self.outer, self.inner = axes.outer, axes.inner
+        self.trial = self.stages(Frame(axes.outer_at, self._trial_inner, scratch_bytes=scratch_bytes))
+
+    def weigh(self, target: Lanes, in_order: bool = False) -> None:
+        """What the choice of a schedule looks at. `in_order`: inner axes stay in their order."""
+        self.roots = [n for s in self.trial for n in roots_of(s)]
+        nodes = postorder(self.roots)
+        stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
+        self.accesses = schedule.loads(nodes) + stores
+        self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
+        self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
+        loaded = [a.index for a in self.accesses if not a.store]
+        ordered = {s: vs if in_order else schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
+        self.width = lane_width(self.roots, target)
+        self.body = schedule.work(nodes)
+
+    def work(self) -> int:
+        """Operations of the kernel."""
+        inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1
+        return schedule.extent(self.outer) * inner * max(1, self.body)
+
+    def stages(self, frame: Frame) -> list[Stage]:
+        """The stages in the terms of a frame."""
+        return StageBuilder(self.kernel, self.inputs, self.outputs, frame).build()
+
+    def frame(self, by: dict[Var, Index], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0) -> Frame:
+        """The frame in which outer variables are as `by` says; a loop for each group of inner ones."""
+        inner = {s: self._inner_axes(s, by) for s in self.inner}
+        return Frame([e.substitute(by) for e in self.axes.outer_at], lambda s: inner[s], acc_index or Index(), lanes, scratch)
+
+    def _inner_axes(self, signature: Signature, by: dict[Var, Index]) -> tuple[list[Var], list[Index]]:
+        by = dict(by)
+        axes: list[Var] = []
+        for g in self.inner_groups[signature]:
+            axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
+            axes.append(axis)
+            by |= schedule.spread(var(axis), g)
+        return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
+
+    def by_groups(
+        self, groups: Sequence[list[Var]], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
+    ) -> tuple[Frame, list[Var]]:
+        """A frame with one variable for each group of outer axes, and these variables."""
+        units = [Var(f"u{i}", schedule.extent(g)) for i, g in enumerate(groups)]
+        by: dict[Var, Index] = {}
+        for g, unit in zip(groups, units, strict=True):
+            by |= schedule.spread(var(unit), g)
+        return self.frame(by, acc_index, lanes, scratch), units
+
+    def placed(self, frame: Frame, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
+        """The stages in the frame, its variables in terms of others; `join`: a loop over inner axes has one axis.
+
+        In two steps, so that what walks a group as one has an index of one term, also where that is a remainder in the end.
+        """
+        stages = self.stages(frame)
+        known, lanes = dict(zip(units, at, strict=True)), dict[Var, Var]()
+        for axes in {tuple(loop.axes): None for s in stages for loop in s.loops if join and len(loop.axes) > 1}:
+            shape = tuple(v.extent for v in axes)
+            lanes[axes[0]] = Var("c", prod(shape))
+            known |= dict(zip(axes, unravel(var(lanes[axes[0]]), shape), strict=True))
+        return [_substituted(s, Substitution(known), lanes) for s in stages]
+
+    def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
+        """The variables of groups from a position in them."""
+        by: dict[Var, Index] = {}
+        shape = tuple(schedule.extent(g) for g in groups)
+        for g, at in zip(groups, unravel(position, shape), strict=True):
+            by |= schedule.spread(at, g)
+        return by
+
+    def best_outer(self) -> tuple[list[Var] | None, float]:
+        """The collapsed outer axes along which lanes cost least, and the cost; the last of equals."""
+        best: tuple[list[Var] | None, float] = (None, float("inf"))
+        inner = {v for axes in self.inner.values() for v in axes}
+        often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
+        for g in self.groups:
+            cost = self.group_cost(g, often)
+            if schedule.extent(g) > 1 and cost <= best[1]:
+                best = (g, cost)
+        return best
+
+    def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
+        """Of the last variable of a collapsed group: it is the fastest of the group."""
+        return schedule.lane_cost(group[-1], schedule.extent(group), accesses, self.width)
+
+    def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
+        if signature not in self.inner:
+            self.axes.add(signature)
+        return self.inner[signature], self.axes.inner_at[signature]
+
+
+def _substituted(s: Stage, by: Substitution, lanes: Mapping[Var, Var]) -> Stage:
+    """A stage over other variables; loops whose first axis is in `lanes` have that one axis instead."""
+
+    def writes(found: list[Write]) -> list[Write]:
+        return [Write(w.buf, by.index(w.index), by.node(w.value)) for w in found]
+
+    loops = [
+        RowLoop(
+            [lanes[loop.axes[0]]] if loop.axes and loop.axes[0] in lanes else loop.axes,
+            [replace(r, value=by.node(r.value)) for r in loop.reductions],
+            writes(loop.writes),
+            [replace(t, index=by.index(t.index), value=by.node(t.value)) for t in loop.sums],
+        )
+        for loop in s.loops
+    ]
+    return Stage(loops, writes(s.writes))
+
+
+def lane_width(roots: Iterable[Node], target: Lanes) -> int:
+    """The lanes that a loop over these expressions will have."""
+    return target.lanes_of(n.dtype for n in postorder(roots) if n.op not in (Op.VAR, Op.CONST))
+
+
+def roots_of(s: Stage) -> list[Node]:
+    """Every expression of a stage."""
+    return [n for loop in s.loops for n in loop.roots()] + [w.value for w in s.writes]
+
+
+def writes_of(s: Stage) -> list[Write]:
+    """Every write of a stage."""
+    return [w for loop in s.loops for w in loop.writes] + s.writes
+
+
+def reductions_of(s: Stage) -> list[Reduction]:
+    """Every reduction of a stage."""
+    return [r for loop in s.loops for r in loop.reductions]
+
+
+def scratch_of(stages: list[Stage]) -> list[Buf]:
+    """What stages keep for those that follow."""
+    return [w.buf for s in stages for w in writes_of(s) if w.buf.space != GLOBAL]
+
+
+def in_a_row(loop: RowLoop) -> list[Stmt]:
+    """All steps of a loop, one after the other."""
+    return [schedule.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
+
+
+def in_registers(stages: Iterable[Stage], steps: Callable[[RowLoop], list[Stmt]] = in_a_row) -> list[Stmt]:
+    """Stages whose reductions are registers, for one lane or a few vectors of lanes; `steps`: all of a loop."""
+    body: list[Stmt] = []
+    for s in stages:
+        body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
+        for loop in s.loops:
+            body += steps(loop)
+        body += [Store(w.buf, w.index, w.value) for w in s.writes]
+    return body
+
+
+def row_statements(loop: RowLoop) -> list[Stmt]:
+    """What one step of a loop over a row does."""
+    reduces: list[Stmt] = [r.into(r.acc, Index(), r.value) for r in loop.reductions]
+    reduces += [Reduce(s.acc, s.index, s.node.arg[0], s.value) for s in loop.sums]
+    return reduces + [Store(w.buf, w.index, w.value) for w in loop.writes]
+
+
+def combined(r: Reduction, axis: Var, steps: list[Index], at: Index) -> Reduce:
+    """Several steps of an inner axis as one Reduce into acc[at]: their values, the first added to the second, and so on."""
+    values = [Substitution({axis: step}).node(r.value) for step in steps]
+    op = Op.OR if r.value.dtype is dt.bool_ else {"add": Op.ADD, "mul": Op.MUL, "max": Op.MAX}[r.kind]
+    total = values[0]
+    for value in values[1:]:
+        total = node(op, (total, value))
+    return r.into(r.acc, at, total)

@@ -1,0 +1,59 @@
+"""Map and rows kernels, in phases where residues make classes of their axes. In: a Kernel. Out: a Lowered.
+
+    out[i] = sum_k g[(i + p - k) / s] * w[k]  where s divides i + p - k
+
+The input gradient of a strided depthwise convolution is such a sum (codegen/kernels/residues.py has the classes).
+"""
+
+from __future__ import annotations
+
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Var, mask_of
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import Kernel, Unit, zero_outside
+from ..cpu.rows import Lowered, RowLowering, Tuning
+from ..cpu.target import Target
+from .framing import Axes, own_axes, place_values
+from .phases import in_phases
+from .residues import classes
+
+
+def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a map or rows kernel."""
+    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
+    places = place_values(kernel, strides)
+    return in_phases([RowLowering(kernel, places, target, tuning, axes).lower() for axes in found])
+
+
+def axes_by_class(kernel: Kernel) -> list[Axes]:
+    """The axes of each residue class of a kernel around one sum; else, the kernel's own."""
+    own = own_axes(kernel)
+    total = _only_sum(kernel)
+    if total is None:
+        return [own]
+    inner = total.inner_vars(kernel.outer[total])
+    signature = tuple(v.extent for v in inner)
+    own.add(signature)
+    by = dict(zip((*kernel.outer[total], *inner), own.outer_at + own.inner_at[signature], strict=True))
+    mask = mask_of(zero_outside(total.node.src[0], [e.substitute(by) for e in total.coordinates()]))
+    found = classes(own.outer, own.inner[signature], mask)
+    if any(c.reduced is None for c in found):
+        return [own]
+    return [
+        Axes(
+            c.kept or [Var("o", 1)],
+            [c.at[v] for v in own.outer],
+            {signature: c.reduced or [Var("r", 1)]},
+            {signature: [c.at[v] for v in own.inner[signature]]},
+        )
+        for c in found
+    ]
+
+
+def _only_sum(kernel: Kernel) -> Unit | None:
+    """The one reduction of a kernel, if it is a sum and every output has one element for each of the outer axes."""
+    sums = [u for u in kernel.units if u.node.op is Op.REDUCE]
+    if len(sums) != 1 or sums[0].node.arg[0] != "add":
+        return None
+    written = [u for u in kernel.units if u.node in kernel.outputs and u not in sums]
+    return None if any(u.inner_vars(kernel.outer[u]) for u in written) else sums[0]

@@ -1,0 +1,244 @@
+"""Kernel -> Stages: what each pass over a row computes. In: a map or rows Kernel. Out: reductions and stores, by level.
+
+    max | exp(x - max), sum | write     three stages over the same row
+
+A value's level is the number of reductions of this kernel it has to wait for; stage k reduces and
+stores what has level k.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from ...ir.graph.graph import Node, is_deviation_squared
+from ...ir.graph.index import Index, Var, row_major, var
+from ...ir.graph.op import ELEMENTWISE, Op
+from ...ir.kernels.kernel import WORDS, Kernel, Unit, cost, join
+from ...ir.loops.loop import REG, SCRATCH, Buf, Reduce
+from .evaluate import Evaluator, Place, load
+
+Signature = tuple[int, ...]
+UNROLLED = 32  # steps of short reductions that may stand in a row
+EXPENSIVE = 8  # operations from which a value is kept in scratch rather than computed again
+
+
+@dataclass
+class Reduction:
+    """`in_rows`: is the last axis among those it runs along, so that terms that follow each other are neighbours. `rounded`: are
+    terms that are products rounded before they are added, as if they came from memory.
+    """
+
+    acc: Buf
+    kind: str
+    value: Node
+    in_rows: bool
+    rounded: bool
+
+    def into(self, acc: Buf, at: Index, value: Node) -> Reduce:
+        """Adds a value to an element of an accumulator."""
+        found = Reduce(acc, at, self.kind, value)
+        return replace(found, rounded=True) if self.rounded and found.fuses else found
+
+
+@dataclass
+class Write:
+    buf: Buf
+    index: Index
+    value: Node
+
+
+@dataclass
+class ColumnSum:
+    """A reduction over the rows: `acc` has an element for each column."""
+
+    node: Node
+    acc: Buf
+    index: Index
+    value: Node
+
+
+@dataclass
+class RowLoop:
+    """One loop nest over inner axes."""
+
+    axes: list[Var]
+    reductions: list[Reduction] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+    sums: list[ColumnSum] = field(default_factory=list)
+
+    def roots(self) -> list[Node]:
+        return [r.value for r in self.reductions] + [s.value for s in self.sums] + [w.value for w in self.writes]
+
+
+@dataclass
+class Stage:
+    """Loops over the row, then writes of row values that wait for no more reductions than the loops do."""
+
+    loops: list[RowLoop] = field(default_factory=list)
+    writes: list[Write] = field(default_factory=list)
+
+
+@dataclass
+class Frame:
+    """How the axes of a kernel are expressed: an Index for each outer axis, loop axes for each inner signature."""
+
+    outer: Sequence[Index]
+    inner: Callable[[Signature], tuple[list[Var], list[Index]]]
+    acc_index: Index = field(default_factory=Index)
+    lanes: int = 1  # elements of each accumulator: 1, or a block of outer lanes
+    scratch_bytes: int = 0  # how much a row may keep
+    keep: str = SCRATCH  # where
+
+
+class StageBuilder:
+    """Evaluates every unit of a kernel in one frame."""
+
+    def __init__(self, kernel: Kernel, places: dict[Node, Place], outputs: dict[Node, Place], frame: Frame) -> None:
+        self.kernel, self.frame, self.outputs = kernel, frame, outputs
+        self.unit = {u.node: u for u in kernel.units}
+        reduces = [u.node for u in kernel.units if u.node.op is Op.REDUCE and u not in kernel.columns]
+        sums = [u for u in kernel.units if u in kernel.columns]
+        self.sums = {u.node: Buf(f"sums{i}", u.node.dtype, u.node.size, SCRATCH, u.node.site) for i, u in enumerate(sums)}
+        space = REG if frame.lanes == 1 else SCRATCH
+        self.accs = {n: Buf(f"{WORDS[n.arg[0]]}{i}", n.dtype, frame.lanes, space, n.site) for i, n in enumerate(reduces)}
+        self.level = self._levels()
+        self.needed = self._needed()
+        self.total = self._totals()
+        self.finished: set[Node] = set()
+        self.saved: dict[Node, tuple[Buf, tuple[Index, ...], Index]] = {}
+        self.eval = Evaluator(places, self._local)
+
+    def _local(self, n: Node, at: tuple[Index, ...]) -> Node | None:
+        if n in self.finished:
+            return load(self.accs[n], self.frame.acc_index)
+        if n in self.saved and self.saved[n][1] == at:
+            return load(self.saved[n][0], self.saved[n][2])
+        return None
+
+    def _levels(self) -> dict[Node, int]:
+        level: dict[Node, int] = {}
+        for u in self.kernel.units:
+            waits = [level[r.base] + (r.base.op is Op.REDUCE) for r in u.reads if r.base in level]
+            level[u.node] = max(waits, default=0)
+        return level
+
+    def value_level(self, n: Node) -> int:
+        """The stage in which a value can be stored."""
+        return self.level[n] + (n in self.accs)
+
+    def _needed(self) -> dict[Node, set[int]]:
+        """The stages that evaluate each map."""
+        needed: dict[Node, set[int]] = {u.node: set() for u in self.kernel.units}
+        for n in self.kernel.outputs:
+            needed[n].add(self.value_level(n))
+        for u in reversed(self.kernel.units):
+            here = {self.level[u.node]} if u.node.op is Op.REDUCE else needed[u.node]
+            for r in u.reads:
+                if r.base in needed and r.base.op is not Op.REDUCE:
+                    needed[r.base] |= here
+        return needed
+
+    def build(self) -> list[Stage]:
+        last = max((self.value_level(u.node) for u in self.kernel.units), default=0)
+        return [self._stage(number) for number in range(last + 1)]
+
+    def _stage(self, number: int) -> Stage:
+        stage, loops = Stage(), dict[Signature, RowLoop]()
+        members = [u for u in self.kernel.units if self.level[u.node] == number and u.node.op is Op.REDUCE]
+        for u in members:
+            self._reduce(u, loops)
+        for n in self.kernel.outputs:
+            if self.value_level(n) == number:
+                self._write(self.unit[n], loops, stage)
+        self._save_expensive(number, loops)
+        stage.loops = list(loops.values())
+        self.finished |= {u.node for u in members}
+        self.eval.memo.clear()
+        return stage
+
+    def _inner(self, u: Unit) -> tuple[Signature, dict[Var, Index]]:
+        outer = self.kernel.outer[u]
+        inner = u.inner_vars(outer)
+        signature = tuple(v.extent for v in inner)
+        by = dict(zip(outer, self.frame.outer, strict=True))
+        if inner:
+            by |= dict(zip(inner, self.frame.inner(signature)[1], strict=True))
+        return signature, by
+
+    def _loop(self, signature: Signature, loops: dict[Signature, RowLoop]) -> RowLoop:
+        if signature not in loops:
+            loops[signature] = RowLoop(list(self.frame.inner(signature)[0]))
+        return loops[signature]
+
+    def _reduce(self, u: Unit, loops: dict[Signature, RowLoop]) -> None:
+        signature, by = self._inner(u)
+        value = self.eval.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()])
+        loop = self._loop(signature, loops)
+        if u.node in self.sums:
+            index = row_major(self._position(u, by), u.node.shape)
+            loop.sums.append(ColumnSum(u.node, self.sums[u.node], index, value))
+        else:
+            loop.reductions.append(Reduction(self.accs[u.node], u.node.arg[0], value, _in_rows(u.node), _rounds(u.node)))
+
+    def _position(self, u: Unit, by: dict[Var, Index]) -> list[Index]:
+        return [join(sub).substitute(by) for sub in u.kept()]
+
+    def _write(self, u: Unit, loops: dict[Signature, RowLoop], stage: Stage) -> None:
+        signature, by = self._inner(u)
+        at = self._position(u, by)
+        place = self.outputs[u.node]
+        write = Write(place.buf, place.at(at), self.eval.value(u.node, at))
+        row_value = u.node.op is Op.REDUCE or not signature
+        (stage.writes if row_value else self._loop(signature, loops).writes).append(write)
+
+    def _save_expensive(self, number: int, loops: dict[Signature, RowLoop]) -> None:
+        """Keeps costly row values for the stages that follow, as long as the row fits."""
+        for u in self._frontier(number):
+            signature, by = self._inner(u)
+            size = prod(signature) * u.node.dtype.itemsize
+            if signature not in loops or size > self.frame.scratch_bytes:
+                continue
+            at = self._position(u, by)
+            axes = loops[signature].axes
+            position = row_major([var(v) for v in axes], [v.extent for v in axes])
+            buf = Buf(f"{u.node.op.value}_row{len(self.saved)}", u.node.dtype, prod(signature), self.frame.keep, u.node.site)
+            loops[signature].writes.append(Write(buf, position, self.eval.value(u.node, at)))
+            self.frame.scratch_bytes -= size
+            self.saved[u.node] = (buf, tuple(at), position)
+
+    def _frontier(self, number: int) -> list[Unit]:
+        """Costly maps computed in this stage that later stages read directly: what they are made of need not be kept."""
+        wanted, found = set[Node](), []
+        for u in reversed(self.kernel.units):
+            stages = self.needed[u.node] if u.node.op is not Op.REDUCE else {self.level[u.node]}
+            root = u.node.op is Op.REDUCE or u.node in self.kernel.outputs
+            if max(stages, default=0) <= number or not (root or u.node in wanted):
+                continue
+            keep = u.node.op in ELEMENTWISE and number in stages and self.total[u.node] >= EXPENSIVE
+            if keep and u.node not in self.saved:
+                found.append(u)
+            elif u.node not in self.saved:
+                wanted |= {r.base for r in u.reads if r.base in self.unit and r.base.op is not Op.REDUCE}
+        return found[::-1]
+
+    def _totals(self) -> dict[Node, int]:
+        """Operations to evaluate each map from what is in memory or accumulated (at most EXPENSIVE counts)."""
+        total: dict[Node, int] = {}
+        for u in self.kernel.units:
+            below = sum(total.get(r.base, 0) for r in u.reads if r.base.op is not Op.REDUCE)
+            total[u.node] = min(EXPENSIVE, cost(u.node) + below)
+        return total
+
+
+def _rounds(n: Node) -> bool:
+    """Are its terms, where they are products, rounded before they are added? They are where every schedule adds them so."""
+    (x,) = n.src
+    return not is_deviation_squared(x) or not _in_rows(n) or x.size <= UNROLLED * n.size
+
+
+def _in_rows(n: Node) -> bool:
+    """Does a reduction run along the last axis of what it reduces?"""
+    last = max((a for a, d in enumerate(n.src[0].shape) if d > 1), default=-1)
+    return last in n.arg[1]

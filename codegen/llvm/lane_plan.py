@@ -1,0 +1,166 @@
+"""What emission must know beforehand. In: a phase, a Target. Out: lanes and groups of LANES loops, use of REG buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...ir.graph.graph import Node
+from ...ir.graph.index import Index, Var
+from ...ir.graph.op import Op
+from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import part_of, postorder, roots, statements, usual_operands
+from ..cpu.target import Target
+from .lanes import Lanes
+from .values import integer
+
+MOST_COLUMNS = 16  # elements of a row a lane that are sorted in registers
+STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
+
+
+@dataclass
+class Use:
+    """How a REG buffer is used: as an array sliced in vectors, or as partial sums {width: groups}."""
+
+    slice: int = 0
+    op: str = ""
+    partials: dict[int, int] = field(default_factory=dict)
+    extents: set[object] = field(default_factory=set)  # of the LANES loops that access it
+    aligned: bool = True  # every access is a whole slice
+
+    @property
+    def padded(self) -> bool:
+        """Whether what lies behind the end of a LANES loop is never looked at, so that tails need no masks."""
+        return self.aligned and len(self.extents) == 1
+
+
+@dataclass
+class Plan:
+    widths: dict[Var, int] = field(default_factory=dict)
+    groups: dict[Var, int] = field(default_factory=dict)  # at most so many vectors at once
+    uses: dict[Buf, Use] = field(default_factory=dict)
+    rows: dict[Buf, list[Index]] = field(default_factory=dict)  # first elements of rows of a lane that are read whole
+
+    def slice_width(self, buf: Buf, target: Target) -> int:
+        """The vectors by which a private array is filled."""
+        if buf.space != REG:
+            return target.lanes(8 * buf.dtype.itemsize)
+        return max(1, self.uses[buf].slice) if buf in self.uses else 1
+
+
+def lane_width(loop: For, target: Target) -> int:
+    """Lanes of a vector in a LANES loop: the vector's bits over those of its widest float, or else integer.
+
+    What is rarely evaluated does not count: there, a value may take several registers.
+    """
+    dtypes = [b.dtype for s in statements(loop.body) if isinstance(s, Store | Reduce | Alloc) for b in (s.buf,)]
+    dtypes += [n.dtype for n in postorder(_value_roots(loop.body), usual_operands) if n.op not in (Op.VAR, Op.CONST)]
+    return target.lanes_of(dtypes)
+
+
+def _value_roots(body: list[Stmt]) -> list[Node]:
+    """What is computed, index arithmetic left out."""
+    return [s.value for s in statements(body) if isinstance(s, Store | Reduce)]
+
+
+def straight_groups(loop: For, w: int) -> int | None:
+    """The number of vectors if the loop is short enough for straight-line code."""
+    if not isinstance(loop.extent, int):
+        return None
+    count = -(-loop.extent // w)
+    return count if count <= max(STRAIGHT, loop.unroll) else None
+
+
+def partial_groups(loop: For, w: int) -> int:
+    """The vectors of partial sums, where the loop says how many there are, else 0."""
+    return max(1, loop.apart // w) if loop.apart else 0
+
+
+def stays_loop(loop: For, target: Target) -> bool:
+    """Is it a loop in the code, too?"""
+    return loop.kind != LANES or straight_groups(loop, lane_width(loop, target)) is None
+
+
+def plan_phase(phase: For, target: Target) -> Plan:
+    plan = Plan()
+    loops = [s for s in statements(phase.body) if isinstance(s, For) and s.kind == LANES]
+    for s in loops:  # loops that share a variable share the narrowest width
+        plan.widths[s.var] = min(lane_width(s, target), plan.widths.get(s.var, 1 << 20))
+    for s in loops:
+        plan.groups[s.var] = max(straight_groups(s, plan.widths[s.var]) or s.unroll, plan.groups.get(s.var, 1))
+        for buf, firsts in _whole_rows(s).items():
+            plan.rows.setdefault(buf, []).extend(firsts)
+    if any(isinstance(s, Alloc) and s.buf.space == REG for s in statements(phase.body)):
+        _visit(plan, phase.body, None, set())
+    return plan
+
+
+def _whole_rows(loop: For) -> dict[Buf, list[Index]]:
+    """The first elements of rows that a LANES loop reads whole, in unrolled loops over their elements."""
+    found: dict[Buf, list[Index]] = {}
+    for s in statements(loop.body):
+        if isinstance(s, For) and s.kind == UNROLL and s.total is None and isinstance(s.extent, int) and s.extent <= MOST_COLUMNS:
+            for buf, index in _plain_loads(s.body):
+                rest = index - Index({s.var: 1, loop.var: s.extent})
+                if s.extent > 1 and rest.vars().isdisjoint((s.var, loop.var)):
+                    found.setdefault(buf, []).append(index - Index({s.var: 1}))
+    return found
+
+
+def _plain_loads(body: list[Stmt]) -> list[tuple[Buf, Index]]:
+    """What is loaded from arguments without a mask, and where, if that depends on no value."""
+    found = [n.arg for n in postorder([r for s in statements(body) for r in roots(s)]) if n.op is Op.LOAD]
+    return [(buf, index) for buf, index, mask in found if buf.space == GLOBAL and not mask and not index.values()]
+
+
+def _visit(plan: Plan, body: list[Stmt], lanes: For | None, inside: set[Buf]) -> None:
+    """`inside`: buffers allocated inside the LANES loop `lanes`."""
+    for s in body:
+        match s:
+            case For() if s.kind == LANES:
+                _visit(plan, s.body, s, set())
+            case For() | If():
+                _visit(plan, s.body, lanes, inside)
+            case Alloc():
+                inside.add(s.buf)
+            case Reduce() if lanes and s.buf.space == REG and s.buf not in inside and not _moves(plan, s.index, lanes.var):
+                _note_partial_sums(plan, s, lanes)
+            case Reduce() if not lanes and (part := part_of(s)) in plan.uses:
+                _note_part(plan, s, plan.uses[part])
+        for buf, index in _accesses(s):
+            if buf.space == REG:
+                _note_access(plan, buf, index, lanes)
+
+
+def _accesses(s: Stmt) -> list[tuple[Buf, Index]]:
+    loads = [(n.arg[0], n.arg[1]) for n in postorder(roots(s)) if n.op is Op.LOAD]
+    return [*loads, (s.buf, s.index)] if isinstance(s, Store | Reduce) else loads
+
+
+def _note_partial_sums(plan: Plan, s: Reduce, lanes: For) -> None:
+    use, w = plan.uses.setdefault(s.buf, Use()), plan.widths[lanes.var]
+    use.op = s.op
+    use.partials[w] = max(use.partials.get(w, 1), partial_groups(lanes, w) or plan.groups[lanes.var])
+
+
+def _note_part(plan: Plan, s: Reduce, part: Use) -> None:
+    use = plan.uses.setdefault(s.buf, Use())
+    use.op = s.op
+    for w, groups in part.partials.items():
+        use.partials[w] = max(use.partials.get(w, 1), groups)
+
+
+def _note_access(plan: Plan, buf: Buf, index: Index, lanes: For | None) -> None:
+    use = plan.uses.setdefault(buf, Use())
+    if lanes is None or not _moves(plan, index, lanes.var):
+        use.aligned = False
+        return
+    w = plan.widths[lanes.var]
+    use.slice = use.slice or w
+    use.extents.add((lanes.extent, lanes.total, lanes.base))
+    rest = index - Index({lanes.var: 1})
+    use.aligned &= use.slice == w and rest.const % w == 0 and all(c % w == 0 for _, c in rest.terms) and lanes.extent != 1
+
+
+def _moves(plan: Plan, index: Index, lanes: Var) -> bool:
+    """Whether the index differs between the lanes of a vector."""
+    return Lanes(lanes, plan.widths[lanes], integer(0), [], 0, set()).stride(index) != 0

@@ -1,0 +1,106 @@
+"""Bounds checks of gathers and scatters. In: a Graph. Out: which index Nodes to check, when, what a failure reports, and the
+Graph with late indices clamped: a kernel that computes and uses one reads no foreign memory before its check has run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ..analysis.ranges import ranges
+from ..graph import dtype as dt
+from ..graph.graph import Node, full, indices_of, node, rebuild, toposort
+from ..graph.negative_indices import shift_of
+from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
+from ..graph.site import provenance
+from ..program.program import CheckSite
+
+WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
+
+
+@dataclass
+class Checks:
+    """`early` are indices made of inputs alone, checked before anything is written; `late` must be in memory first."""
+
+    early: list[tuple[Node, int]] = field(default_factory=list)
+    late: list[tuple[Node, int]] = field(default_factory=list)
+    sites: list[CheckSite] = field(default_factory=list)
+
+    def through(self, rewrite: Callable[[list[Node]], list[Node]], roots: list[Node]) -> list[Node]:
+        """The roots after a pass, which sees the late indices too: they must stay Nodes of the same Graph."""
+        rewritten = rewrite([*roots, *(n for n, _ in self.late)])
+        self.late = [(n, extent) for n, (_, extent) in zip(rewritten[len(roots) :], self.late, strict=True)]
+        return rewritten[: len(roots)]
+
+
+def find_checks(roots: Iterable[Node]) -> Checks:
+    """Every (index Node, extent) that could be out of range, once each, named by the gather rather than its gradient."""
+    order = toposort(roots)
+    users = [n for n in order if n.op in INDEXED]
+    if not users:
+        return Checks()
+    from_inputs, known = _made_of_inputs(order), ranges(order)
+    found = Checks()
+    early_sites, late_sites = [], []
+    for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
+        for indices, axis, extent in indices_of(user):
+            n = _seen_whole(indices)
+            least, greatest = known[n]
+            is_certain = least >= 0 and greatest < extent
+            if n.size == 0 or is_certain or (n, extent) in found.early or (n, extent) in found.late:
+                continue
+            site = CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent))
+            if n in from_inputs:
+                found.early.append((n, extent))
+                early_sites.append(site)
+            else:
+                found.late.append((n, extent))
+                late_sites.append(site)
+    found.sites = early_sites + late_sites
+    return found
+
+
+def _seen_whole(n: Node) -> Node:
+    """What has the same elements as n, each perhaps less often."""
+    while n.op in WHOLE and n.size:
+        n = n.src[0]
+    return n
+
+
+def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
+    """The Graph with every index of a late check clamped where it is used; `checks` then names the new Nodes."""
+    roots = list(roots)
+    if not checks.late:
+        return roots
+    late = set(checks.late)
+    done: dict[Node, Node] = {}
+    for n in toposort([*roots, *(n for n, _ in checks.late)]):
+        src = [done[s] for s in n.src]
+        if n.op in INDEXED:
+            with provenance(n.site):
+                src[1:] = [
+                    _clamped(new, extent) if (_seen_whole(old), extent) in late else new
+                    for (old, _, extent), new in zip(indices_of(n), src[1:], strict=True)
+                ]
+        done[n] = rebuild(n, tuple(src)) if src else n
+    checks.late = [(done[n], extent) for n, extent in checks.late]
+    return [done[r] for r in roots]
+
+
+def _clamped(index: Node, extent: int) -> Node:
+    low, high = full(0, dt.int64, index.shape), full(extent - 1, dt.int64, index.shape)
+    above = node(Op.WHERE, (node(Op.LT, (index, low)), low, index))
+    return node(Op.WHERE, (node(Op.LT, (high, above)), high, above))
+
+
+def _made_of_inputs(order: list[Node]) -> set[Node]:
+    allowed = ELEMENTWISE | VIEWS | HINTS | LEAVES
+    out: set[Node] = set()
+    for n in order:
+        if n.op in allowed and all(s in out for s in n.src):
+            out.add(n)
+    return out
+
+
+def leaves_of(nodes: Iterable[Node]) -> list[Node]:
+    """The inputs below these Nodes."""
+    return [n for n in toposort(nodes) if n.op is Op.INPUT]
