@@ -11,14 +11,13 @@ from typing import Any
 
 from . import errors
 from .frontend import ops as _ops
-from .frontend.debug_nans import debug_nans
-from .frontend.devices import available as _available
-from .frontend.functional import hessian_vector_product, jvp, value_and_grad, vjp
-from .frontend.grad import check_grad, enable_grad, grad, no_grad
-from .frontend.jit import compile, jit
+from .frontend.gradients.gradient import check_grad, enable_grad, grad, no_grad
+from .frontend.gradients.transforms import hessian_vector_product, jvp, value_and_grad, vjp
+from .frontend.jit.jit import compile, jit
+from .frontend.modes.debug_nans import debug_nans
+from .frontend.modes.matmul_precision import matmul_precision
 from .frontend.ops import *  # noqa: F403
-from .frontend.other_names import OF_WEFT, of_module
-from .frontend.precision import matmul_precision
+from .frontend.tensor.names_elsewhere import OF_WEFT, of_module
 from .inspection.drawing import draw
 from .inspection.dump import dump
 from .inspection.explain import explain
@@ -43,13 +42,14 @@ from .ir.graph.dtype import (
     uint32,
     uint64,
 )
+from .runtime.memory.devices import available as _available
 
 __version__ = "0.1.0"
 newaxis = None  # x[:, wf.newaxis] has a new axis of extent 1
 
-_FOLDERS = ("array_api", "codegen", "commands", "frontend", "inspection", "ir", "nn", "runtime")
+_FOLDERS = ("array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime")
 _LAZY = {name: f".{name}" for name in (*_FOLDERS, "options")}
-_LAZY["cuda"] = ".frontend.gpus"
+_LAZY["cuda"] = ".frontend.modes.gpus"
 
 __all__ = [
     "DType",

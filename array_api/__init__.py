@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import e, inf, nan, pi
 
-from ..frontend.data_types import astype, can_cast, finfo, iinfo, isdtype, result_type
+from ..frontend.tensor.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_type
 from ..ir.graph.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
 from ..ir.graph.dtype import bool_ as bool
 from . import creation, elementwise, manipulation, reductions

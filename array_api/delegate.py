@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..frontend import ops
-from ..frontend.tensor import Tensor
+from ..frontend.tensor.tensor import Tensor
 
 F = TypeVar("F", bound=Callable[..., Any])
 

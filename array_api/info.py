@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..frontend import devices
-from ..frontend.broadcast import default_float, default_int
-from ..frontend.data_types import isdtype, standard_dtypes
-from ..frontend.devices import check_device
+from ..frontend.operands.broadcast import default_float, default_int
+from ..frontend.tensor.dtypes import isdtype, standard_dtypes
 from ..ir.graph.dtype import DType
+from ..runtime.memory import devices
+from ..runtime.memory.devices import check_device
 
 MAX_DIMENSIONS = 64  # of a NumPy array, which is how values leave
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..frontend import ops
-from ..frontend.tensor import Tensor
+from ..frontend.tensor.tensor import Tensor
 from .delegate import documented
 
 

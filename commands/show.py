@@ -82,8 +82,8 @@ def _layout(found: Evaluated) -> str:
 
 def _page(args: argparse.Namespace, found: Evaluated) -> str:
     """Computes the result with its gradients by the given values, watched; the page tells of that and of views of the values."""
-    from ..frontend.grad import grad
-    from ..frontend.realize import realize
+    from ..frontend.gradients.gradient import grad
+    from ..frontend.lazy.realize import realize
     from ..inspection.documents.collect import Collection
     from ..inspection.documents.document import document
     from ..inspection.layouts import CHAIN, layout

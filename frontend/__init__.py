@@ -1,0 +1,1 @@
+"""What users call: Tensors, functions, gradients, jit. It computes nothing and knows no code generator."""

@@ -7,39 +7,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import activations as act
-from . import (
-    arrange,
-    calculus,
-    contract,
-    cumulative,
-    gathering,
-    interpolation,
-    movement,
-    padding,
-    ranges,
-    reductions,
-    sets,
-    sorting,
-    statistics,
-    vectors,
-)
-from . import einsum as einsum_
-from . import elementwise as ew
-from . import nonzero as nz
-from . import transcendental as tr
-from .arguments import as_shape
-from .asarray import asarray
-from .binding import function
-from .broadcast import broadcast_shape
-from .creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
-from .data_types import astype, can_cast, finfo, get_default_dtype, iinfo, isdtype, result_type, set_default_dtype
-from .dlpack import from_dlpack
-from .random import get_rng_state, manual_seed, normal, rand, randint, randn, set_rng_state, uniform
-from .ranges import arange, eye, linspace, logspace
-from .realize import realize
-from .sampling import choice, multinomial, rand_like, randn_like, randperm
-from .tensor import Tensor
+from .elementwise import activations as act
+from .elementwise import all as ew
+from .elementwise import transcendental as tr
+from .functions import calculus, cumulative, interpolation, movement, products, rearrange, reductions, statistics, vectors
+from .functions import einsum as einsum_
+from .lazy.realize import realize
+from .operands.arguments import as_shape
+from .operands.broadcast import broadcast_shape
+from .selection import gather as gathering
+from .selection import nonzero as nz
+from .selection import sets, sorting
+from .tensor import ranges
+from .tensor.asarray import asarray
+from .tensor.binding import function
+from .tensor.creation import empty, empty_like, from_numpy, full, full_like, ones, ones_like, tensor, zeros, zeros_like
+from .tensor.dlpack import from_dlpack
+from .tensor.dtypes import astype, can_cast, finfo, get_default_dtype, iinfo, isdtype, result_type, set_default_dtype
+from .tensor.random import get_rng_state, manual_seed, normal, rand, randint, randn, set_rng_state, uniform
+from .tensor.ranges import arange, eye, linspace, logspace
+from .tensor.sampling import choice, multinomial, rand_like, randn_like, randperm
+from .tensor.tensor import Tensor
+from .windows import padding
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
@@ -88,17 +77,17 @@ swapaxes, moveaxis = function(movement.swapaxes), function(movement.moveaxis)
 broadcast_to = function(movement.to_shape, "broadcast_to")
 squeeze, unsqueeze, flatten = map(function, (movement.squeeze, movement.unsqueeze, movement.flatten))
 flip, pad, window, ravel = map(function, (movement.flip, padding.pad, movement.window, movement.ravel))
-permute_dims, expand_dims, matrix_transpose = permute, unsqueeze, function(arrange.matrix_transpose)
+permute_dims, expand_dims, matrix_transpose = permute, unsqueeze, function(rearrange.matrix_transpose)
 concat, stack, split = map(function, (movement.concat, movement.stack, movement.split))
-concatenate, hstack, vstack = concat, function(arrange.hstack), function(arrange.vstack)
+concatenate, hstack, vstack = concat, function(rearrange.hstack), function(rearrange.vstack)
 tril, triu, meshgrid = map(function, (ranges.tril, ranges.triu, ranges.meshgrid))
-tile, roll, repeat = map(function, (arrange.tile, arrange.roll, arrange.repeat))
-flipud, fliplr, rot90 = map(function, (arrange.flipud, arrange.fliplr, arrange.rot90))
-unstack, chunk, broadcast_arrays = map(function, (arrange.unstack, arrange.chunk, arrange.broadcast_arrays))
-diagonal, diag, trace = map(function, (arrange.diagonal, arrange.diag, arrange.trace))
+tile, roll, repeat = map(function, (rearrange.tile, rearrange.roll, rearrange.repeat))
+flipud, fliplr, rot90 = map(function, (rearrange.flipud, rearrange.fliplr, rearrange.rot90))
+unstack, chunk, broadcast_arrays = map(function, (rearrange.unstack, rearrange.chunk, rearrange.broadcast_arrays))
+diagonal, diag, trace = map(function, (rearrange.diagonal, rearrange.diag, rearrange.trace))
 
-matmul, tensordot, vecdot, einsum = map(function, (contract.matmul, contract.tensordot, contract.vecdot, einsum_.einsum))
-outer, inner, dot = map(function, (contract.outer, contract.inner, contract.dot))
+matmul, tensordot, vecdot, einsum = map(function, (products.matmul, products.tensordot, products.vecdot, einsum_.einsum))
+outer, inner, dot = map(function, (products.outer, products.inner, products.dot))
 cross, kron, cdist, vander = map(function, (vectors.cross, vectors.kron, vectors.cdist, vectors.vander))
 lerp, interp, gradient = map(function, (interpolation.lerp, interpolation.interp, calculus.gradient))
 trapezoid = function(calculus.trapezoid)

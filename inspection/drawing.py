@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend.arguments import shown
-from ..frontend.tensor import Tensor
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.tensor import Tensor
 from ..ir.graph import site
 
 if TYPE_CHECKING:

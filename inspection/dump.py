@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import errors
-from ..frontend.arguments import shown
+from ..frontend.operands.arguments import shown
 from .explain import Subject, named_behind
 
 

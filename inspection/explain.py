@@ -7,15 +7,15 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend import realize
-from ..frontend.arguments import shown
-from ..frontend.jit import jit, step_behind
-from ..frontend.tensor import Tensor
+from ..frontend.jit.jit import jit, step_behind
+from ..frontend.lazy import realize
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
-    from ..frontend.compile import Compiled
-    from ..frontend.storage import Storage
-    from ..frontend.structure import Structure
+    from ..compiler.compile import Compiled
+    from ..compiler.structure import Structure
+    from ..runtime.memory.storage import Storage
     from .names.naming import InputNames
     from .reports.kernel_report import Report
 
@@ -50,7 +50,7 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
 
 def named_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, InputNames] | None:
     """The program that `explain` and `dump` look at, and what its inputs are called; None where all is in memory already."""
-    from ..frontend import compile
+    from ..compiler import compile
     from .names.naming import input_names
 
     structure = structure_behind(what, x, args, kwargs)

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend.arguments import shown
-from ..frontend.observe import watching_calls
+from ..frontend.lazy.watchers import watching_calls
+from ..frontend.operands.arguments import shown
 from .explain import Subject, structure_behind
 from .modules import Calls
 
 if TYPE_CHECKING:
-    from ..frontend.structure import Structure
+    from ..compiler.structure import Structure
     from .documents.document import Entry
     from .names.naming import InputNames
 
@@ -70,7 +70,7 @@ def report(x: Subject, /, path: str | Path = "report.html", *args: Any, profile:
 
 
 def _entry(structure: Structure, names: InputNames, x: Any, args: Any, kwargs: Any, profile: bool) -> Entry:
-    from ..frontend.compile import program_of
+    from ..compiler.compile import program_of
     from .documents.document import Entry
     from .names.naming import program_name
     from .profile import profile as measured

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..frontend import realize, storage
-from ..frontend.arguments import as_texts, shown
-from ..frontend.storage import Storage
-from ..frontend.tensor import Tensor, bare
+from ..frontend.lazy import realize
+from ..frontend.operands.arguments import as_texts, shown
+from ..frontend.tensor.tensor import Tensor, bare
 from ..ir.graph.graph import Node
 from ..ir.graph.op import Op
 from ..ir.graph.shapes import Shape
+from ..runtime.memory import storage
+from ..runtime.memory.storage import Storage
 from .names.labels import owner_name
 
 MOST_CELLS = 64  # that a picture has

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend import random
-from ..frontend.arguments import shown
-from ..frontend.grad import no_grad
-from ..frontend.observe import watching_calls
-from ..frontend.tensor import Tensor
+from ..frontend.gradients.gradient import no_grad
+from ..frontend.lazy.watchers import watching_calls
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor import random
+from ..frontend.tensor.tensor import Tensor
 
 if TYPE_CHECKING:
     from ..nn.module import Module

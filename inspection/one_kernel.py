@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from .. import errors
-from ..frontend import observe
+from ..frontend.lazy import watchers
 
 if TYPE_CHECKING:
-    from ..frontend.program_table import Program
-    from ..frontend.structure import Structure
+    from ..compiler.structure import Structure
+    from ..frontend.lazy.program_table import Program
     from .reports.kernel_report import KernelReport
 
 Verdict = tuple[int, str]  # how many kernels, what to say of them
@@ -26,7 +26,7 @@ def _require(program: Program, structure: Structure) -> None:
         raise errors.FusionError(verdict[1])
 
 
-class one_kernel(observe.Demanding):
+class one_kernel(watchers.Demanding):
     """Inside, in this thread, everything that is computed at once must be one kernel: `with wf.one_kernel(): y.numpy()`.
 
     At once is computed what one call of `realize`, `numpy`, `item` and their like needs, what an optimiser's step updates, and a
@@ -39,7 +39,7 @@ class one_kernel(observe.Demanding):
 
 
 def _judged(structure: Structure) -> Verdict:
-    from ..frontend import compile
+    from ..compiler import compile
     from .reports.report import report
 
     found = report(compile.program_of(structure), predict=False)

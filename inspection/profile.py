@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend.arguments import shown
+from ..frontend.operands.arguments import shown
 from .explain import Subject
 from .reports.kernel_report import KernelReport, Report
 

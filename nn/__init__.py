@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..frontend.other_names import of_module
+from ..frontend.tensor.names_elsewhere import of_module
 from . import amp, data, functional, init, layers, optim, parallel, utils
 from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save

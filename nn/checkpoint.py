@@ -13,9 +13,9 @@ from typing import Any
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_bool, as_path, shown
-from ..frontend.tensor import Tensor
-from ..frontend.trace import refuse
+from ..frontend.lazy.trace import refuse
+from ..frontend.operands.arguments import as_bool, as_path, shown
+from ..frontend.tensor.tensor import Tensor
 from .checkpoint_file import CheckpointError, CheckpointFileError, as_tensor, read, realized, write
 from .loading import fitting
 from .optim import Optimizer

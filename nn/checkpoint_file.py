@@ -20,12 +20,13 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..frontend import ops, storage
-from ..frontend.realize import value
-from ..frontend.storage import Storage
-from ..frontend.tensor import Tensor, wrap
+from ..frontend import ops
+from ..frontend.lazy.realize import value
+from ..frontend.tensor.tensor import Tensor, wrap
 from ..ir.graph import dtype as dt
 from ..ir.graph.dtype import DType
+from ..runtime.memory import storage
+from ..runtime.memory.storage import Storage
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import shown
-from ..frontend.grad import no_grad
-from ..frontend.tensor import Tensor
+from ..frontend.gradients.gradient import no_grad
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.tensor import Tensor
 from ..ir.graph import dtype as dt
 from ..ir.graph.dtype import DType
 from .initial import (

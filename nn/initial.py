@@ -13,10 +13,10 @@ import numpy as np
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import as_choice, as_double, as_shape
-from ..frontend.broadcast import default_float
-from ..frontend.random import drawing
-from ..frontend.tensor import Tensor
+from ..frontend.operands.arguments import as_choice, as_double, as_shape
+from ..frontend.operands.broadcast import default_float
+from ..frontend.tensor.random import drawing
+from ..frontend.tensor.tensor import Tensor
 
 Shape = Sequence[int]
 ALMOST_ONE = 1.0 - 2.0**-24

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.arguments import shown
-from ..frontend.binding import as_tensor
-from ..frontend.tensor import Tensor
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.binding import as_tensor
+from ..frontend.tensor.tensor import Tensor
 
 
 class Keys(NamedTuple):

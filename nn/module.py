@@ -8,11 +8,11 @@ from reprlib import recursive_repr
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import state
-from ..frontend.arguments import as_bool, as_function
-from ..frontend.observe import call_watchers
-from ..frontend.tensor import Tensor, destination
-from ..frontend.tracking import Handle
+from ..frontend.lazy import state
+from ..frontend.lazy.watchers import call_watchers
+from ..frontend.operands.arguments import as_bool, as_function
+from ..frontend.tensor.tensor import Tensor, destination
+from ..frontend.tensor.tracked import Handle
 from ..ir.graph import dtype as dt
 from .loading import Keys, load
 from .parameter import Buffer, Parameter, clear_gradients

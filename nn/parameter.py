@@ -9,11 +9,12 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from .. import errors
-from ..frontend import ops, state
-from ..frontend.arguments import as_bool
-from ..frontend.binding import as_tensor
-from ..frontend.other_names import OF_TENSORS
-from ..frontend.tensor import Tensor
+from ..frontend import ops
+from ..frontend.lazy import state
+from ..frontend.operands.arguments import as_bool
+from ..frontend.tensor.binding import as_tensor
+from ..frontend.tensor.names_elsewhere import OF_TENSORS
+from ..frontend.tensor.tensor import Tensor
 
 
 def clear_gradients(name: str, tensors: Iterable[Tensor], set_to_none: bool) -> None:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..frontend.arguments import shown
-from ..frontend.tensor import Tensor
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.tensor import Tensor
 
 
 def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:

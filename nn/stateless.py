@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import errors
-from ..frontend.arguments import shown
-from ..frontend.tensor import Tensor
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.tensor import Tensor
 from .module import Module
 from .tree import some
 

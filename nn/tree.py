@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend.arguments import shown
-from ..frontend.attributes import MISSING, Attributes, changed
-from ..frontend.live_number import LiveNumber
-from ..frontend.other_names import OF_MODULES, no_attribute
-from ..frontend.other_parameters import Naming
-from ..frontend.tensor import Tensor
+from ..frontend.jit.attributes import MISSING, Attributes, changed
+from ..frontend.jit.live_number import LiveNumber
+from ..frontend.operands.arguments import shown
+from ..frontend.tensor.names_elsewhere import OF_MODULES, no_attribute
+from ..frontend.tensor.parameters_elsewhere import Naming
+from ..frontend.tensor.tensor import Tensor
 from .derived import recipe_of
 from .parameter import Buffer, Parameter
 

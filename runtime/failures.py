@@ -22,7 +22,7 @@ class CheckFailed(WeftError):
 
 
 class WrongValue(WeftError):
-    """A Check of values failed; `found` (of frontend/culprit.py) says which operation is to blame."""
+    """A Check of values failed; `found` (of compiler/programs/nan_culprit.py) says which operation is to blame."""
 
     def __init__(self, found: Any) -> None:
         super().__init__(str(found))

@@ -6,7 +6,7 @@ from typing import Any
 
 import graphs as g
 from harness import leaf
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op

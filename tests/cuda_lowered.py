@@ -9,8 +9,8 @@ import numpy as np
 from harness import Env, assert_close, inputs_of, interpret, values_of
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend import compile as compiler
-from weft.frontend.compile import Compiled
+from weft.compiler import compile as compiler
+from weft.compiler.compile import Compiled
 from weft.ir.graph.graph import Node
 from weft.ir.graph.interp import run as oracle
 from weft.ir.kernels.fuse import Policy

@@ -12,8 +12,8 @@ from harness import Env, inputs_of, values_of
 from weft import nn, options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend import program_table
-from weft.frontend.compile import build
+from weft.compiler.compile import build
+from weft.frontend.lazy import program_table
 from weft.ir.graph.graph import Node
 from weft.nn import functional as F
 from weft.runtime.cuda import devices

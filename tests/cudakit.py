@@ -19,7 +19,7 @@ from harness import Env, inputs_of, values_of
 from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend.compile import Compiled, build
+from weft.compiler.compile import Compiled, build
 from weft.ir.graph.graph import Node
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import Driver

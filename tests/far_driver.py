@@ -12,7 +12,7 @@ from unittest import mock
 
 import numpy as np
 from weft import options
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.ir.graph import graph
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.driver import OutOfMemory

@@ -15,7 +15,7 @@ import numpy as np
 import weft as wf
 from harness import FORCED, assert_same_bits
 from weft import nn, options
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.nn import functional as F
 
 Array = np.ndarray[Any, Any]

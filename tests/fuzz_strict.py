@@ -15,8 +15,8 @@ from fuzz import Case, grown, seeded
 from fuzz_graphs import MOVES, Array, Builder, Built, Choose, axes, composite
 from harness import assert_same_bits, compiled, execute, schedules
 from opspec import assert_matches
-from weft.frontend.compile import Compiled
-from weft.frontend.interpret import strictly
+from weft.compiler.compile import Compiled
+from weft.compiler.programs.interpreted import strictly
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
 from weft.ir.graph.interp import run

@@ -15,7 +15,7 @@ import numpy as np
 from fuzz_graphs import Array
 from harness import Env, inputs_of
 from weft import options
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph.graph import Node
 
 PAGE = mmap.PAGESIZE

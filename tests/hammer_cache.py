@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import weft as wf
 from weft import options
-from weft.frontend import compile, program_table  # noqa: F401  all that a worker needs, before it is forked
+from weft.frontend.lazy import program_table
 from weft.runtime import cache, threads  # noqa: F401
 from weft.runtime.code import known
 

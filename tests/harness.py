@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from optable import assert_matches
 from weft import options
-from weft.frontend.compile import Compiled, build
+from weft.compiler.compile import Compiled, build
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType

@@ -10,7 +10,8 @@ from typing import Any
 
 import weft as wf
 from weft import locks
-from weft.frontend import observe, random, state
+from weft.frontend.lazy import state, watchers
+from weft.frontend.tensor import random
 from weft.ir.graph.site import stated
 
 PACKAGE = str(Path(wf.__file__).parent)
@@ -61,7 +62,7 @@ def lines_of(step: Callable[[], Any]) -> int:
 def leave_all() -> None:
     """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
     stated.site, stated.settled = None, False
-    for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks, observe.demand_blocks):
+    for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks, watchers.demand_blocks):
         for lock in [*blocks.anywhere]:
             if lock.locked():
                 lock.release()

@@ -23,7 +23,7 @@ import fuzz_turns
 import guarded
 from fuzz import Hits, Unsuitable
 from weft.codegen.llvm import emit
-from weft.frontend import kernels
+from weft.compiler.backends import compile_kernels
 
 MOVES = (3, 3, 4, 6, 6, 8, 12, 30)  # how many a graph has at most, but for two
 # As users run it; else every kernel has several chunks, and none is tiny.
@@ -49,12 +49,12 @@ def compiled_in_either_way(choices: random.Random) -> Iterator[None]:
     if choices.random() < 0.5:
         yield
         return
-    compile_text = kernels.compile_text
+    compile_text = compile_kernels.compile_text
 
     def unoptimised(*arguments: Any, **named: Any) -> bytes:
         return compile_text(*arguments, **(named | {"fast": True}))
 
-    with mock.patch.object(kernels, "compile_text", unoptimised), mock.patch.object(emit, "freezes", lambda loops: True):
+    with mock.patch.object(compile_kernels, "compile_text", unoptimised), mock.patch.object(emit, "freezes", lambda loops: True):
         yield
 
 

@@ -12,7 +12,8 @@ import pytest
 import weft as wf
 import weft.array_api as xp
 from weft import nn, options
-from weft.frontend import compile, realize
+from weft.compiler import compile
+from weft.frontend.lazy import realize
 from weft.nn import functional as F
 
 HERE = Path(__file__).name

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
-from weft.frontend import carried, computed, growth, program_table, realize, state
-from weft.frontend.realize import statistics
+from weft.frontend.lazy import carried, computed, growth, program_table, realize, state
+from weft.frontend.lazy.realize import statistics
 from weft.ir.graph import graph
 
 F = wf.nn.functional
@@ -296,7 +296,7 @@ def test_a_loop_has_the_same_programs_whatever_other_threads_there_are() -> None
     code = """
 import sys, threading
 import numpy as np, weft as wf
-from weft.frontend.program_table import statistics
+from weft.frontend.lazy.program_table import statistics
 over, ready, kept = threading.Event(), threading.Event(), []
 def work():
     kept.extend((wf.ones(7) * k).cumsum(axis=0) for k in range(5))

@@ -16,7 +16,8 @@ from weft import options
 from weft.codegen.cpu import lowering
 from weft.codegen.cpu.chain.chain import lower_chain
 from weft.codegen.cpu.target import host, named, supported
-from weft.frontend import compile, realize
+from weft.compiler import compile
+from weft.frontend.lazy import realize
 from weft.ir.kernels import chain
 from weft.nn import functional as F
 

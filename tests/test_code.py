@@ -12,8 +12,9 @@ import pytest
 import weft as wf
 from weft import options
 from weft.codegen.llvm.build import runs_anywhere
+from weft.compiler.backends import compile_kernels
 from weft.errors import CompileError
-from weft.frontend import kernels, program_table
+from weft.frontend.lazy import program_table
 from weft.runtime import code, flat, native
 from weft.runtime.code import Known, known
 
@@ -78,7 +79,7 @@ def several(n: int) -> list[wf.Tensor]:
 
 
 def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = kernels.compile_text, []
+    real, calls = compile_kernels.compile_text, []
 
     def failing(*args: object, **named: object) -> bytes:
         calls.append(threading.current_thread())
@@ -88,7 +89,7 @@ def test_what_a_failed_compilation_raises_is_raised_and_nothing_is_kept(monkeypa
 
     interval = sys.getswitchinterval()
     with options.override(cache_dir=None):
-        monkeypatch.setattr(kernels, "compile_text", failing)
+        monkeypatch.setattr(compile_kernels, "compile_text", failing)
         with pytest.raises(CompileError, match="as LLVM would"):
             wf.realize(*several(1))
         assert sys.getswitchinterval() == interval and not any(t.name == "weft-compile" for t in threading.enumerate())

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.inspection.documents import collect
 from weft.inspection.documents.collect import Collection
 from weft.inspection.documents.running import Script

@@ -19,7 +19,7 @@ from test_windows import conv
 from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
 from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node

@@ -20,11 +20,11 @@ from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.toolchain import nvcc, nvrtc
 from weft.codegen.cuda.toolchain.build import compile_text
-from weft.frontend import compile as compiler
-from weft.frontend.compile import Compiled
-from weft.frontend.cuda import CudaBackend
-from weft.frontend.host import HostBackend
-from weft.frontend.tensor import wrap
+from weft.compiler import compile as compiler
+from weft.compiler.backends.cpu import HostBackend
+from weft.compiler.backends.cuda import CudaBackend
+from weft.compiler.compile import Compiled
+from weft.frontend.tensor.tensor import wrap
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node

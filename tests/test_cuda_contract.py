@@ -15,7 +15,7 @@ from harness import Env, interpret, leaf, normal_inputs
 from test_windows import conv
 from weft.codegen.cuda.contract.tile import Choice, Tile
 from weft.codegen.cuda.schedules import contraction
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
 from weft.ir.graph.interp import run as oracle

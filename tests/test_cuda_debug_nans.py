@@ -11,7 +11,7 @@ import pytest
 import weft as wf
 from cudakit import device, in_order, needs_compiler
 from weft import errors, nn
-from weft.frontend.culprit import Search
+from weft.compiler.programs.nan_culprit import Search
 
 pytestmark = needs_compiler
 

@@ -11,7 +11,7 @@ from harness import assert_close, assert_same_bits, interpret, leaf, normal_inpu
 from optable import ROWS, Row, assert_matches, leaves, values
 from weft.codegen.cuda.schedules.vectors import steps_by_one
 from weft.codegen.cuda.target import CudaTarget
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node

@@ -26,7 +26,7 @@ from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.toolchain import nvcc, nvrtc
 from weft.codegen.cuda.toolchain.build import compile_text
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.interp import run as oracle

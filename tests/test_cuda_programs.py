@@ -12,8 +12,8 @@ from cudakit import needs_compiler
 from weft import errors, options
 from weft.codegen.cuda.toolchain import build
 from weft.codegen.cuda.toolchain.compiler import Compiler
-from weft.frontend import compile as stages
-from weft.frontend import program_table
+from weft.compiler import compile as stages
+from weft.frontend.lazy import program_table
 from weft.ir.graph import graph
 from weft.runtime.cuda import devices, images
 

@@ -18,7 +18,7 @@ from test_cuda_products import in_float32, on_device
 from test_windows import conv
 from weft.codegen.cuda.contract.tile import Choice, Tile, simt_tiles, tensor_tiles
 from weft.codegen.cuda.schedules import contraction
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node

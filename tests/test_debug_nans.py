@@ -17,10 +17,11 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import errors, nn, options
-from weft.frontend import programs, realize
-from weft.frontend.compile import build
-from weft.frontend.culprit import Search
-from weft.frontend.settings import current_settings
+from weft.compiler.backends.settings import current_settings
+from weft.compiler.compile import build
+from weft.compiler.programs import on_disk
+from weft.compiler.programs.nan_culprit import Search
+from weft.frontend.lazy import realize
 from weft.ir.graph import graph
 from weft.nn import functional as F
 from weft.runtime.failures import Interrupted
@@ -560,8 +561,8 @@ def test_programs_with_checks_are_found_on_disk_beside_the_others(tmp_path: Path
     x = wf.tensor([1.0, 2.0])
     with options.override(cache_dir=tmp_path):
         structure = realize.structure_of((x * 5.0).log() + 3.0)
-        plain, checked = programs.executable(structure), programs.checked(structure, "inf")
-        again = programs.checked(structure, "inf")
+        plain, checked = on_disk.executable(structure), on_disk.checked(structure, "inf")
+        again = on_disk.checked(structure, "inf")
     assert not plain.checks
     assert [c.kernel for c in checked.checks] == [c.kernel for c in again.checks] == [0]
 

@@ -10,9 +10,9 @@ from fuzz import seeded
 from fuzz_graphs import EXACT, MOVES, Array, Builder, arithmetic
 from harness import FORCED, execute, inputs_of, values_of
 from weft import options
-from weft.frontend.compile import build
-from weft.frontend.culprit import Found, Search
-from weft.frontend.settings import current_settings
+from weft.compiler.backends.settings import current_settings
+from weft.compiler.compile import build
+from weft.compiler.programs.nan_culprit import Found, Search
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.interp import EVALUATORS
 from weft.ir.graph.op import ELEMENTWISE, HINTS, VIEWS, Op

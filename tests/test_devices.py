@@ -19,7 +19,8 @@ from cudakit import needs_compiler
 from far_driver import FarDriver, far_devices, installed
 from weft import errors as E
 from weft import nn
-from weft.frontend import realize, step
+from weft.frontend.jit import traced_step
+from weft.frontend.lazy import realize
 from weft.nn.parallel import flat
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -279,7 +280,7 @@ def trained(device: str, optimizer: Any, jitted: bool, moved_late: bool = False)
         opt.step()
         return loss
 
-    call = wf.jit(step) if jitted else step
+    call = wf.jit(traced_step) if jitted else traced_step
     losses = [call(wf.tensor(x, device="cpu"), wf.tensor(y, device="cpu")).item() for x, y in batches()]
     assert all(p.device == ("cuda:0" if device == "cuda" else "cpu") for p in model.parameters())
     return [losses, *(v.tolist() for v in model.state_dict().values())]
@@ -541,7 +542,7 @@ def test_captured_values_on_the_device_are_updated_in_place(device: str) -> None
     one = wf.tensor(1.0)
     addresses = set()
     for k in range(1, 5):
-        assert step(one).item() == pytest.approx(15 + 6 * k)
+        assert traced_step(one).item() == pytest.approx(15 + 6 * k)
         addresses.add(p._stored().address)
     assert len(addresses) == 1 and p.device == "cuda:0"
 
@@ -703,7 +704,7 @@ def test_arrays_that_a_compiled_function_is_given_go_along(gpu: FarDriver) -> No
 
 
 def test_updates_are_in_place_where_the_default_is_a_gpu(gpu: FarDriver) -> None:
-    step.alone.cache_clear()
+    traced_step.alone.cache_clear()
     with wf.options.override(device="cuda"):
         p = wf.tensor(X).realize()
         f = wf.jit(lambda: (p.assign(p + 1), None)[1])
@@ -711,7 +712,7 @@ def test_updates_are_in_place_where_the_default_is_a_gpu(gpu: FarDriver) -> None
         address = p._stored().address
         f()
         assert p._stored().address == address and p.tolist() == (X + 2).tolist()
-    step.alone.cache_clear()
+    traced_step.alone.cache_clear()
 
 
 @pytest.mark.parametrize("collate", [None, lambda items: wf.tensor([float(i) for i in items]) * 1])

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import weft as wf
 from cudakit import device, needs_compiler
-from weft.frontend import realize
-from weft.frontend.compile import Compiled, program_of
+from weft.compiler.compile import Compiled, program_of
+from weft.frontend.lazy import realize
 from weft.inspection.documents import document as documents
 from weft.inspection.documents.changes import changes
 from weft.inspection.documents.document import Entry, document, seen_by_fusion

@@ -9,7 +9,7 @@ import pytest
 import weft as wf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import toposort
 from weft.ir.graph.op import Op

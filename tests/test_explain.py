@@ -10,7 +10,7 @@ import weft as wf
 from machinekit import machine_of
 from weft.codegen.cpu.target import host
 from weft.codegen.kernels.axes import TINY_WORK
-from weft.frontend import realize
+from weft.frontend.lazy import realize
 from weft.inspection.reports import report as report_module
 
 F = wf.nn.functional

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from harness import compiled, execute, leaf, normal_inputs
 from weft.codegen.llvm.build import runs_anywhere
-from weft.frontend import kernels
+from weft.compiler.backends import compile_kernels
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
@@ -52,7 +52,7 @@ def test_copied_code_gives_the_bits_of_linked_code(case: str, options: str, monk
             loaded.append(flat.is_flat(made))
             return made
 
-        monkeypatch.setattr(kernels.flat, "flattened", kept)
+        monkeypatch.setattr(compile_kernels.flat, "flattened", kept)
         known.clear()
         results.append(execute(compiled(outputs, **OPTIONS[options]), outputs, env))
         kinds.append(set(loaded))

@@ -141,7 +141,7 @@ def test_every_lock_is_free_in_the_child() -> None:
 
 def test_locks_are_made_in_one_place() -> None:
     package = Path(wf.__file__).parent
-    rooms = ("frontend", "ir", "codegen", "runtime", "nn", "inspection", "array_api", "commands")
+    rooms = ("frontend", "compiler", "ir", "codegen", "runtime", "nn", "inspection", "array_api", "commands")
     files = [package / "options.py", *(path for room in rooms for path in (package / room).rglob("*.py"))]
     makers = {path.name for path in files if re.search(r"\bR?Lock\(\)", path.read_text())}
     assert makers <= {"prefetch.py"}  # of a batch that is being made, by a thread that a child has not

@@ -18,10 +18,11 @@ from golden_cases import CASES
 from weft import options
 from weft.codegen.cpu.settings import Settings
 from weft.codegen.cpu.target import Target
-from weft.frontend import cuda, realize
-from weft.frontend.compile import Compiled, build, program_of
-from weft.frontend.jit import step_behind
-from weft.frontend.structure import Structure
+from weft.compiler.backends import cuda
+from weft.compiler.compile import Compiled, build, program_of
+from weft.compiler.structure import Structure
+from weft.frontend.jit.jit import step_behind
+from weft.frontend.lazy import realize
 from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text
 from weft.inspection.reports.report import report
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.errors import GrowthWarning
-from weft.frontend import growth
+from weft.frontend.lazy import growth
 from weft.ir.graph import graph
 
 F = wf.nn.functional

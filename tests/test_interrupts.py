@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.runtime.executable import Executable

@@ -17,8 +17,8 @@ import pytest
 import weft as wf
 from stepping import states, stepper
 from weft import options
-from weft.frontend import program_table, state
-from weft.frontend.realize import statistics
+from weft.frontend.lazy import program_table, state
+from weft.frontend.lazy.realize import statistics
 from weft.nn import functional as F
 from weft.nn import optim
 
@@ -1118,7 +1118,7 @@ def test_nothing_is_kept_alive() -> None:
 
 
 def test_the_number_of_specialisations_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.frontend.jit.MAX_STEPS", 3)
+    monkeypatch.setattr("weft.frontend.jit.jit.MAX_STEPS", 3)
     f = wf.jit(lambda x: x + 1)
     for n in range(1, 7):
         assert f(wf.ones(n)).tolist() == [2.0] * n

@@ -16,8 +16,8 @@ import pytest
 import weft as wf
 from test_jit import Counted
 from weft import nn, options
-from weft.frontend.attributes import Attributes
-from weft.frontend.realize import statistics
+from weft.frontend.jit.attributes import Attributes
+from weft.frontend.lazy.realize import statistics
 from weft.nn import functional as F
 
 X = [[-2.0, -0.5, 0.75], [1.5, 3.0, -4.0]]

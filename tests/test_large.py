@@ -16,9 +16,9 @@ PRELUDE = f"""
 import json, sys, time
 import numpy as np
 import weft as wf
-import weft.frontend.compile  # imports recurse
-from weft.frontend.program_table import _programs, statistics
-from weft.frontend.realize import graph_of
+import weft.compiler.compile  # imports recurse
+from weft.frontend.lazy.program_table import _programs, statistics
+from weft.frontend.lazy.realize import graph_of
 from weft.ir.graph.graph import toposort
 sys.setrecursionlimit({RECURSION})
 start = time.perf_counter(), time.process_time()

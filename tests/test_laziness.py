@@ -10,10 +10,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import program_table, state, storage
-from weft.frontend.realize import graph_of, statistics
+from weft.frontend.lazy import program_table, state
+from weft.frontend.lazy.realize import graph_of, statistics
 from weft.ir.graph import graph
 from weft.ir.graph.op import Op
+from weft.runtime.memory import storage
 
 
 @pytest.fixture(autouse=True)

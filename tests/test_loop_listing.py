@@ -132,7 +132,7 @@ def test_a_line_that_cannot_be_read_is_named_without_its_text():
 
 
 def test_equal_kernels_of_different_lines_have_one_key():
-    from weft.frontend.kernels import kernel_key
+    from weft.compiler.backends.compile_kernels import kernel_key
     from weft.inspection.explain import compiled_behind
 
     x = wf.ones(777).realize()

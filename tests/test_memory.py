@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import system
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.ir.program.memory_report import Memory, MemoryBuffer
 from weft.runtime.buffer import CHECKED, Allocator, memory, size_class
 

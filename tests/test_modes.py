@@ -13,7 +13,8 @@ import pytest
 import weft as wf
 from interruptions import is_of_package
 from weft import nn
-from weft.frontend import observe, random, state
+from weft.frontend.lazy import state, watchers
+from weft.frontend.tensor import random
 from weft.modes import Blocks, Mode
 
 
@@ -21,7 +22,7 @@ def now() -> tuple[Any, ...]:
     """What modes make of this thread, asked as users do."""
     x = wf.ones(2, requires_grad=True)
     product = wf.ones(2, 2) @ wf.ones(2, 2)
-    return (x * 2).requires_grad, product.dtype, observe.demanded(), random.Fork.blocks.value(None)
+    return (x * 2).requires_grad, product.dtype, watchers.demanded(), random.Fork.blocks.value(None)
 
 
 BEFORE = (True, wf.float32, None, None)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend.nonzero import positions
-from weft.frontend.tensor import wrap
+from weft.frontend.selection.nonzero import positions
+from weft.frontend.tensor.tensor import wrap
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

@@ -14,7 +14,7 @@ import pytest
 import weft as wf
 from documents import document_in
 from weft import errors
-from weft.frontend import realize, state
+from weft.frontend.lazy import realize, state
 from weft.inspection.html_report import ReportPath
 from weft.ir.graph import site
 

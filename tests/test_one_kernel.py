@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import observe, program_table
+from weft.frontend.lazy import program_table, watchers
 
 FusionError = wf.errors.FusionError
 F = wf.nn.functional
@@ -235,14 +235,14 @@ def test_blocks_nest_and_end() -> None:
             pass
         with pytest.raises(FusionError):
             y.numpy()
-    assert observe.demanded() is None
+    assert watchers.demanded() is None
     y.numpy()
 
 
 def test_a_block_ends_with_whatever_is_raised_inside() -> None:
     with pytest.raises(ZeroDivisionError), wf.one_kernel():
         raise ZeroDivisionError
-    assert observe.demanded() is None
+    assert watchers.demanded() is None
     parted(randn(54, 54)).numpy()
 
 

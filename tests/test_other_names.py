@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 import weft as wf
 from weft import nn
-from weft.frontend.other_names import ABSENT, OF_MODULES, OF_TENSORS, OF_WEFT
-from weft.frontend.other_parameters import RENAMED, WITHOUT
+from weft.frontend.tensor.names_elsewhere import ABSENT, OF_MODULES, OF_TENSORS, OF_WEFT
+from weft.frontend.tensor.parameters_elsewhere import RENAMED, WITHOUT
 
 
 @pytest.mark.parametrize("name", OF_TENSORS)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import parts, realize
+from weft.frontend.lazy import realize, whole_of_parts
 
 VALUES = np.linspace(-2.0, 2.0, 35).reshape(5, 7)
 
@@ -40,7 +40,7 @@ def test_what_is_computed_from_elements_computes_their_array_once(programs: list
 
 
 def test_an_element_of_a_great_array_does_not_compute_it(programs: list[int]) -> None:
-    y = wf.arange(parts.MOST_ELEMENTS + 1) * 2
+    y = wf.arange(whole_of_parts.MOST_ELEMENTS + 1) * 2
     assert y[7].item() == 14 and y._stored() is None
     assert wf.zeros(10**15)[5].item() == 0
     assert ran(programs) <= 2

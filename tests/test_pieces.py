@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import weft as wf
 from fuzz_turns import check_unread, random_loop
-from weft.frontend import pieces, program_table, realize
-from weft.frontend.realize import statistics
+from weft.frontend.lazy import pieces, program_table, realize
+from weft.frontend.lazy.realize import statistics
 
 Built = Callable[[], int]
 

@@ -9,7 +9,7 @@ from harness import assert_close, check_close, compiled, execute, fused, interpr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft.codegen.cpu.target import named, supported
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
@@ -108,8 +108,8 @@ def test_a_line_pools_in_one_dimension() -> None:
 @pytest.mark.parametrize("outs", [3, 17])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 def test_loops_interpreted_equal_the_oracle(target: str, outs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.frontend.host.Making.want", lambda *_: None)  # loops are enough here
-    monkeypatch.setattr("weft.frontend.host.HostBackend.link", lambda *_: None)
+    monkeypatch.setattr("weft.compiler.backends.cpu.Making.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.HostBackend.link", lambda *_: None)
     outputs = [layer((1, 3, 5, 18), (outs, 3, 2, 3), 1)]
     env = normal_inputs(outputs)
     program = compiled(outputs, env, target=target)

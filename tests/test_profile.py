@@ -16,7 +16,7 @@ import weft as wf
 from cudakit import device, needs_compiler
 from machinekit import machine_of
 from weft import errors, options
-from weft.frontend import program_table, realize
+from weft.frontend.lazy import program_table, realize
 from weft.inspection.measured import measure
 from weft.inspection.measured.measure import session, workload
 from weft.inspection.measured.profile_text import doubts, text

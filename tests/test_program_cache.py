@@ -14,7 +14,9 @@ import pytest
 import weft as wf
 from weft import options
 from weft.codegen.llvm.build import runs_anywhere
-from weft.frontend import compile, kernels, program_table
+from weft.compiler import compile
+from weft.compiler.backends import compile_kernels
+from weft.frontend.lazy import program_table
 from weft.runtime import cache
 from weft.runtime.code import known
 from weft.runtime.pack import HEADER, Pack
@@ -46,7 +48,7 @@ def builds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         real = getattr(module, name)
         return lambda *args, **options: (done.append(name), real(*args, **options))[1]
 
-    for module, name in ((compile, "build"), (kernels, "compile_text")):
+    for module, name in ((compile, "build"), (compile_kernels, "compile_text")):
         monkeypatch.setattr(module, name, counted(module, name))
     return done
 
@@ -146,7 +148,7 @@ def test_nothing_is_kept_without_a_folder(new_process: Start, builds: list[str])
 
 
 PROCESS = """
-import weft.frontend.compile as compile, weft.frontend.kernels as kernels, numpy as np, weft as wf
+import weft.compiler.compile as compile, weft.compiler.backends.compile_kernels as kernels, numpy as np, weft as wf
 def refused(*_): raise AssertionError("a pass runs")
 if {warm}: compile.build = kernels.compile_text = kernels.emit = refused
 x = wf.tensor(np.arange(6, dtype="float32").reshape(2, 3), requires_grad=True)
@@ -184,7 +186,7 @@ def test_graphs_share_programs_and_kernels_where_they_can(new_process: Start, bu
 def test_a_later_process_loads_neither_compiler_nor_llvm(tmp_path: Path) -> None:
     program = (
         "import sys, weft as wf; print((wf.arange(100000) * 2).sum().item())\n"
-        "print([m for m in ('llvmlite.binding', 'weft.frontend.compile', 'weft.codegen.cpu.rows') if m in sys.modules])"
+        "print([m for m in ('llvmlite.binding', 'weft.compiler.compile', 'weft.codegen.cpu.rows') if m in sys.modules])"
     )
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "WEFT_NUM_THREADS": "2"}
 

@@ -18,36 +18,24 @@ import weft as wf
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
 LAYERS = {
-    "commands": {"commands", "inspection", "frontend", "nn", "ir", "codegen", "runtime"},
-    "inspection": {"inspection", "frontend", "nn", "ir", "codegen", "runtime"},
-    "array_api": {"array_api", "frontend", "ir"},
-    "nn": {"nn", "frontend", "ir"},
-    "frontend": {"frontend", "ir"},
-    "ir": {"ir"},
-    "codegen": {"codegen", "ir"},
+    "commands": {"commands", "inspection", "frontend", "compiler", "nn", "ir", "codegen", "runtime"},
+    "inspection": {"inspection", "frontend", "compiler", "nn", "ir", "codegen", "runtime"},
+    "array_api": {"array_api", "frontend", "runtime", "ir"},
+    "nn": {"nn", "frontend", "runtime", "ir"},
+    "frontend": {"frontend", "compiler", "runtime", "ir"},
+    "compiler": {"compiler", "runtime", "codegen", "ir"},
     "runtime": {"runtime", "codegen", "ir"},
+    "codegen": {"codegen", "ir"},
+    "ir": {"ir"},
 }
 # every layer may use them
 SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "wording", "__version__"}
 BEYOND = {
-    "frontend/compile.py": {"codegen", "runtime"},
-    "frontend/programs.py": {"codegen", "runtime"},  # programs on disk
-    "frontend/settings.py": {"codegen", "runtime"},  # what options and the processor say of code
-    "frontend/backend.py": {"codegen"},  # what a kind of device must have
-    "frontend/host.py": {"codegen", "runtime"},  # the CPU
-    "frontend/cuda.py": {"codegen", "runtime"},  # GPUs
-    "frontend/kernels.py": {"codegen", "runtime"},  # the code of one kernel
-    "frontend/tune.py": {"codegen", "runtime"},  # the one file that names all stages
-    "frontend/devices.py": {"runtime"},  # their names
-    "frontend/storage.py": {"runtime"},  # memory
-    "frontend/dlpack.py": {"runtime"},  # memory of others
-    "frontend/interpret.py": {"codegen", "runtime"},  # stands in for an executable; how functions are made in strict mode
-    "frontend/compared.py": {"runtime"},  # the failure that an executable reports
-    "frontend/culprit.py": {"codegen"},  # looks for an operation in the kernel that met its result
-    "frontend/watched.py": {"runtime"},  # the failure that an executable reports
-    "frontend/observe.py": {"inspection"},  # shows what options ask for
-    "frontend/realize.py": {"runtime"},  # the failure that an executable reports
-    "frontend/values.py": {"array_api"},  # a Tensor names its namespace
+    "compiler/programs/nan_culprit.py": {"frontend"},
+    "frontend/lazy/watchers.py": {"inspection"},  # shows what options ask for
+    "frontend/tensor/value.py": {"array_api"},  # a Tensor names its namespace
+    "runtime/memory/devices.py": {"frontend"},
+    "runtime/memory/storage.py": {"frontend"},
 }
 
 
@@ -97,7 +85,7 @@ def test_dependencies_point_one_way() -> None:
 def test_only_the_debug_option_reaches_the_interpreter() -> None:
     imports = re.compile(r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M)
     reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
-    assert sorted(reaching) == ["frontend/interpret.py", "ir/graph/strict.py"]
+    assert sorted(reaching) == ["compiler/programs/interpreted.py", "ir/graph/strict.py"]
 
 
 def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:

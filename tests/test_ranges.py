@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weft as wf
 from fuzz import random_case, seeded
-from weft.frontend import realize
+from weft.frontend.lazy import realize
 from weft.ir.analysis.ranges import ranges
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph

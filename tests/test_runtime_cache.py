@@ -391,7 +391,7 @@ def test_importing_looks_up_no_c_library(tmp_path):
         "    if name is None: raise TypeError('as on systems where the process itself is no library')\n"
         "    return whole(name, *args, **kwargs)\n"
         "ctypes.CDLL = refuse\n"
-        "import weft.frontend.compile, weft.runtime.executable\n"
+        "import weft.compiler.compile, weft.runtime.executable\n"
         "from weft.runtime import flat; print(flat.is_flat(b''))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

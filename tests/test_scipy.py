@@ -10,7 +10,7 @@ from commandkit import python
 SOLVERS = """
 import numpy as np, weft as wf
 from scipy.optimize import elementwise
-from weft.frontend.program_table import statistics
+from weft.frontend.lazy.program_table import statistics
 
 def numbers(*values): return wf.tensor(values, dtype=wf.float64)
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 import weft as wf
-from weft.frontend import realize
-from weft.frontend.capture import is_constant
-from weft.frontend.compile import Compiled, program_of
+from weft.compiler.compile import Compiled, program_of
+from weft.frontend.lazy import realize
+from weft.frontend.lazy.capture import is_constant
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.op import LEAVES, Op
 

@@ -11,7 +11,7 @@ import pytest
 import weft as wf
 from commandkit import python
 from weft import options
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.runtime.code import known
 
 

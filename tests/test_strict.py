@@ -15,8 +15,8 @@ from harness import compiled, inputs_of, leaf, normal_inputs
 from optable import ROWS, Row, leaves, values
 from weft import options
 from weft.codegen.cpu.rows import Tuning
-from weft.frontend.interpret import strictly
-from weft.frontend.settings import _cuda_settings
+from weft.compiler.backends.settings import _cuda_settings
+from weft.compiler.programs.interpreted import strictly
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph

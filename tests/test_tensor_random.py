@@ -12,8 +12,9 @@ import weft as wf
 from commandkit import python, script
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.frontend import philox, random
-from weft.frontend.tensor import wrap
+from weft.frontend.functions import philox
+from weft.frontend.tensor import random
+from weft.frontend.tensor.tensor import wrap
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import const
 
@@ -69,7 +70,7 @@ def test_seeding_repeats_and_draws_differ() -> None:
 
 
 def test_drawing_again_compiles_nothing() -> None:
-    from weft.frontend.realize import statistics
+    from weft.frontend.lazy.realize import statistics
 
     wf.rand(7).realize()
     built = statistics["built"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import weak
+from weft.runtime.memory import weak_table
 
 THREADS = 6
 
@@ -236,7 +236,7 @@ class Raced(dict[int, Any]):
 
 def test_two_threads_may_drop_one_entry_of_a_weak_table() -> None:
     table, value = Raced(), wf.ones(3)
-    weak.remember(table, 1, value)
+    weak_table.remember(table, 1, value)
     ref = table[1]
     ref.__callback__(ref)
     assert table == {}

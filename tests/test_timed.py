@@ -15,7 +15,9 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft import options
-from weft.frontend import compile, program_table, programs, realize
+from weft.compiler import compile
+from weft.compiler.programs import on_disk
+from weft.frontend.lazy import program_table, realize
 from weft.runtime import native, timed_ir
 from weft.runtime.code import known
 from weft.runtime.executable import Executable
@@ -72,7 +74,7 @@ def test_timing_changes_no_machine_code() -> None:
     plain = last()
     structure = realize.structure_of(network())
     with timing():
-        timed = programs.executable(structure)
+        timed = on_disk.executable(structure)
     assert ctypes.cast(pool.runtime().run, ctypes.c_void_p).value == run and ctypes.string_at(run, 256) == before  # type: ignore[arg-type]
     assert timed.timings is not None and [*timed._table] == [*plain._table]
     assert all(a is b for a, b in zip(timed._codes, plain._codes, strict=True))
@@ -109,7 +111,7 @@ def test_the_phases_of_a_kernel_add_up_to_its_time() -> None:
 def test_a_run_takes_no_longer_than_the_call_around_it() -> None:
     """The counter and the clock agree."""
     with timing():
-        executable = programs.executable(realize.structure_of(network()))
+        executable = on_disk.executable(realize.structure_of(network()))
     prepared = executable.prepared()
     memory = [np.zeros(1 << 20, np.float32) for _ in prepared.words]
     prepared.words[: len(memory) - 1] = [a.ctypes.data for a in memory[:-1]]
@@ -235,7 +237,7 @@ def test_a_signal_before_a_timed_run_finds_that_nothing_has_run(jitted: bool, mo
 
 def test_several_python_threads_run_a_timed_program() -> None:
     with timing():
-        executable = programs.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
+        executable = on_disk.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
     wrong: list[int] = []
 
     def work(number: int) -> None:
@@ -266,7 +268,7 @@ def bound(executable: Executable, y: Any) -> tuple[int, int, object]:
 
 
 def test_runs_are_timed_without_instruments() -> None:
-    executable = programs.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
+    executable = on_disk.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
     y = np.zeros_like(ROWS)
     table, args, _frame = bound(executable, y)
     run = ctypes.cast(pool.runtime().run, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
@@ -279,7 +281,7 @@ def test_runs_are_timed_without_instruments() -> None:
 
 def test_timed_runs_in_a_row_are_noted_each() -> None:
     with timing():
-        executable = programs.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
+        executable = on_disk.executable(realize.structure_of(wf.tensor(ROWS) * 3 + 1))
     y, timings = np.zeros_like(ROWS), executable.timings
     table, args, _frame = bound(executable, y)
     start = time.perf_counter()

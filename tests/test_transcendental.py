@@ -1,4 +1,4 @@
-"""Transcendental functions of Tensors: special cases of the standard, dtypes, gradients. In: frontend/transcendental.py."""
+"""Transcendental functions of Tensors: special cases of the standard, dtypes, gradients."""
 
 from __future__ import annotations
 

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.frontend import program_table, tune
+from weft.compiler.backends import tune
+from weft.frontend.lazy import program_table
 from weft.runtime import cache
 
 Product = Callable[[], wf.Tensor]

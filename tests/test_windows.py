@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
 from weft.codegen.cpu.target import named, supported
 from weft.codegen.cpu.window.problem import cells, sizes, tiles_of
-from weft.frontend.compile import Compiled
+from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
@@ -155,8 +155,8 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
 def test_loops_interpreted_equal_the_oracle(
     shape: tuple[tuple[int, ...], ...], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.frontend.host.Making.want", lambda *_: None)  # loops are enough here
-    monkeypatch.setattr("weft.frontend.host.HostBackend.link", lambda *_: None)
+    monkeypatch.setattr("weft.compiler.backends.cpu.Making.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.HostBackend.link", lambda *_: None)
     outputs = conv(*shape, pad=1)
     env = normal_inputs(outputs)
     program = compiled(outputs, env, target=target)

@@ -6,7 +6,8 @@
 
 A Check fails where an operation gives a value that is not finite though its operands are, unless a WHERE does not choose it.
 Sums are looked at when they are read: one that is not finite is suspect, whatever was added. So a failing Check says that it is
-worth looking for the operation (frontend/culprit.py); if none fails, there is none. With infinities allowed, NaNs count.
+worth looking for the operation (compiler/programs/nan_culprit.py); if none fails, there is none. With infinities allowed,
+NaNs count.
 """
 
 from __future__ import annotations

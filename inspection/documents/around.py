@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...frontend import realize
-from ...frontend.tensor import Tensor
+from ...frontend.lazy import realize
+from ...frontend.tensor.tensor import Tensor
 from ...nn.module import Module
 from ..layouts import layout
 from ..modules import Calls, summary_of

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ...frontend.passes import Pass
+from ...compiler.pass_log import Pass
 from ...ir.graph.graph import Node, show_arg, toposort, type_of
 from ...ir.graph.op import Op
 from ...ir.graph.rewrite import constant_of

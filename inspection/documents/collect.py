@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import locks
-from ...frontend import compile, observe, program_table
+from ...compiler import compile
+from ...frontend.lazy import program_table, watchers
 from ...runtime.timed import timing
 from ..modules import Calls, summary_of
 from ..names import naming
@@ -88,7 +89,7 @@ class Collection:
     @contextmanager
     def collecting(self) -> Iterator[None]:
         """Notes and times the programs that are new inside."""
-        with timing(), observe.watching(self._note), observe.watching_calls(self._called):
+        with timing(), watchers.watching(self._note), watchers.watching_calls(self._called):
             yield
 
     @property

@@ -23,8 +23,8 @@ from importlib import import_module
 from typing import Any
 
 from ... import __version__
+from ...compiler.compile import Compiled
 from ...errors import WeftError
-from ...frontend.compile import Compiled
 from ...ir.graph.graph import Node, show_arg, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.rewrite import constant_of

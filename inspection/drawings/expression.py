@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import shown
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import shown
+from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
@@ -90,7 +90,7 @@ def _given(name: str, text: str, names: Mapping[str, Any]) -> Tensor:
 
 
 def _tensor(name: str, text: str, value: Any, dtype: dt.DType | None) -> Tensor:
-    from ...frontend.creation import tensor
+    from ...frontend.tensor.creation import tensor
 
     try:
         array = np.asarray(value)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend import realize
-from ...frontend.tensor import bare
+from ...frontend.lazy import realize
+from ...frontend.tensor.tensor import bare
 from ...ir.gradient import gradient as grad
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, full, toposort

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...frontend.compile import Compiled, LoweredKernel
+from ...compiler.compile import Compiled, LoweredKernel
 from ...wording import plural
 from ..names.naming import InputNames
 from ..reports.facts import reads

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ... import errors
-from ...frontend.compile import Compiled
+from ...compiler.compile import Compiled
 from ..names.naming import InputNames
 from .artefacts import Artefact, artefacts
 

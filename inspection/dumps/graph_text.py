@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from ...frontend.compile import Compiled
-from ...frontend.passes import Pass
+from ...compiler.compile import Compiled
+from ...compiler.pass_log import Pass
 from ...ir.graph.graph import Node, show_arg, toposort, type_of
 from ...ir.graph.op import LEAVES, Op
 from ...ir.graph.site import NOWHERE, Site, is_gradient

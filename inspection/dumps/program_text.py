@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...frontend.compile import Compiled
+from ...compiler.compile import Compiled
 from ...ir.graph.index import row_major_strides
 from ...ir.loops.loop import Buf, Loops
 from ...ir.loops.walk import reads, writes

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import errors, options
-from ...frontend import compile
-from ...frontend.compile import Compiled
-from ...frontend.program_table import Program
+from ...compiler import compile
+from ...compiler.compile import Compiled
+from ...frontend.lazy.program_table import Program
 from ...runtime.timed import timing
 from ...wording import duration, plural
 from ..names.naming import InputNames, input_names, program_name

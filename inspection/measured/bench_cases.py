@@ -10,8 +10,8 @@ import numpy as np
 
 from ... import nn
 from ...frontend import ops
-from ...frontend.creation import tensor
-from ...frontend.jit import jit
+from ...frontend.jit.jit import jit
+from ...frontend.tensor.creation import tensor
 from ...nn import functional as F
 from ...nn import optim
 

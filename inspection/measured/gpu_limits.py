@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ...frontend.cuda import LAST_CACHE
+from ...compiler.backends.cuda import LAST_CACHE
 from ...runtime.cuda.driver import Driver, here
 from .cpu_rounds import Timed
 from .roofline import Figure, Machine, Place

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...frontend.devices import CPU
+from ...runtime.memory.devices import CPU
 from ..reports.kernel_report import KernelReport, Report
 from .machine import machine, raise_to
 from .roofline import Machine

@@ -16,8 +16,8 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from ... import options
-from ...frontend.devices import CPU, check_device, unit
 from ...runtime import cache, processor
+from ...runtime.memory.devices import CPU, check_device, unit
 from .roofline import Machine
 
 FORMAT = "machine 2"

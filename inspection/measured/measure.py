@@ -15,13 +15,13 @@ from statistics import fmean, median
 from typing import Any
 
 from ... import errors
-from ...frontend import program_table, realize
-from ...frontend.compile import Compiled
-from ...frontend.devices import CPU
-from ...frontend.trace import refuse
+from ...compiler.compile import Compiled
+from ...frontend.lazy import program_table, realize
+from ...frontend.lazy.trace import refuse
 from ...runtime import processor
 from ...runtime.failures import CheckFailed
 from ...runtime.image import chunk_count
+from ...runtime.memory.devices import CPU
 from ...runtime.timed import Chunk
 from ..names.naming import input_names
 from ..profile import Profile, Span, is_disturbed

@@ -15,9 +15,9 @@ from typing import Any
 
 from ... import errors, options
 from ...codegen.cpu import target as targets
-from ...frontend.devices import CPU, available, unit
 from ...runtime import processor
 from ...runtime.cuda.devices import USE_CPU
+from ...runtime.memory.devices import CPU, available, unit
 from . import machine as machines
 
 Facts = dict[str, Any]

@@ -11,15 +11,15 @@ from math import prod
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import shown
-from ...frontend.compile import Compiled, program_of
-from ...frontend.devices import CPU, copy, unit
-from ...frontend.jit import call_behind
-from ...frontend.programs import executable
-from ...frontend.storage import Storage, allocate
-from ...frontend.structure import Structure
+from ...compiler.compile import Compiled, program_of
+from ...compiler.programs.on_disk import executable
+from ...compiler.structure import Structure
+from ...frontend.jit.jit import call_behind
+from ...frontend.operands.arguments import shown
 from ...runtime.buffer import Buffer
 from ...runtime.executable import Executable
+from ...runtime.memory.devices import CPU, copy, unit
+from ...runtime.memory.storage import Storage, allocate
 from ...runtime.threads import pool
 from ...runtime.ticks import address, seconds_of_runs
 from ...runtime.timed import Timings, timing

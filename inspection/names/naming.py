@@ -17,7 +17,7 @@ from functools import lru_cache, partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ...frontend.structure import Structure
+from ...compiler.structure import Structure
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.graph.site import is_inside, shown

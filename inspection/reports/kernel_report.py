@@ -11,7 +11,7 @@ from ...ir.program.memory_report import Memory, MemoryBuffer
 from ..measured.roofline import Demand
 
 if TYPE_CHECKING:
-    from ...frontend.backend import Launch
+    from ...compiler.backends.backend import Launch
 
 
 @dataclass(frozen=True)

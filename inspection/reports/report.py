@@ -9,9 +9,9 @@ from dataclasses import replace
 from math import prod
 
 from ... import options
+from ...compiler.backends.backend import Launch
+from ...compiler.compile import Compiled, LoweredKernel
 from ...errors import WeftError
-from ...frontend.backend import Launch
-from ...frontend.compile import Compiled, LoweredKernel
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.graph.site import Site, is_gradient

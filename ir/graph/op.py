@@ -69,7 +69,7 @@ class Op(Enum):
     SCATTER = "scatter"  # (axes, shape): the adjoint of GATHER, adds; with a third "max": the greatest integer
     DETACH = "detach"
     KEEP = "keep"  # a hint: materialise this value
-    COPY = "copy"  # device: the same value in its memory; ends at frontend/copies.py, no kernel has one
+    COPY = "copy"  # device: the same value in its memory; ends at frontend/lazy/transfers.py, no kernel has one
     # loop level only, never in a Graph
     VAR = "var"  # an Index: its value as int64
     LOAD = "load"  # (Buf, Index, mask): the element, 0 where the mask does not hold

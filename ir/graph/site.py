@@ -21,7 +21,7 @@ class _Site(threading.local):
 
 stated = _Site()
 _ROOT = __file__.replace("\\", "/").rsplit("/", 3)[0] + "/"
-_FOLDERS = ("array_api/", "codegen/", "commands/", "frontend/", "inspection/", "ir/", "nn/", "runtime/")
+_FOLDERS = ("array_api/", "codegen/", "commands/", "compiler/", "frontend/", "inspection/", "ir/", "nn/", "runtime/")
 _INSIDE = tuple(_ROOT + place for place in (*_FOLDERS, "modes.py", "signals.py"))
 _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 

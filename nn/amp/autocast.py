@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, shown
-from ...frontend.autocast import Lowered
-from ...frontend.broadcast import as_dtype
+from ...frontend.operands.arguments import as_bool, as_choice, shown
+from ...frontend.operands.autocast import Lowered
+from ...frontend.operands.broadcast import as_dtype
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 

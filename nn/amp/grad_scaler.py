@@ -9,14 +9,15 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ... import errors
-from ...frontend import ops, state
-from ...frontend.arguments import as_bool, as_choice, as_int, as_positive, shown
-from ...frontend.devices import only_cpu
-from ...frontend.grad import no_grad
-from ...frontend.tensor import Tensor
-from ...frontend.trace import afterwards, guard, outside, refuse
-from ...frontend.transition import go_back, versions
+from ...frontend import ops
+from ...frontend.gradients.gradient import no_grad
+from ...frontend.lazy import state
+from ...frontend.lazy.trace import afterwards, guard, outside, refuse
+from ...frontend.lazy.transaction import go_back, versions
+from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positive, shown
+from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
+from ...runtime.memory.devices import only_cpu
 from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow
 

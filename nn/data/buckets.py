@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ... import errors
-from ...frontend import random
-from ...frontend.arguments import as_bool, as_count, shown
+from ...frontend.operands.arguments import as_bool, as_count, shown
+from ...frontend.tensor import random
 from .collate import as_array
 from .idx import Array
 

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import as_int
+from ...frontend.operands.arguments import as_int
 from .idx import Array
 
 __all__ = ["Sentences", "reviews"]

@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import as_path
+from ...frontend.operands.arguments import as_path
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

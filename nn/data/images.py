@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...frontend.arguments import as_function
+from ...frontend.operands.arguments import as_function
 from .dataset import Dataset, transformed, transformed_rows
 from .idx import Array
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...frontend.arguments import as_path
+from ...frontend.operands.arguments import as_path
 from .idx import DataError
 
 __all__ = ["read_lines"]

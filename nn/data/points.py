@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...frontend.arguments import as_choice, as_count
+from ...frontend.operands.arguments import as_choice, as_count
 from .dataset import TensorDataset
 from .idx import Array
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend import random
-from ...frontend.arguments import as_bool, as_count, as_int, shown
+from ...frontend.operands.arguments import as_bool, as_count, as_int, shown
+from ...frontend.tensor import random
 from .idx import Array
 
 MOST_SAMPLES = 1 << 40

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import options
-from ...frontend.arguments import as_path
+from ...frontend.operands.arguments import as_path
 from .idx import DataError
 
 DOWNLOAD_SECONDS = 10  # without an answer, after which there is no network

@@ -13,7 +13,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from ...frontend.arguments import as_path
+from ...frontend.operands.arguments import as_path
 from .corpus import Sentences, reviews
 from .idx import DataError
 from .lines import read_lines

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_double, as_positive, normalise_axis
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.random import drawing
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_double, as_positive, normalise_axis
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.random import drawing
+from ...frontend.tensor.tensor import Tensor
 from .common import numbers
 
 __all__ = [

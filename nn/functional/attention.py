@@ -6,12 +6,12 @@ from math import sqrt
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_double
-from ...frontend.autocast import lowered
-from ...frontend.binding import of_tensors
-from ...frontend.broadcast import broadcast_shape
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_double
+from ...frontend.operands.autocast import lowered
+from ...frontend.operands.broadcast import broadcast_shape
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .dropout import dropout
 
 __all__ = ["scaled_dot_product_attention"]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .windows import linear
 
 __all__ = ["bilinear"]

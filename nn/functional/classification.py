@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_double, as_fraction, as_int
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.broadcast import holds
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_double, as_fraction, as_int
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.broadcast import holds
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import indices, reduced, weighted
 
 __all__ = ["cross_entropy", "multi_margin_loss", "nll_loss"]

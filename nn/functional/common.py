@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.arguments import as_choice
-from ...frontend.broadcast import broadcast_shape
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_choice
+from ...frontend.operands.broadcast import broadcast_shape
+from ...frontend.tensor.tensor import Tensor
 
 REDUCTIONS = ("mean", "sum", "none")
 

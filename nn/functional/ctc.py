@@ -11,11 +11,11 @@ from itertools import accumulate
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_int
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_choice, as_int
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import REDUCTIONS, indices, reduced
 
 __all__ = ["ctc_loss"]

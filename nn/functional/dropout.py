@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_fraction
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.random import drawing
-from ...frontend.tensor import Tensor
-from ...frontend.windows import Rank
+from ...frontend.operands.arguments import as_bool, as_fraction
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.random import drawing
+from ...frontend.tensor.tensor import Tensor
+from ...frontend.windows.windows import Rank
 from ...ir.graph.shapes import Shape
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]

@@ -6,9 +6,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_int, shown
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_choice, as_int, shown
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import indices
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]

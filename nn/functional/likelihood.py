@@ -6,12 +6,12 @@ from math import log, pi
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_positive
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.broadcast import broadcast_shape
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_positive
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.broadcast import broadcast_shape
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import numbers, reduced, same_shapes
 
 __all__ = ["gaussian_nll_loss", "poisson_nll_loss"]

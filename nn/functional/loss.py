@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_nonnegative, as_positive
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_choice, as_nonnegative, as_positive
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import REDUCTIONS, broadcast_weighted, reduced, same_shapes
 
 __all__ = [

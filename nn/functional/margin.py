@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_double, as_function
-from ...frontend.autocast import widened
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_double, as_function
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .common import broadcast_weighted, indices, numbers, reduced, same_shapes
 from .similarity import pairwise_distance
 

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from math import prod
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_double, as_int, as_ints
-from ...frontend.autocast import widened
-from ...frontend.binding import function, of_tensors
-from ...frontend.broadcast import default_float
-from ...frontend.data_types import finfo
-from ...frontend.half import in_float32
-from ...frontend.moments import moments
-from ...frontend.tensor import Tensor
+from ...frontend.functions.moments import moments
+from ...frontend.operands.arguments import as_bool, as_double, as_int, as_ints
+from ...frontend.operands.autocast import widened
+from ...frontend.operands.broadcast import default_float
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import function, of_tensors
+from ...frontend.tensor.dtypes import finfo
+from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.graph import deviation_squared
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]

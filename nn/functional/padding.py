@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_choice, as_ints, shown
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_choice, as_ints, shown
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # torch's names, wf.pad's
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_double
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_double
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 
 __all__ = ["hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu", "relu6", "threshold"]
 

@@ -7,11 +7,12 @@ from math import prod
 from typing import Any
 
 from ... import errors
-from ...frontend import blocks, ops
-from ...frontend.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
-from ...frontend.binding import function, of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend import ops
+from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import function, of_tensors
+from ...frontend.tensor.tensor import Tensor
+from ...frontend.windows import unfold as blocks
 
 __all__ = ["fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # and the axes that x has then

@@ -10,10 +10,10 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_shape, shown
-from ...frontend.binding import of_tensors
-from ...frontend.half import in_float32
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_choice, as_shape, shown
+from ...frontend.operands.in_float32 import in_float32
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 
 __all__ = ["affine_grid", "grid_sample"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...frontend import convolution, pooling
-from ...frontend import linear as dense
-from ...frontend.binding import function
+from ...frontend.functions import linear as dense
+from ...frontend.tensor.binding import function
+from ...frontend.windows import convolution, pooling
 
 linear = function(dense.linear)
 conv1d, conv2d, conv3d = map(function, (convolution.conv1d, convolution.conv2d, convolution.conv3d))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...frontend.tensor import Tensor
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .stateless import Stateless
 

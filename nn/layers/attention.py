@@ -7,9 +7,9 @@ from operator import add, and_
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_count, as_fraction
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_count, as_fraction
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..functional.attention import attention_weights, check_mask

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Self
 
 from ... import errors
-from ...frontend.arguments import as_int, as_sequence, shown
+from ...frontend.operands.arguments import as_int, as_sequence, shown
 from ..module import Module, Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...frontend.arguments import as_fraction
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_fraction
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .stateless import Stateless
 

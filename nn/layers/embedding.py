@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_extents
-from ...frontend.binding import as_tensor
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_extents
+from ...frontend.tensor.binding import as_tensor
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..functional.embedding import refuse_max_norm, row_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import sqrt
 
-from ...frontend.arguments import as_bool, as_extents
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_extents
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..module import Module, Parameter

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...frontend.binding import as_tensor
-from ...frontend.tensor import Tensor
+from ...frontend.tensor.binding import as_tensor
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..module import Buffer
 from .stateless import Stateless

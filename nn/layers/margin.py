@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...frontend.tensor import Tensor
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..functional.margin import Distance
 from .loss import fixed

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_count, as_double, as_extents, as_ints
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
-from ...frontend.windows import Pair
+from ...frontend.operands.arguments import as_bool, as_count, as_double, as_extents, as_ints
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
+from ...frontend.windows.windows import Pair
 from ...ir.graph.shapes import addressable
 from .. import functional as F
 from ..module import Buffer, Module, Parameter

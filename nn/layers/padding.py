@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.arguments import as_double, as_ints
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
-from ...frontend.windows import Pair, Rank
+from ...frontend.operands.arguments import as_double, as_ints
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
+from ...frontend.windows.windows import Pair, Rank
 from .. import functional as F
 from ..module import Module
 

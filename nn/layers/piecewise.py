@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ...frontend import ops
-from ...frontend.arguments import as_double, as_extents
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_double, as_extents
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..module import Module, Parameter
 from .stateless import Stateless

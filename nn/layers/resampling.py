@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...frontend.tensor import Tensor
-from ...frontend.windows import Pair
+from ...frontend.tensor.tensor import Tensor
+from ...frontend.windows.windows import Pair
 from .. import functional as F
 from ..module import Module
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_int, as_ints, normalise_axis
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_int, as_ints, normalise_axis
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from ..module import Module
 
 __all__ = ["Flatten", "Identity", "Unflatten"]

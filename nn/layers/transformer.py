@@ -8,9 +8,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_choice, as_count, shown
-from ...frontend.binding import of_tensors
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_choice, as_count, shown
+from ...frontend.tensor.binding import of_tensors
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
 from ..module import Module

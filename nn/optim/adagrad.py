@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from ...frontend.arguments import as_bool, as_fraction, as_nonnegative
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_fraction, as_nonnegative
+from ...frontend.tensor.tensor import Tensor
 from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 

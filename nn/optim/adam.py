@@ -7,8 +7,8 @@ from math import sqrt
 from typing import Any, ClassVar
 
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_nonnegative
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_nonnegative
+from ...frontend.tensor.tensor import Tensor
 from .groups import Check, Group, betas, decayed, decoupled, extended, rate, rate_in, scaled_rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_int, as_sequence, shown
-from ...frontend.trace import refuse
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_int, as_sequence, shown
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, checked_state, whole

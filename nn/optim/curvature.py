@@ -12,9 +12,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_count, as_double, as_sequence, shown
-from ...frontend.jit import jit
-from ...frontend.tensor import Tensor
+from ...frontend.jit.jit import jit
+from ...frontend.operands.arguments import as_count, as_double, as_sequence, shown
+from ...frontend.tensor.tensor import Tensor
 from ..loading import fitting
 
 LEAST = 1e-10  # product of a step and its change of the gradient that is taken up

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_choice, as_count, as_double, as_fraction, as_positive
+from ...frontend.operands.arguments import as_bool, as_choice, as_count, as_double, as_fraction, as_positive
 from .groups import Group
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, per_group

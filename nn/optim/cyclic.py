@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...frontend.arguments import as_bool, as_choice, as_count, as_double, as_function, as_nonnegative
+from ...frontend.operands.arguments import as_bool, as_choice, as_count, as_double, as_function, as_nonnegative
 from .cycle import cycled, set_momentum
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_optimizer, per_group

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_double, as_nonnegative, as_sequence, shown
-from ...frontend.live_number import plain
-from ...frontend.tensor import Tensor
+from ...frontend.jit.live_number import plain
+from ...frontend.operands.arguments import as_double, as_nonnegative, as_sequence, shown
+from ...frontend.tensor.tensor import Tensor
 from ..parameter import Parameter
 from ..tree import Tree
 

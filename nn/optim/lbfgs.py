@@ -10,10 +10,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_count, as_double, as_function, as_nonnegative, shown
-from ...frontend.grad import enable_grad, no_grad
-from ...frontend.tensor import Tensor
-from ...frontend.trace import refuse
+from ...frontend.gradients.gradient import enable_grad, no_grad
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_count, as_double, as_function, as_nonnegative, shown
+from ...frontend.tensor.tensor import Tensor
 from . import curvature, stored
 from .groups import Check, Group, put, rate
 from .line_search import Point, strong_wolfe

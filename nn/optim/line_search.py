@@ -9,7 +9,7 @@ from collections.abc import Callable
 from math import inf, isnan, nan, sqrt
 from typing import NamedTuple
 
-from ...frontend.tensor import Tensor
+from ...frontend.tensor.tensor import Tensor
 
 DECREASE, CURVATURE = 1e-4, 0.9  # c1 and c2 of the conditions
 

@@ -15,18 +15,18 @@ import numpy as np
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_function
-from ...frontend.devices import only_cpu
-from ...frontend.grad import enable_grad, no_grad
-from ...frontend.other_parameters import Naming
-from ...frontend.state import become
-from ...frontend.tensor import Tensor, wrap
-from ...frontend.trace import afterwards, guard, is_traced, live_scalars, outside, turn
-from ...frontend.transition import go_back, retract, versions
+from ...frontend.gradients.gradient import enable_grad, no_grad
+from ...frontend.lazy.state import become
+from ...frontend.lazy.trace import afterwards, guard, is_traced, live_scalars, outside, turn
+from ...frontend.lazy.transaction import go_back, retract, versions
+from ...frontend.operands.arguments import as_function
+from ...frontend.tensor.parameters_elsewhere import Naming
+from ...frontend.tensor.tensor import Tensor, wrap
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.site import provenance, user_site
+from ...runtime.memory.devices import only_cpu
 from ...signals import Actions, deferred
 from ..parameter import clear_gradients
 from . import stored

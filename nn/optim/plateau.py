@@ -7,8 +7,8 @@ from math import inf
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_choice, as_double, as_int, shown
-from ...frontend.trace import refuse
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_choice, as_double, as_int, shown
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_group, whole

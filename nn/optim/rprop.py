@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_bool, as_double, as_sequence, shown
-from ...frontend.tensor import Tensor
+from ...frontend.operands.arguments import as_bool, as_double, as_sequence, shown
+from ...frontend.tensor.tensor import Tensor
 from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 

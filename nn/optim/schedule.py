@@ -7,11 +7,11 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ... import errors
-from ...frontend.arguments import as_double, as_int, as_real, as_sequence, shown
-from ...frontend.other_parameters import Naming
-from ...frontend.tensor import Tensor
-from ...frontend.trace import refuse
-from ...frontend.transition import go_back, versions
+from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.transaction import go_back, versions
+from ...frontend.operands.arguments import as_double, as_int, as_real, as_sequence, shown
+from ...frontend.tensor.parameters_elsewhere import Naming
+from ...frontend.tensor.tensor import Tensor
 from ...signals import deferred
 from .groups import put
 from .optimizer import Optimizer

@@ -8,15 +8,7 @@ from math import cos, pi
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import (
-    as_count,
-    as_double,
-    as_fraction,
-    as_function,
-    as_int,
-    as_ints,
-    as_nonnegative,
-)
+from ...frontend.operands.arguments import as_count, as_double, as_fraction, as_function, as_int, as_ints, as_nonnegative
 from .optimizer import Optimizer
 from .schedule import LRScheduler, Multiplied, as_optimizer, per_group
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_int, as_real, as_sequence, shown
-from ...frontend.tensor import Tensor
-from ...frontend.trace import refuse
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_int, as_real, as_sequence, shown
+from ...frontend.tensor.tensor import Tensor
 from ..loading import fitting
 from .groups import Group, checked, put
 

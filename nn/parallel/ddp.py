@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend import realize, state
-from ...frontend.arguments import as_bool, as_positive, shown
-from ...frontend.tensor import Tensor
-from ...frontend.trace import refuse
+from ...frontend.lazy import realize, state
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_bool, as_positive, shown
+from ...frontend.tensor.tensor import Tensor
 from ..module import Module
 from . import flat
 from .reduce import octets, reduced

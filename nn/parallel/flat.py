@@ -12,12 +12,13 @@ from math import prod
 from typing import Any
 
 from ... import errors
-from ...frontend import realize, state, storage
-from ...frontend.broadcast import as_dtype
-from ...frontend.storage import Storage
-from ...frontend.tensor import Tensor, of_storage
+from ...frontend.lazy import realize, state
+from ...frontend.operands.broadcast import as_dtype
+from ...frontend.tensor.tensor import Tensor, of_storage
 from ...ir.graph.dtype import DType
 from ...ir.graph.index import row_major_strides
+from ...runtime.memory import storage
+from ...runtime.memory.storage import Storage
 from .reduce import Array, writable
 
 Layout = tuple[DType, tuple[int, ...]]

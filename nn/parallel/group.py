@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import errors
-from ...frontend import storage
-from ...frontend.arguments import as_choice, as_int, shown
-from ...frontend.tensor import Tensor
-from ...frontend.trace import refuse
+from ...frontend.lazy.trace import refuse
+from ...frontend.operands.arguments import as_choice, as_int, shown
+from ...frontend.tensor.tensor import Tensor
+from ...runtime.memory import storage
 from . import flat
 from .reduce import Array, octets, reduced
 from .world import is_joined, world

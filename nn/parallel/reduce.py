@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ...frontend.storage import Storage, allocate
 from ...ir.graph import bfloat16
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
+from ...runtime.memory.storage import Storage, allocate
 from .world import World
 
 Array = np.ndarray[Any, Any]

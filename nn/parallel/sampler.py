@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.arguments import as_bool, as_count, as_int, shown
+from ...frontend.operands.arguments import as_bool, as_count, as_int, shown
 from ..data import Sampler
 from .group import rank as own_rank
 from .group import world_size

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_function, shown
-from ...frontend.jit import jit
-from ...frontend.tensor import Tensor
+from ...frontend.jit.jit import jit
+from ...frontend.operands.arguments import as_function, shown
+from ...frontend.tensor.tensor import Tensor
 from ..optim import Optimizer
 from .ddp import DistributedDataParallel
 from .world import world

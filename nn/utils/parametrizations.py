@@ -6,11 +6,11 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.arguments import as_count, as_positive, normalise_axis
-from ...frontend.grad import no_grad
-from ...frontend.jit import jit
-from ...frontend.other_parameters import naming
-from ...frontend.tensor import Tensor
+from ...frontend.gradients.gradient import no_grad
+from ...frontend.jit.jit import jit
+from ...frontend.operands.arguments import as_count, as_positive, normalise_axis
+from ...frontend.tensor.parameters_elsewhere import naming
+from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..layers.conv import ConvTranspose1d, ConvTranspose2d, ConvTranspose3d
 from ..module import Buffer, Module

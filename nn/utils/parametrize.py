@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ... import errors
-from ...frontend.arguments import as_bool, shown
-from ...frontend.grad import no_grad
-from ...frontend.tensor import Tensor
+from ...frontend.gradients.gradient import no_grad
+from ...frontend.operands.arguments import as_bool, shown
+from ...frontend.tensor.tensor import Tensor
 from ..derived import derive, recipe_of, settle
 from ..layers.container import ModuleDict, ModuleList
 from ..module import Buffer, Module, Parameter

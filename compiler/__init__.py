@@ -1,0 +1,1 @@
+"""The compiler: a Graph to a program that runs."""

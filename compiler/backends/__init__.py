@@ -1,0 +1,1 @@
+"""What differs by device: settings, code, executables, timing of candidates."""

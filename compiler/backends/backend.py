@@ -1,0 +1,110 @@
+"""What makes programs for a kind of device. In: Settings. Out: a Backend: a fusion policy, a lowering, code, executables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ... import options
+from ...codegen.cpu.lowering import LoweredKernel, Lowering
+from ...codegen.cpu.settings import Settings
+from ...ir.graph.site import Site
+from ...ir.kernels.fuse import Policy
+from ...ir.loops.loop import Loops
+from ...ir.loops.verify import verify
+from ...ir.program.program import Call, Program
+from ...wording import plural
+from .settings import AnySettings
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How one phase of a kernel runs on a GPU.
+
+    Attributes: `blocks` of `threads`; `shared`, bytes of shared memory of a block; `registers` of a thread and bytes `spilled`
+    from them, None where no compiler has told.
+    """
+
+    blocks: int
+    threads: int
+    shared: int
+    registers: int | None = None
+    spilled: int | None = None
+
+    def __str__(self) -> str:
+        told = "" if self.registers is None else f", {self.registers} registers, {self.spilled} B spilled"
+        return f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B shared{told}"
+
+
+class Making(Protocol):
+    """The code of a program's kernels; complete at the end of the context."""
+
+    def begin(self, loops: Loops) -> None:
+        """Takes the loops of one kernel."""
+
+    def key_of(self, loops: Loops) -> str:
+        """What names their code."""
+
+    def __enter__(self) -> Any: ...
+    def __exit__(self, *exception: Any) -> None: ...
+
+
+class Backend(Protocol):
+    """One kind of device."""
+
+    @property
+    def device(self) -> str:
+        """Which one: "cpu", or "cuda:0"."""
+
+    @property
+    def strict(self) -> bool:
+        """Whether its bits are those of the reference interpreter (ir/graph/strict.py)."""
+
+    @property
+    def policy(self) -> Policy:
+        """What its kernels may hold."""
+
+    @property
+    def lowering(self) -> Lowering:
+        """How it runs kernels."""
+
+    @property
+    def last_cache(self) -> int:
+        """Bytes of intermediates that are no reason to change the order of kernels."""
+
+    def making(self) -> Making:
+        """For one program."""
+
+    def link(self, program: Program, keys: Sequence[str], code: Any) -> Any:
+        """An executable of the program; `code` is what `making` gave."""
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops and every text on the way to machine code, by file ending."""
+
+    def missing(self) -> dict[str, str]:
+        """The texts that `texts` cannot give on this machine, by file ending: what would make them."""
+
+    def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
+        """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its code."""
+
+    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+        """The program for the disk, where programs.py finds it again; `place_of` names the user's lines."""
+
+
+def backend_of(settings: AnySettings) -> Backend:
+    """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
+    if isinstance(settings, Settings):
+        from .cpu import HostBackend
+
+        return HostBackend(settings)
+    from .cuda import CudaBackend
+
+    return CudaBackend(settings)
+
+
+def verified(loops: Loops) -> Loops:
+    """Verifies the loops, if the options ask for it."""
+    if options.current().verify:
+        verify(loops)
+    return loops

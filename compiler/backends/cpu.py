@@ -1,0 +1,85 @@
+"""The CPU. In: Settings. Out: its Backend: kernels as LLVM IR, a program as one native call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ...codegen.cpu.lowering import HostLowering, LoweredKernel
+from ...codegen.cpu.settings import Settings
+from ...codegen.cpu.target import Target
+from ...codegen.llvm.build import compile_text
+from ...codegen.llvm.emit import emit
+from ...codegen.llvm.lane_plan import stays_loop
+from ...ir.graph.site import Site
+from ...ir.kernels.fuse import Policy
+from ...ir.loops.listing import listing, numbered
+from ...ir.loops.loop import Loops
+from ...ir.program.program import Call, Program
+from ...runtime.executable import Executable
+from ...runtime.image import image_of, pack
+from ...runtime.memory.devices import CPU
+from .backend import Launch, verified
+from .compile_kernels import Compiler, kernel_key
+from .tune import fastest
+
+IN_ORDER = Policy(chains=False, contractions=False, columns=False)  # sums are loops over their terms
+
+
+class Making(Compiler):
+    """The code of a program's kernels, begun as soon as there are loops."""
+
+    def __init__(self, target: Target, beside: bool) -> None:
+        super().__init__(target, beside)
+        self._keys: dict[int, str] = {}  # by the id of the loops, which the program keeps
+
+    def begin(self, loops: Loops) -> None:
+        """Wants their code."""
+        key = self._keys[id(loops)] = kernel_key(verified(loops), self.target)
+        self.want(key, loops)
+
+    def key_of(self, loops: Loops) -> str:
+        return self._keys[id(loops)]
+
+
+class HostBackend:
+    """Code for a CPU."""
+
+    device = CPU
+    policy = Policy()
+
+    def __init__(self, settings: Settings) -> None:
+        self.strict = settings.strict
+        if settings.strict:
+            self.policy = IN_ORDER
+        self.target, self._beside = settings.target, not settings.tune
+        self.lowering = HostLowering(settings, fastest if settings.tune else None)
+        self.last_cache = settings.target.l3
+
+    def making(self) -> Making:
+        """For one program."""
+        return Making(self.target, self._beside)
+
+    def link(self, program: Program, keys: Sequence[str], code: Making) -> Executable:
+        """An executable of the program from the code of its kernels."""
+        return Executable(image_of(program), [code.codes[key] for key in keys])
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops, LLVM IR before and after optimisation, and assembly, by file ending."""
+        loops = numbered(replace(k.lowered.loops, name=k.name), lambda s: stays_loop(s, self.target))
+        kept = {"loops": listing(loops, k.line), "ll": emit(self.lowering.expanded(loops), self.target)}
+        compile_text(kept["ll"], self.target, kept, loops.tiny)
+        return kept
+
+    def missing(self) -> dict[str, str]:
+        """Nothing: LLVM comes along."""
+        return {}
+
+    def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
+        """None: threads take what there is."""
+        return ()
+
+    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+        """The program's image, with the names of its kernels and how many phases each has."""
+        phases = [len(call.loops.phases) for call in program.calls]
+        return pack(image_of(program), list(zip(keys, phases, strict=True)), place_of)

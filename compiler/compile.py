@@ -1,0 +1,144 @@
+"""The compiler, start to end. In: the roots of a Graph and its leaves. Out: a Compiled program, ready to run.
+
+Read `build` first: its body is the pipeline.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from .. import options
+from ..codegen.cpu.lowering import LoweredKernel, LoweredProgram, lower_all
+from ..ir.graph.graph import Node, node, verify
+from ..ir.graph.op import Op
+from ..ir.graph.site import NOWHERE, provenance, settled
+from ..ir.kernels.fuse import Fused, fuse
+from ..ir.kernels.units import collect
+from ..ir.passes.bounds_checks import clamp_late, find_checks
+from ..ir.passes.merge_sums import merge_sums
+from ..ir.passes.prepare import prepare
+from ..ir.passes.recompute_spaces import recompute_spaces
+from ..ir.passes.rows_as_masks import rows_as_masks
+from ..ir.passes.simplify import simplify
+from ..ir.passes.widen_halves import widen
+from ..ir.program.memory_report import Memory, memory_of
+from ..ir.program.plan import Planner, plan
+from ..ir.program.program import Program, Value
+from .backends.backend import Backend, backend_of
+from .backends.settings import AnySettings, current_settings
+from .pass_log import Pass, Passes
+from .structure import Structure
+
+
+@dataclass
+class Compiled:
+    """A program and every artefact on the way to it."""
+
+    passes: list[Pass]
+    fused: Fused
+    lowered: LoweredProgram
+    program: Program
+    executable: Any  # runtime/executable.py's, or what has its interface
+    kernel_keys: list[str]
+    backend: Backend
+
+    @property
+    def graph(self) -> list[Node]:
+        """The roots as they came in."""
+        return list(self.passes[0].roots or ())
+
+    def roots_behind(self, name: str) -> list[Node]:
+        """The Graph that a pass gave."""
+        return next(list(p.roots) for p in self.passes if p.name == name and p.roots is not None)
+
+    @property
+    def donations(self) -> Mapping[int, int]:
+        """donations[o] = i: output o may be written into the memory of input i."""
+        return self.program.donations
+
+    def memory(self) -> Memory:
+        """Which buffers a run needs, where and when."""
+        return memory_of(self.program, [k.name for k in self.in_order()])
+
+    def in_order(self) -> list[LoweredKernel]:
+        """The kernels in the order they run."""
+        by_loops = {id(k.step.loops): k for k in self.lowered.kernels}
+        return [by_loops[id(call.loops)] for call in self.program.calls]
+
+    def texts(self, k: LoweredKernel) -> dict[str, str]:
+        """A kernel's loops and what its backend makes of them on the way to machine code, by file ending."""
+        return self.backend.texts(k)
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Runs on the addresses of inputs and outputs. Raises runtime.executable.CheckFailed."""
+        self.executable.run(inputs, outputs)
+
+
+@settled()
+def build(
+    outputs: Sequence[Node],
+    leaves: Sequence[Node],
+    values: Sequence[Value],
+    donations: Mapping[int, int],
+    settings: AnySettings | None = None,
+) -> Compiled:
+    """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
+    backend = backend_of(settings or current_settings())
+    strict = backend.strict
+    strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
+
+    passes = Passes(outputs)
+    widened = passes.graph("widen", widen, list(outputs))
+    simplified = passes.rules("simplify", simplify, widened, strict)
+    summed = simplified if strict else passes.rules("merge sums", merge_sums, simplified)
+    prepared = passes.graph("prepare", prepare, summed, strides, strict)
+    if chains := backend.policy.chains:
+        prepared = passes.graph("recompute spaces", recompute_spaces, prepared, chains == "blocks")
+    prepared = distinct(prepared)
+    checks = passes.step("find checks", find_checks, prepared)
+    prepared = passes.graph("clamp late", clamp_late, prepared, checks)
+    prepared = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), prepared)
+    units = passes.step("collect units", collect, prepared, [n for n, _ in checks.late])
+    fused = passes.step("fuse", fuse, units, backend.policy)
+    check_graphs(passes.done)
+    replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
+    code = backend.making()
+    with provenance(NOWHERE), code:  # Nodes of loops
+        lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
+        planner = Planner(leaves, values, prepared, dict(donations), lowered.sites, backend.last_cache)
+        program = passes.step("plan", plan, lowered.steps, planner)
+    keys = [code.key_of(call.loops) for call in program.calls]
+    executable = passes.step("link", backend.link, program, keys, code)
+
+    return Compiled(passes.done, fused, lowered, program, executable, keys, backend)
+
+
+def program_of(structure: Structure) -> Compiled:
+    """The same for a Structure, on its device."""
+    return build(*structure.unfolded(), current_settings(structure.device))
+
+
+def distinct(roots: list[Node]) -> list[Node]:
+    """Outputs that became one value are stored once each."""
+    seen: set[Node] = set()
+    out = []
+    for r in roots:
+        copy = r
+        while copy in seen:
+            with provenance(r.site):
+                copy = node(Op.KEEP, (copy,))
+        seen.add(copy)
+        out.append(copy)
+    return out
+
+
+def check_graphs(passes: list[Pass]) -> None:
+    """Runs the verifier on every Graph where WEFT_VERIFY asks for it."""
+    if options.current().verify:
+        for each in passes:
+            if each.roots is not None:
+                verify(each.roots)
+

@@ -1,0 +1,1 @@
+"""Programs on disk, interpreted, and checked for NaNs."""

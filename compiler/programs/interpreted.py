@@ -1,0 +1,83 @@
+"""The debug option WEFT_INTERPRET=1. In: what compiler/compile.py takes. Out: an object that runs it with ir/graph/interp.py."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping, Sequence
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from ... import options
+from ...codegen.math.expand import expand
+from ...ir.graph import interp, strict
+from ...ir.graph.arith import Evaluator
+from ...ir.graph.graph import Node, indices_of, toposort
+from ...ir.graph.negative_indices import shift_of
+from ...ir.graph.op import INDEXED, Op
+from ...ir.program.program import CheckSite, Value
+from ...runtime.failures import CheckFailed
+from ...runtime.memory import devices
+from ...runtime.memory.devices import CPU
+from ...runtime.memory.storage import Storage, on_host
+from ...runtime.prepared import Prepared
+from ..structure import Structure
+
+
+@cache
+def strictly() -> Mapping[Op, Evaluator]:
+    """What ops mean in strict mode, to compiled code, too."""
+    return strict.evaluators(partial(expand, strict=True))
+
+
+def executable(structure: Structure) -> Interpreted:
+    """The same interface as programs.executable."""
+    return Interpreted(*structure.unfolded(), structure.device)
+
+
+class Interpreted:
+    """A program that the interpreter runs: all outputs are computed before the first is written.
+
+    For a GPU it computes on the CPU, and copies there and back.
+    """
+
+    def __init__(
+        self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int], device: str = CPU
+    ) -> None:
+        self.outputs, self.leaves, self.values, self.donations, self.device = outputs, leaves, values, donations, device
+        self.evaluators = strictly() if options.current().strict else interp.EVALUATORS
+
+    def prepared(self) -> Prepared:
+        first = len(self.leaves)
+        words = [0] * (first + len(self.outputs))
+        return Prepared(words, lambda: self.run(words[:first], words[first:]), lambda: None)
+
+    def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
+        """Runs on the addresses of inputs and outputs. Raises CheckFailed."""
+        arrays = {leaf: self._array(a, v) for leaf, a, v in zip(self.leaves, inputs, self.values, strict=True)}
+        try:
+            results = interp.run(self.outputs, arrays, self.evaluators)
+        except builtins.IndexError:
+            raise self._failed_check(arrays) from None
+        for address, result in zip(outputs, results, strict=True):
+            dense = np.ascontiguousarray(result)
+            devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
+
+    def _array(self, address: int, v: Value) -> np.ndarray[Any, Any]:
+        """The elements of an input."""
+        buffer = devices.foreign(CPU if v.is_host else self.device, address, 0, None)
+        seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))
+        return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
+
+    def _failed_check(self, arrays: dict[Node, Any]) -> CheckFailed:
+        """The first index out of range, in the order of computation."""
+        for n in toposort(self.outputs):
+            if n.op not in INDEXED:
+                continue
+            for (indices, axis, extent), index in zip(indices_of(n), interp.run(n.src[1:], arrays, self.evaluators), strict=True):
+                wrong = np.flatnonzero((index < 0) | (index >= extent))
+                if wrong.size:
+                    site = CheckSite(n.op.value, axis, extent, n.site, shift_of(indices, extent))
+                    return CheckFailed(site, int(wrong[0]), int(index.flat[wrong[0]]))
+        raise AssertionError("the interpreter reported an index out of range, but there is none")

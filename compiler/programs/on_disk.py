@@ -1,0 +1,100 @@
+"""Programs on disk. In: a Structure. Out: its Executable, as an earlier process left it, or built and left to later ones.
+
+What it takes to find a program is all that this file imports: the compiler and LLVM are loaded when there is something to build.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ... import options
+from ...codegen.cpu.settings import Settings
+from ...ir.graph.site import Site
+from ...runtime import cache
+from ...runtime.code import known, phase_names
+from ...runtime.executable import Executable
+from ...runtime.image import unpack
+from ..backends.settings import AnySettings, current_settings
+from ..structure import Structure
+
+if TYPE_CHECKING:
+    from ...ir.program.memory_report import Memory
+    from ..compile import Compiled
+
+STAGES = ("codegen", "compiler", "ir", "runtime", "wording.py")  # whose sources a program on disk depends on
+
+
+def executable(structure: Structure) -> Any:
+    """The program of a graph: as an earlier process left it on disk, or built and left there."""
+    settings = current_settings(structure.device)
+    found = _found(structure, settings)
+    found.planned = partial(planned_memory, structure, settings)
+    return found
+
+
+def checked(structure: Structure, nans: str) -> Any:
+    """The same program whose kernels check what they compute."""
+    return _found(structure, replace(current_settings(structure.device), nans=nans))
+
+
+def _found(structure: Structure, settings: AnySettings) -> Any:
+    if options.current().verify:
+        return _built(structure, settings).executable
+    key = program_key(structure, settings)
+    found = load_program(key, structure, settings)
+    if found is None:
+        compiled = _built(structure, settings)
+        found = compiled.executable
+        store_program(key, compiled, structure)
+    return found
+
+
+def _built(structure: Structure, settings: AnySettings) -> Compiled:
+    from .. import compile
+
+    return compile.build(*structure.unfolded(), settings)
+
+
+def planned_memory(structure: Structure, settings: AnySettings) -> Memory:
+    """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
+    return _built(structure, settings).memory()
+
+
+def program_key(structure: Structure, settings: AnySettings) -> str:
+    """What a program depends on: its graph, the settings, and the sources of every stage."""
+    material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
+    return hashlib.sha256(material.encode()).hexdigest()
+
+
+def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
+    """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
+    data = compiled.backend.packed(compiled.program, compiled.kernel_keys, structure.place_of)
+    cache.default().put(key, data, "program")
+
+
+def load_program(key: str, structure: Structure, settings: AnySettings) -> Any:
+    """The program that an earlier process left, if its kernels are there, too."""
+    data = cache.default().get(key)
+    if data is None:
+        return None
+    if isinstance(settings, Settings):
+        return host_program(data, structure.site_at)
+    from ...runtime.cuda.executable import stored
+
+    return stored(data, structure.site_at, settings.number)
+
+
+def host_program(data: bytes, site_at: Callable[[int | None], Site | None]) -> Executable | None:
+    """What `HostBackend.packed` gave."""
+    image, kernels = unpack(data, site_at)
+    codes = []
+    for name, phases in kernels:
+        code = known.find(name, phase_names(name, phases))
+        if code is None:
+            return None
+        codes.append(code)
+    return Executable(image, codes)

@@ -1,0 +1,152 @@
+"""A Graph as a key. In: what a Capture numbered. Out: the Graph again, over fresh leaves; and text that names it on disk.
+
+A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape, strides), with a True behind it
+where that is the CPU's memory and the program a GPU's, or a Node, (op, argument, *sources). A source or an output is the number
+of an entry, or a constant: (dtype, None or the extents it is repeated to, and its value unless that is a float). Float constants
+stand apart from the key, one per use, so that a graph which recurs with other constants is recognised. An INPUT among the Nodes
+is the value it is defined by.
+"""
+
+from __future__ import annotations
+
+import struct
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ir.graph import graph
+from ..ir.graph.dtype import DType
+from ..ir.graph.graph import Node
+from ..ir.graph.op import INDEXED, Op
+from ..ir.graph.site import NOWHERE, Site, provenance, settled
+from ..ir.program.program import Value
+from ..runtime.memory.devices import CPU
+
+Key = tuple[Any, ...]
+Origin = tuple["weakref.ref[Any] | None", Site | None]  # the Tensor whose value it is, and the user's line
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A Graph that refers to no Node: it keeps nothing alive. `varying` are the uses of constants that are inputs, too."""
+
+    key: Key
+    constants: bytes  # eight bytes per use, so that NaNs and signed zeros differ by their bits
+    varying: tuple[int, ...]
+    sites: list[Site | None]  # of each entry
+    origins: Sequence[Origin] = ()  # of each input that is in memory, when the program was new
+
+    @property
+    def device(self) -> str:
+        """Where the program runs."""
+        return self.key[3]  # type: ignore[no-any-return]
+
+    @property
+    def checked(self) -> list[int]:
+        """The entries whose indices are checked."""
+        return [i for i, entry in enumerate(self.key[0]) if entry[0] in INDEXED]
+
+    def at(self, sites: list[Site | None], origins: Sequence[Origin]) -> Structure:
+        """The same, built by other lines on other values."""
+        return replace(self, sites=sites, origins=origins)
+
+    def place_of(self, site: Site | None) -> int | None:
+        """An entry of this line."""
+        return self.sites.index(site) if site in self.sites else None
+
+    def site_at(self, place: int | None) -> Site | None:
+        """The line of an entry."""
+        return None if place is None else self.sites[place]
+
+    def values(self) -> list[Value]:
+        """The layout of each input: those in memory, then the varying constants."""
+        stored = [Value(*entry) for entry in self.key[0] if isinstance(entry[0], DType)]
+        return stored + [Value(d, (), (), self.device != CPU) for d in self._varying_dtypes()]
+
+    def text(self) -> str:
+        """Equal for equal programs, in any process: constants that vary are left out."""
+        constants = bytearray(self.constants)
+        for use in self.varying:
+            constants[8 * use : 8 * use + 8] = bytes(8)
+        return repr((_plain(self.key), constants.hex(), self.varying))
+
+    @settled()
+    def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
+        """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
+        they only say where it runs."""
+        entries, outputs = self.key[:2]
+        leaves = self._leaves()
+        constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
+        stored = iter(leaves)
+        known: list[Node] = []
+
+        def source(named: Any) -> Node:
+            return known[named] if isinstance(named, int) else _constant(named, constants)
+
+        for entry, site in zip(entries, self.sites, strict=True):
+            if isinstance(entry[0], DType):
+                known.append(next(stored))
+                continue
+            op, arg, *sources = entry
+            with provenance(site):
+                src = tuple(source(s) for s in sources)
+                known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg) if copies else _placed(op, src, arg))
+        return [source(out) for out in outputs], leaves
+
+    def _leaves(self) -> list[Node]:
+        lines = dict(enumerate(site for _, site in self.origins))
+        with provenance(None) as here:
+            leaves = []
+            for i, v in enumerate(self.values()):
+                here.move(lines.get(i) or NOWHERE)
+                leaves.append(graph.leaf(_Place(i), v.dtype, v.shape))
+        return leaves
+
+    def unfolded(self) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
+        """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build takes."""
+        outputs, leaves = self.graph()
+        return outputs, leaves, self.values(), dict(self.key[2])
+
+    def _constants(self, leaves: dict[int, Node]) -> Iterator[float | Node]:
+        """The value, or the leaf, of each use of a float constant in order."""
+        for use, (value,) in enumerate(struct.iter_unpack("d", self.constants)):
+            yield leaves.get(use, value)
+
+    def _varying_dtypes(self) -> list[DType]:
+        if not self.varying:
+            return []
+        entries, outputs = self.key[:2]
+        named = [s for entry in entries if not isinstance(entry[0], DType) for s in entry[2:]]
+        floats = [c[0] for c in [*named, *outputs] if isinstance(c, tuple) and c[0].is_float]
+        return [floats[use] for use in self.varying]
+
+
+class _Place:
+    """An input of one Graph. Were it equal to that of another one, Nodes of both would have the lines of the first."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def __repr__(self) -> str:
+        return f"{-1 - self.number}"
+
+
+def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:
+    """A Node where all is on one device: a COPY is its source."""
+    return src[0] if op is Op.COPY else graph.node(op, src, arg)
+
+
+def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:
+    dtype, extents, *value = named
+    found = value[0] if value else next(constants)
+    n = found if isinstance(found, Node) else graph.const(found, dtype)
+    return n if extents is None else graph.node(Op.EXPAND, (n,), extents)
+
+
+def _plain(x: Any) -> Any:
+    """Ops and dtypes by name."""
+    kind = type(x)
+    if kind is tuple:
+        return tuple([_plain(y) for y in x])
+    return x.name if kind is DType else x._value_ if kind is Op else x

@@ -1,0 +1,1 @@
+"""Elementwise functions of Nodes, by theme."""

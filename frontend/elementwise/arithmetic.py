@@ -1,0 +1,110 @@
+"""Arithmetic. In: Nodes and Python numbers. Out: a Node of the operands' common dtype.
+
+Every function follows NumPy on NaN, infinities and signed zeros; derivatives come out of the composites, so a form is
+chosen whose derivative is finite wherever the function is smooth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ... import errors
+from ...ir.graph import dtype as dt
+from ...ir.graph.graph import Node, node, shaped
+from ...ir.graph.op import Op
+from ..operands.autocast import widened
+from ..operands.broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
+from ..operands.in_float32 import in_float32
+
+
+def no_bool(name: str, x: Node) -> None:
+    """Raises DTypeError for a bool."""
+    if x.dtype.kind == "b":
+        raise errors.DTypeError(f"{name}: not defined for bool; convert with .int() or use logical_not, & or |")
+
+
+def add(a: Operand, b: Operand) -> Node:
+    """a + b; of bools: or."""
+    x, y = pair("add", a, b)
+    return shaped(Op.OR if x.dtype is dt.bool_ else Op.ADD, (x, y), None, x.dtype, x.shape)
+
+
+def sub(a: Operand, b: Operand) -> Node:
+    """a - b. Raises DTypeError for bools."""
+    x, y = pair("subtract", a, b)
+    no_bool("subtract", x)
+    return shaped(Op.SUB, (x, y), None, x.dtype, x.shape)
+
+
+def mul(a: Operand, b: Operand) -> Node:
+    """a * b; of bools: and."""
+    x, y = pair("multiply", a, b)
+    return shaped(Op.AND if x.dtype is dt.bool_ else Op.MUL, (x, y), None, x.dtype, x.shape)
+
+
+def float_pair(name: str, a: Operand, b: Operand) -> list[Node]:
+    """Two operands of one float dtype and one shape; integers take the default dtype."""
+    if isinstance(a, Node) and a.dtype.is_float:
+        return pair(name, a, b)
+    dtype = common_dtype(name, (a, b))
+    return together(name, (a, b), dtype if dtype.is_float else default_float())
+
+
+def div(a: Operand, b: Operand) -> Node:
+    """a / b, a float; the default dtype for integers."""
+    x, y = float_pair("divide", a, b)
+    return shaped(Op.DIV, (x, y), None, x.dtype, x.shape)
+
+
+def integers_for_bool(x: Node, y: Node) -> tuple[Node, Node]:
+    """Two bools as int8; others stay."""
+    return (to_dtype(x, dt.int8), to_dtype(y, dt.int8)) if x.dtype.kind == "b" else (x, y)
+
+
+def neg(x: Node) -> Node:
+    """-x. Raises DTypeError for bool."""
+    no_bool("negative", x)
+    return shaped(Op.NEG, (x,), None, x.dtype, x.shape)
+
+
+def positive(x: Node) -> Node:
+    """x itself."""
+    return x
+
+
+def as_float(x: Node) -> Node:
+    """x, in the default dtype if it is not a float."""
+    return x if x.dtype.is_float else to_dtype(x, default_float())
+
+
+def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Node], Node]:
+    """A function of one float: the op, after a cast of what is not a float."""
+
+    def function(x: Node) -> Node:
+        return node(op, (as_float(x),), arg)
+
+    function.__name__ = name or op.value
+    function.__doc__ = f"{doc}; the default dtype for integers."
+    return function
+
+
+sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
+
+
+@widened
+@in_float32
+def rsqrt(x: Node) -> Node:
+    """1 / sqrt(x)."""
+    return div(1.0, sqrt_(x))
+
+
+@widened
+def reciprocal(x: Node) -> Node:
+    """1 / x, a float."""
+    return div(1.0, x)
+
+
+def square(x: Node) -> Node:
+    """x * x."""
+    return mul(x, x)

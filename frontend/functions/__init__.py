@@ -1,0 +1,1 @@
+"""Functions of Nodes: reductions, views, products, statistics."""

@@ -1,0 +1,1 @@
+"""Derivatives of Tensors and of functions."""

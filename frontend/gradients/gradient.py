@@ -1,0 +1,256 @@
+"""Derivatives of Tensors. In: a loss and what to differentiate by, or a function. Out: lazy gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...ir.gradient import gradient as ir_grad
+from ...ir.graph.graph import Node, full
+from ...modes import Mode
+from ..lazy import state
+from ..lazy.history import depends, reached, stale_owner
+from ..lazy.realize import realize
+from ..operands.arguments import as_double, as_function, as_int, as_sequence, shown
+from ..tensor import creation
+from ..tensor.parameters_elsewhere import naming
+from ..tensor.tensor import Tensor, wrap
+from ..tensor.tracked import Tracked
+
+
+class no_grad(Mode):
+    """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`; in this thread only."""
+
+    blocks, value = state.grad_blocks, False
+
+
+class enable_grad(Mode):
+    """Inside, results require gradients again."""
+
+    blocks, value = state.grad_blocks, True
+
+
+# ---------------------------------------------------------------- backward
+
+
+def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
+    """Tensor.backward."""
+    if not loss._requires_grad:
+        why = loss._note or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"
+        raise errors.GradientError(f"backward: {why}")
+    _require_history(loss)
+    seed = _seed("backward", loss, gradient)
+    owned, passed = reached(loss.node)
+    if state.traces and (trace := state.trace()) is not None:
+        trace.require_history(passed)
+    for leaf in owned:
+        _require_fresh(leaf)
+    owners = {leaf: t for leaf in owned if (t := leaf.arg.owner()) is not None}
+    receivers = [*owners.values(), *_retaining(passed)]
+    found = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
+    for t, g in zip(receivers, found, strict=True):
+        if g is not None:
+            with state.lock:  # another thread may add to the same gradient
+                t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
+    if not retain_graph:
+        _use_up(loss)
+    if state.watchers:
+        _tell(receivers)
+
+
+_TWICE = "to differentiate a gradient, take wf.grad(loss, x) in the place of x.grad"
+
+
+def _tell(receivers: list[Tensor]) -> None:
+    """Those who watch one of these leaves hear that all gradients are there."""
+    refs = [state.watchers.get(id(t)) for t in receivers]
+    watching = {id(w): w for ref in refs if ref is not None and (w := ref()) is not None}
+    for watcher in watching.values():
+        watcher.after_backward()
+
+
+def _require_history(loss: Tracked) -> None:
+    if loss._note is not None:
+        kind = errors.StaleError if "replaced" in loss._note else errors.GradientError
+        raise kind(f"backward: {loss._note}, and its history went with it")
+
+
+def _require_fresh(leaf: Node) -> None:
+    owner = stale_owner(leaf)
+    if owner is not None:
+        raise errors.StaleError(
+            f"backward: {state.described(owner)} was replaced by an update after this value was built from it; build it again"
+        )
+
+
+def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
+    if gradient is None:
+        if loss.size != 1:
+            raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")
+        return full(1, loss.dtype, loss.shape)
+    g = gradient if isinstance(gradient, Tensor) else creation.tensor(gradient)
+    if g.shape != loss.shape:
+        raise errors.ShapeError(f"{name}: a cotangent of shape {g.shape} does not fit shape {loss.shape}")
+    return g.astype(loss.dtype).node
+
+
+def _retaining(passed: set[Node]) -> list[Tensor]:
+    """Computed Tensors among these Nodes whose gradient is asked for."""
+    alive = [t for ref in list(state.retaining.values()) if (t := ref()) is not None]
+    return [t for t in alive if t._requires_grad and t.node in passed]
+
+
+def _hooks(owners: dict[Node, Tensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
+    """By Node, what its hooks make of a gradient."""
+    hooks = {n: found for n in passed if (found := state.hooks.get(n))} if state.hooks else {}
+    hooks |= {leaf: t._hooks for leaf, t in owners.items() if t._hooks}
+    return {n: partial(_replaced, list(functions)) for n, functions in hooks.items()}
+
+
+def _replaced(hooks: list[Callable[[Tensor], Any]], gradient: Node) -> Node:
+    """The gradient after these hooks have run on it, in the order of their registration."""
+    g = wrap(gradient)
+    for hook in hooks:
+        changed = hook(g)
+        if changed is None:
+            continue
+        if not isinstance(changed, Tensor):
+            raise errors.DTypeError(f"backward: a hook returns a Tensor or None, not {type(changed).__name__}")
+        if changed.shape != g.shape:
+            raise errors.ShapeError(f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}")
+        g = changed.astype(g.dtype)
+    return g.node
+
+
+def _use_up(loss: Tracked) -> None:
+    why = "a backward() without retain_graph=True has used this value"
+    if loss._stored() is not None and not loss.is_leaf:
+        state.cut_history(loss, why)
+    elif not loss.is_leaf:
+        loss._note = why
+
+
+# ---------------------------------------------------------------- by Tensors
+
+
+@naming
+def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = False) -> Any:
+    """d loss / d w for each w of `wrt` (one Tensor, or a sequence, of which a list comes back); lazy, and to any order.
+
+    loss: a single element, or any shape with its cotangent `gradient`. Raises GradientError where the loss does not
+    depend on a w, unless allow_unused: then its gradient is 0; StaleError for a replaced parameter.
+    """
+    single = isinstance(wrt, Tensor)
+    if not isinstance(loss, Tensor):
+        raise errors.DTypeError(f"grad: the loss is a Tensor, not {shown(loss)}")
+    inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
+    for w in inputs:
+        if not isinstance(w, Tensor) or not w.dtype.is_float:
+            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {shown(w)}")
+    found = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
+    out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, found, strict=True))]
+    return out[0] if single else out
+
+
+def _gradient(loss: Tensor, w: Tensor, i: int, g: Node | None, allow_unused: bool) -> Tensor:
+    if g is not None:
+        return wrap(g, loss._requires_grad)
+    if not allow_unused and not depends(loss.node, w.node):
+        _explain_unreached(loss, w, i)
+    return wrap(full(0, w.dtype, w.shape))
+
+
+def _explain_unreached(loss: Tensor, w: Tensor, i: int) -> None:
+    if loss._note is not None:
+        _require_history(loss)
+    for leaf in reached(loss.node)[0]:
+        if stale_owner(leaf) is w:
+            _require_fresh(leaf)
+    raise errors.GradientError(
+        f"grad: the loss does not depend on wrt[{i}] ({w.dtype.name}{list(w.shape)}), or its history was dropped when it was "
+        "computed: require a gradient of what it depends on, or pass allow_unused=True for zeros"
+    )
+
+
+# ---------------------------------------------------------------- the check by central differences
+
+
+def check_grad(
+    f: Callable[..., Tensor],
+    *inputs: Any,
+    eps: float = 1e-6,
+    rtol: float = 1e-5,
+    atol: float = 1e-7,
+    max_elements: int = 40,
+    seed: int = 0,
+) -> None:
+    """Compares the gradient of f by each float input with central differences, in float64.
+
+    f takes Tensors and returns one; of an output with several elements a random combination is differentiated. Of inputs
+    with more than max_elements elements so many are drawn. Raises GradientError with every element that is off, DTypeError
+    where no input has floats.
+    """
+    as_function("check_grad", "f", f)
+    eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
+    if as_int("check_grad", "max_elements", max_elements) < 0:
+        raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
+    rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
+    arrays = [_in_float64(x if isinstance(x, Tensor) else creation.tensor(creation.as_array(x, None))) for x in inputs]
+    places = [x.device if isinstance(x, Tensor) else None for x in inputs]
+    tensors = [creation.tensor(a, device=place) for a, place in zip(arrays, places, strict=True)]
+    floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
+    if not floats:
+        raise errors.DTypeError("check_grad: no input has floats, so there is no gradient to check")
+    out = f(*tensors)
+    if not isinstance(out, Tensor):
+        raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
+    weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape), device=out.device)
+    gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
+    realize(gradients)
+
+    def loss(i: int, changed: np.ndarray[Any, Any]) -> float:
+        given = [creation.tensor(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
+        return float((f(*given) * weights).sum().item())
+
+    wrong: list[str] = []
+    for i, g in zip(floats, gradients, strict=True):
+        wrong += _differences(arrays[i], g.cpu().numpy(), partial(loss, i), rng, eps, rtol, atol, max_elements, f"input {i}")
+    if wrong:
+        raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
+
+
+def _in_float64(x: Tensor) -> np.ndarray[Any, Any]:
+    """The values, floats of any dtype as float64."""
+    return (x.double() if x.dtype.is_float else x).cpu().numpy()
+
+
+def _differences(
+    x: np.ndarray[Any, Any],
+    gradient: np.ndarray[Any, Any],
+    loss: Callable[[np.ndarray[Any, Any]], float],
+    rng: np.random.Generator,
+    eps: float,
+    rtol: float,
+    atol: float,
+    max_elements: int,
+    name: str,
+) -> list[str]:
+    """One line for each element whose gradient is off."""
+    chosen = np.arange(x.size) if x.size <= max_elements else np.sort(rng.choice(x.size, max_elements, replace=False))
+    lines = []
+    for k in chosen:
+        place = tuple(int(p) for p in np.unravel_index(k, x.shape))
+        step = eps * max(1.0, abs(float(x[place])))
+        values = []
+        for signed in (step, -step):
+            moved = x.copy()
+            moved[place] = float(x[place]) + signed  # of Python: an infinity is no warning
+            values.append(loss(moved))
+        numeric, symbolic = (values[0] - values[1]) / (2 * step), float(gradient[place])
+        if not abs(numeric - symbolic) <= atol + rtol * max(abs(numeric), abs(symbolic)):
+            lines.append(f"  {name}{list(place)}: gradient {symbolic:.9g}, central difference {numeric:.9g}")
+    return lines

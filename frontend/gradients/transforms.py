@@ -1,0 +1,163 @@
+"""Derivatives of functions. In: functions of Tensors, or of tuples, lists and dicts of them. Out: lazy derivatives.
+
+Each input counts as a value of its own, even where the same Tensor is passed twice or the function builds an equal one; only
+a Tensor in memory that the function reads from outside as well is the same value as the argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ... import errors
+from ...ir.gradient import gradient as ir_grad
+from ...ir.graph.graph import Node, full, rebuild, toposort
+from ...ir.graph.op import Op
+from ...runtime.memory import storage
+from ..operands.arguments import as_function, as_int, as_sequence, shown
+from ..tensor import creation, tree
+from ..tensor.tensor import Tensor, wrap
+
+
+class _Traced:
+    """A call of a function. `inputs`: what it was given, in the structure of the arguments; `output`: what it returned.
+
+    Their Nodes are kept beside the Tensors, which let go of their history when they are computed.
+    """
+
+    def __init__(self, name: str, f: Callable[..., Any], args: Sequence[Any], places: Sequence[int]) -> None:
+        self.name = name
+        self._originals: dict[Node, Node] = {}  # by the Leaf that stood in for it
+        seen: set[Node] = set()
+        given = [tree.mapped(lambda x: self._own(x, seen), a) if i in places else a for i, a in enumerate(args)]
+        self.inputs = [given[i] for i in places]
+        self._wrt: list[Node] = [x.node for x in tree.leaves(self.inputs)]
+        self.output = as_function(name, "f", f)(*given)
+        parts = tree.leaves(self.output)
+        wrong = [x for x in parts if not isinstance(x, Tensor)]
+        if wrong:
+            what = f"{name}: the function returns Tensors, or tuples, lists or dicts of them"
+            raise errors.DTypeError(f"{what}, not {shown(wrong[0])}")
+        self._outputs: list[Node] = [x.node for x in parts]
+        self.tracks = any(x.requires_grad for x in parts)
+
+    def _own(self, x: Any, seen: set[Node]) -> Tensor:
+        """The input as a Tensor whose Node is that of no other value."""
+        t = x if isinstance(x, Tensor) else creation.tensor(x)
+        if not t.dtype.is_float:
+            raise errors.DTypeError(f"{self.name}: can differentiate by floats only, an input is {t.dtype.name}{list(t.shape)}")
+        if t.node.op is Op.INPUT and t.node not in seen:
+            seen.add(t.node)
+            return t
+        own = storage.defined_leaf(t.node)
+        self._originals[own] = t.node
+        return wrap(own, t.requires_grad)
+
+    def outside(self, nodes: Sequence[Node]) -> list[Node]:
+        """These Nodes in terms of what the caller passed."""
+        if not self._originals:
+            return list(nodes)
+        known = dict(self._originals)
+        for n in toposort(nodes):
+            if n not in known:
+                known[n] = rebuild(n, tuple(known[s] for s in n.src))
+        return [known[n] for n in nodes]
+
+    def result(self) -> Any:
+        """What the function returned, for the caller."""
+        if not self._originals:
+            return self.output
+        parts = zip(self.outside(self._outputs), tree.leaves(self.output), strict=True)
+        return tree.like(self.output, [wrap(n, t.requires_grad) for n, t in parts])
+
+    def pull(self, cotangent: Any) -> list[Node]:
+        """The cotangents of the inputs' leaves, in terms of the inputs that the function was given."""
+        seeds = _matching(self.name, "cotangent", cotangent, self.output, "output")
+        floats = [(y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float]
+        found = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self._wrt)
+        return [full(0, x.dtype, x.shape) if g is None else g for x, g in zip(self._wrt, found, strict=True)]
+
+    def gradients(self, cotangent: Any) -> list[Any]:
+        """For the caller, in the structure of the inputs."""
+        found = [wrap(n, self.tracks) for n in self.outside(self.pull(cotangent))]
+        return tree.like(self.inputs, found)  # type: ignore[no-any-return]
+
+
+def _matching(name: str, what: str, given: Any, wanted: Any, of: str) -> list[Tensor]:
+    """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
+    if not tree.is_like(given, wanted):
+        raise errors.ShapeError(f"{name}: the {what} has not the structure of the {of}: {shown(given)} for {shown(wanted)}")
+    out = []
+    for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):
+        t, like = (v if isinstance(v, Tensor) else creation.tensor(v) for v in (g, x))
+        if t.shape != like.shape:
+            raise errors.ShapeError(f"{name}: a {what} of shape {t.shape} does not fit an {of} of shape {like.shape}")
+        out.append(t.astype(like.dtype))
+    return out
+
+
+def _one(traced: _Traced) -> Tensor:
+    """The ones to start from, where the output is a single element."""
+    value = traced.output
+    if not isinstance(value, Tensor) or value.size != 1:
+        text = f"shape {value.shape}" if isinstance(value, Tensor) else shown(value)
+        raise errors.GradientError(f"{traced.name}: the function returned {text}, which is not a single element: sum it up")
+    return wrap(full(1, value.dtype, value.shape))
+
+
+def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """A function that returns (f(*args), its gradient by args[argnums]); a tuple of gradients for several argnums.
+
+    The arguments differentiated by are Tensors, numbers, arrays, or tuples, lists and dicts of them; a gradient has the
+    structure of its argument. Raises GradientError unless f returns a single element, DTypeError for arguments not of floats.
+    """
+    as_function("value_and_grad", "f", f)
+    given = [argnums] if isinstance(argnums, int) else as_sequence("value_and_grad", "argnums", argnums)
+    places = tuple(as_int("value_and_grad", "argnums", i) for i in given)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        wrong = [i for i in places if not -len(args) <= i < len(args)]
+        if wrong:
+            raise errors.ArgumentError(f"value_and_grad: argnums names argument {wrong[0]} of {len(args)}")
+        chosen = [i % len(args) for i in places]
+        given = [a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args]
+        traced = _Traced("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)
+        found = traced.gradients(_one(traced))
+        return traced.result(), found[0] if isinstance(argnums, int) else tuple(found)
+
+    return function
+
+
+def vjp(f: Callable[..., Any], *inputs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """(f(*inputs), a function from the cotangent of the output to a tuple of those of the inputs).
+
+    Inputs and output: Tensors, or tuples, lists and dicts of them; cotangents have their structures and shapes. Raises
+    DTypeError for inputs not of floats, ShapeError for a cotangent that does not fit.
+    """
+    traced = _Traced("vjp", f, inputs, range(len(inputs)))
+    return traced.result(), lambda cotangent: tuple(traced.gradients(cotangent))
+
+
+def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    """(f(*inputs), its derivative along the tangents, in the structure of the output).
+
+    The tangents have the structures and shapes of the inputs. The vjp is linear in its cotangent; it is differentiated by that
+    (J. Townsend, "A new trick for calculating Jacobian vector products", 2017).
+    """
+    inputs, tangents = (tuple(as_sequence("jvp", what, x)) for what, x in (("inputs", inputs), ("tangents", tangents)))
+    along = _matching("jvp", "tangent", tangents, inputs, "input")
+    traced = _Traced("jvp", f, inputs, range(len(inputs)))
+    outputs: list[Tensor] = tree.leaves(traced.output)
+    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), roams=True)) for y in outputs]
+    pulled = traced.pull(tree.like(traced.output, seeds))
+    found = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
+    derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, found, strict=True)]
+    return traced.result(), tree.like(traced.output, [wrap(n, traced.tracks) for n in traced.outside(derivatives)])
+
+
+def hessian_vector_product(f: Callable[[Any], Tensor], x: Any, v: Any) -> Any:
+    """The Hessian of f at x, applied to v: the derivative of the gradient along v, in the structure of x.
+
+    x and v: Tensors, or tuples, lists and dicts of them, of equal shapes. Raises GradientError unless f returns one element.
+    """
+    return jvp(lambda y: value_and_grad(f)(y)[1], (x,), (v,))[1]

@@ -1,0 +1,1 @@
+"""Jitted functions: traced once, run natively."""

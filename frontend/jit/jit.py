@@ -1,0 +1,370 @@
+"""What users call to run Python once and machine code ever after. In: a function of Tensors. Out: the same, traced and compiled.
+
+take the arguments apart -> find the step of their signature, or trace the function -> one native call. `compile` makes such a
+step of a graph that stands already.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial, update_wrapper
+from inspect import Parameter, signature
+from types import MethodType
+from typing import Any
+
+from ... import errors
+from ...ir.graph.graph import Node, rebuild, toposort
+from ...runtime.memory.storage import Storage
+from ..functions import movement
+from ..lazy import realize, state
+from ..lazy.capture import is_constant
+from ..lazy.trace import Trace, refuse
+from ..operands.arguments import as_function, as_int, as_sequence, shown
+from ..operands.broadcast import default_float
+from ..tensor.tensor import Tensor, wrap
+from . import retrace_reason
+from .fast_call import DIFFERS, Repeat
+from .signature import Arguments, Layout, layout_of, mapped, marks_of
+from .traced_program import Recorded, record
+from .traced_step import Step
+
+MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
+ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
+
+Key = tuple[Any, ...]
+Statics = frozenset[int | str]
+
+
+class Steps(dict[Key, list[Step]]):
+    """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
+
+    last: Step | None = None
+
+
+class Jitted:
+    """A function that is traced at the first call with a signature, and from then on runs as one native call."""
+
+    def __init__(self, function: Callable[..., Any], statics: Statics) -> None:
+        self._function = function
+        self._statics = statics
+        self._steps = Steps()
+        self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
+        self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
+        update_wrapper(self, function, updated=())
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._repeat is not None and not kwargs and not state.traces:
+            with realize.lock:  # whose acquire() and `try` would leave room for a signal between them
+                found = self._repeat(args)
+            if found is not DIFFERS:
+                return found
+        result, step = _call(self._function, self._statics, self._steps, args, kwargs)
+        if step is not None:
+            self._repeat = step.repeat if step.takes_tensors else None
+        return result
+
+    def __repr__(self) -> str:
+        return f"<wf.jit of {getattr(self._function, '__qualname__', self._function)}>"
+
+    @property
+    def last(self) -> Step | None:
+        """The step that ran last, if there is one."""
+        return self._steps.last
+
+    def explained(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+        """What `step_behind` gives for this function."""
+        return _explained(what, self._function, self._statics, self._steps, args, kwargs)
+
+    def explained_method(self, what: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+        """The same for the method of an instance."""
+        return _explained(what, *self._of(instance), args, kwargs)
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
+        return self if instance is None else MethodType(self._call_method, instance)
+
+    def _call_method(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return _call(*self._of(instance), args, kwargs)[0]
+
+    def _of(self, instance: Any) -> tuple[Callable[..., Any], Statics, Steps]:
+        """The method, its static arguments and its steps."""
+        found = self._methods.get(id(instance))
+        if found is None or found[0]() is not instance:
+            found = self._methods[id(instance)] = (self._watched(instance), Steps())
+        statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
+        return MethodType(self._function, instance), statics, found[1]
+
+    def _watched(self, instance: Any) -> weakref.ref[Any]:
+        key, methods = id(instance), self._methods
+        try:
+            return weakref.ref(instance, lambda _: methods.pop(key, None))
+        except TypeError:
+            kind = type(instance).__name__
+            raise errors.DTypeError(f"jit: {kind} has a jitted method, so its __slots__ need __weakref__") from None
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Any:
+    """The function, compiled: `f = wf.jit(f)`, `@wf.jit`, or `@wf.jit(static_argnames="n")`; methods, too.
+
+    The first call with a signature runs the Python code once on Tensors without values; what it computes and assigns becomes
+    one program. Later calls run that program and no Python of the function. Arguments and results are Tensors, arrays, numbers,
+    and tuples, lists, dicts and dataclasses of them; results are computed. The signature: the structure of the arguments,
+    shapes, dtypes, strides, which Tensors require a gradient, attributes of Modules that the function reads and does not set,
+    the default dtype, and static arguments: those marked, strings, and all other objects, which must be hashable. A Python
+    number that is passed is an input unless it is marked static, as is a number of a Module once it has changed. Other Python
+    values stay those of the first call.
+
+    Parameters, optimiser state and random numbers advance at every call as they do without jit. A Tensor that is not passed is
+    read anew at every call. `.grad` set in the function is None after the call, or the Tensor that was returned of it.
+    Raises JitError at the line that reads a value (item, numpy, bool, print).
+    """
+    if function is None:
+        return partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
+    return Jitted(as_function("jit", "function", function), _statics(function, static_argnums, static_argnames))
+
+
+def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
+    """Both the place and the name of each static parameter, so that it may be passed in either way."""
+    numbers = [argnums] if isinstance(argnums, int) else as_sequence("jit", "static_argnums", argnums)
+    numbers = [as_int("jit", "static_argnums", n) for n in numbers]
+    names = [argnames] if isinstance(argnames, str) else as_sequence("jit", "static_argnames", argnames)
+    if not numbers and not names:
+        return frozenset()
+    parameters = list(signature(function).parameters.values())
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    kinds = {p.kind for p in parameters}
+    for n in numbers:
+        if n < 0 or (n >= len(places) and Parameter.VAR_POSITIONAL not in kinds):
+            raise errors.ArgumentError(f"jit: static_argnums names argument {n}, the function has {len(places)}")
+    for name in names:
+        if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
+            raise errors.ArgumentError(f"jit: static_argnames names {shown(name)}, the function has {', '.join(places)}")
+    found = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
+    return frozenset(found | {i for i, name in enumerate(places) if name in names})
+
+
+def _call(
+    function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool = True
+) -> tuple[Any, Step | None]:
+    """The result, and the step that gave it; with run=False the step alone, which does not run."""
+    if state.traces and state.trace() is not None:
+        return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
+    arguments = Arguments(args, kwargs, statics)
+    tensors = arguments.tensors
+    key = (arguments.structure, _aliases(tensors), state.grad_enabled(), state.autocast(), default_float())
+    for _ in range(ATTEMPTS):
+        with realize.lock:
+            given: list[Any] = [t._storage for t in tensors]
+            if None in given:
+                realize.realize(*tensors)
+                given = [realize.value(t) for t in tensors]
+            for step in steps.get(key, ()):
+                if run and step.repeat is not None and (found := step.repeat(tensors, arguments.numbers)) is not DIFFERS:
+                    steps.last = step
+                    return found, step
+                if step.fits(tensors, given):
+                    result = step.run(tensors, given, arguments.numbers) if run else None
+                    steps.last = step if run else steps.last
+                    return result, step
+        retrace_reason.explain(_name(function), steps, key, tensors, given, args, kwargs)
+        _add(steps, key, _traced(function, statics, arguments, args, kwargs))
+    raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
+
+
+def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | None:
+    """The step of a call of x with these arguments, traced if need be, not run; without arguments that of the last call.
+
+    None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that has not been called.
+    """
+    behind = getattr(x.__func__, "__self__", None) if isinstance(x, MethodType) else None
+    if isinstance(behind, Jitted):
+        return behind.explained_method(what, x.__self__, args, kwargs)
+    if isinstance(x, Jitted):
+        return x.explained(what, args, kwargs)
+    if isinstance(x, partial) and x.func is _run:
+        if kwargs:
+            raise errors.ArgumentError(f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}")
+        step: Step = x.args[0]
+        if args:
+            _fitting(step, args)
+        return step
+    return None
+
+
+def call_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, list[Storage], Sequence[float]]:
+    """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its numbers; nothing runs.
+
+    Raises ArgumentError as `step_behind` does, and where the arguments are missing.
+    """
+    step = step_behind(what, x, args, kwargs)
+    if step is None:
+        raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+    if isinstance(x, partial):
+        return step, _fitting(step, args)[1], ()
+    arguments = Arguments(args, kwargs, _statics_of(x))
+    if len(arguments.tensors) != len(step.layouts):
+        raise errors.ArgumentError(f"{what}: pass the arguments of a call, as wf.{what}({_name(x)}, ...)")
+    return step, [*map(realize.value, arguments.tensors)], arguments.numbers
+
+
+def _statics_of(x: Any) -> Statics:
+    if isinstance(x, MethodType):
+        jitted: Any = x.__func__
+        return jitted.__self__._of(x.__self__)[1]  # type: ignore[no-any-return]
+    return x._statics  # type: ignore[no-any-return]
+
+
+def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    found = steps.last
+    if args or kwargs or (found is None and _takes_nothing(function)):
+        refuse(f"wf.{what}")
+        _, found = _call(function, statics, steps, args, kwargs, run=False)
+    if found is None:
+        name = _name(function)
+        how = f"pass the arguments of a call as wf.{what}({name}, ...), or call it first"
+        raise errors.ArgumentError(f"{what}: {name} has not been called, so there is no program yet: {how}")
+    return found
+
+
+def _takes_nothing(function: Any) -> bool:
+    try:
+        return not signature(function).parameters
+    except (TypeError, ValueError):  # it does not tell
+        return False
+
+
+def _name(function: Any) -> str:
+    return getattr(function, "__name__", type(function).__name__)
+
+
+def _aliases(tensors: list[Any]) -> tuple[int, ...] | None:
+    """Which Tensors are passed several times: for each the place where it is first; None where all differ."""
+    if len(tensors) < 2:
+        return None
+    places = [*map(id, tensors)]
+    return None if len(set(places)) == len(places) else tuple(map(places.index, places))
+
+
+def _add(steps: Steps, key: Key, step: Step) -> None:
+    steps[key] = [step, *steps.get(key, ())]
+    while sum(map(len, steps.values())) > MAX_STEPS:
+        oldest = next(iter(steps))
+        steps[oldest].pop()
+        if not steps[oldest]:
+            del steps[oldest]
+
+
+def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
+    def step_of(trace: Trace) -> Step:
+        trace.marks = partial(marks_of, function, args, kwargs, statics)
+
+        def recorded_layouts() -> tuple[Recorded, list[Layout]]:
+            arrays = {*arguments.arrays}
+            layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
+            numbers = [wrap(trace.number(v)) for v in arguments.numbers]
+            positional, by_name = arguments.replaced(args, kwargs, statics, numbers)
+            result = function(*positional, **by_name)
+            return record(trace, arguments.tensors, arguments.arrays, result), layouts
+
+        recorded, layouts = trace.run(recorded_layouts)
+        with realize.lock:
+            return Step(recorded, trace, layouts, arguments.structure)
+
+    trace = Trace(_name(function))
+    try:
+        return step_of(trace)
+    except Exception:  # perhaps of what takes nothing but a float
+        if not trace.reads.has_given_numbers:
+            raise
+    return step_of(Trace(_name(function), live_numbers=False))
+
+
+# ---------------------------------------------------------------- a graph that stands already
+
+
+Updates = Mapping[Tensor, Any] | Sequence[tuple[Tensor, Any]]
+
+
+def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) -> Any:
+    """A function of the inputs that computes the outputs and assigns the updates, in one native call.
+
+    outputs: a lazy Tensor, or tuples, lists, dicts and dataclasses of them. inputs: the Tensors in their graph in whose place
+    others come, of the same shapes and dtypes. updates: pairs (Tensor, its next value); the graph reads such a Tensor anew at
+    every call. Everything else keeps the value that it has now. Raises ArgumentError for an input that is a constant.
+    """
+    given = as_sequence("compile", "inputs", inputs)
+    pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise errors.DTypeError(f"compile: updates[{i}] is a pair of a Tensor and its new value, not {shown(pair)}")
+    for i, t in enumerate([*given, *(p[0] for p in pairs)]):
+        if not isinstance(t, Tensor) or is_constant(t.node):
+            what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
+            raise errors.ArgumentError(f"compile: {what} is a Tensor in memory, made by wf.tensor say, not {shown(t)}")
+    known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
+    results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
+    trace = Trace("compile")
+
+    def recorded_layouts() -> tuple[Recorded, list[Layout]]:
+        places = {n: trace.outer(t).leaf for n, t in known.items()}
+        layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
+        new = _substituted(places, [*_nodes(results), *values])
+        for (t, _), value in zip(pairs, values, strict=True):
+            state.assign(t, new[value])
+        return record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)), layouts
+
+    recorded, layouts = trace.run(recorded_layouts)
+    with realize.lock:
+        step = Step(recorded, trace, layouts)
+    return partial(_run, step)
+
+
+def _node_of(x: Any) -> Any:
+    return x.node if isinstance(x, Tensor) else x
+
+
+def _nodes(tree: Any) -> list[Node]:
+    found: list[Node] = []
+    mapped(tree, lambda x: found.append(x) if isinstance(x, Node) else None)
+    return found
+
+
+def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, Node]:
+    """The graph over placeholders."""
+    known = dict(places)
+    for n in toposort(roots):
+        if n not in known:
+            known[n] = rebuild(n, tuple(known[s] for s in n.src))
+    return known
+
+
+def _run(step: Step, *inputs: Any) -> Any:
+    with realize.lock:
+        return step.run(*_fitting(step, inputs), ())
+
+
+def _fitting(step: Step, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Storage]]:
+    """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
+    arguments = Arguments(inputs, {}, frozenset())
+    if arguments.numbers or len(arguments.tensors) != len(step.layouts):
+        raise errors.ArgumentError(f"compile: the inputs are {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
+    with realize.lock:
+        for i in arguments.arrays:
+            arguments.tensors[i] = arguments.tensors[i].to(step.layouts[i][3])
+        tensors = [_laid_out(t, layout[2]) for t, layout in zip(arguments.tensors, step.layouts, strict=True)]
+        given = [realize.value(t) for t in tensors]
+        if not step.fits(tensors, given):
+            names = [f"inputs[{i}]" for i in range(len(given))]
+            raise errors.ShapeError(f"compile: {retrace_reason.misfit(step, tensors, given, names)}")
+        return tensors, given
+
+
+def _laid_out(t: Tensor, strides: Any) -> Tensor:
+    """The Tensor itself, or a copy in row-major order where its elements lie otherwise."""
+    return t if realize.value(t).strides == strides else wrap(movement.contiguous(t.node)).realize()

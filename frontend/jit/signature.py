@@ -1,0 +1,219 @@
+"""What a jitted function is called with. In: positional and named arguments. Out: their Tensors, their Python numbers, the rest.
+
+The rest is hashable: the structure of tuples, lists, dicts and dataclasses, and what is static: strings, None, Modules, any other
+object, and whatever is marked so. Static objects are compared by equality, which for most is identity.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from enum import Enum
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...ir.graph import dtype as dt
+from ...runtime.memory import storage
+from ...runtime.memory.storage import Storage
+from ..operands.arguments import shown
+from ..tensor.tensor import Tensor, of_storage
+from ..tensor.tracked import Tracked
+
+TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
+CONTAINER, RECORD, STATIC = "container", "record", "static"
+Layout = tuple[tuple[Any, ...], bool]  # (dtype, shape, strides, device), does it require a gradient
+
+_kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
+
+
+def kind_of(t: type) -> str:
+    """How arguments of a type are treated."""
+    found = _kinds.get(t)
+    if found is None:
+        found = _kinds[t] = _kind_of(t)
+    return found
+
+
+def _kind_of(t: type) -> str:
+    if issubclass(t, Tracked):
+        return TENSOR
+    if issubclass(t, (np.ndarray, np.generic)):
+        return ARRAY
+    if issubclass(t, (tuple, list, dict)):
+        return CONTAINER
+    if issubclass(t, (Enum, type)):
+        return STATIC
+    if issubclass(t, (int, float)):
+        return NUMBER
+    if hasattr(t, "__array__") or hasattr(t, "__dlpack__"):
+        return FOREIGN
+    is_module = hasattr(t, "named_modules")  # counts as itself even where it is a dataclass, too
+    return RECORD if dataclasses.is_dataclass(t) and not is_module else STATIC
+
+
+class Arguments:
+    """Arguments taken apart. `structure` tells what is no Tensor and no number; `arrays`: places of arrays among the Tensors."""
+
+    __slots__ = ("arrays", "numbers", "structure", "tensors")
+
+    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str]) -> None:
+        self.tensors: list[Tensor] = []
+        self.numbers: list[float] = []
+        self.arrays: list[int] = []
+        parts: list[Any] = []
+        for i, a in enumerate(args):
+            if type(a) is Tensor and not statics:
+                self.tensors.append(a)
+                parts.append(TENSOR)
+            else:
+                parts.append(_static(a) if i in statics else self._described(a))
+        if kwargs:
+            parts.append(tuple((k, _static(a) if k in statics else self._described(a)) for k, a in kwargs.items()))
+        self.structure = tuple(parts)
+
+    def _described(self, x: Any) -> Any:
+        """Something hashable that is equal for arguments of equal structure."""
+        kind = kind_of(type(x))
+        if kind is TENSOR:
+            self.tensors.append(x)
+            return kind
+        if kind is NUMBER:
+            self.numbers.append(x if type(x) in (int, float, bool) else int(x) if isinstance(x, int) else float(x))
+            return type(self.numbers[-1])
+        if kind is CONTAINER or kind is RECORD:
+            names, children = _children(x)
+            return (type(x), names, tuple([self._described(c) for c in children]))
+        if kind is STATIC:
+            return _static(x)
+        self.arrays.append(len(self.tensors))
+        self.tensors.append(_of_array(x) if kind is ARRAY else _of_foreign(x))
+        return ARRAY
+
+    def replaced(self, args: Any, kwargs: Any, statics: frozenset[int | str], numbers: list[Tensor]) -> tuple[Any, Any]:
+        """(args, kwargs) with Tensors for arrays and numbers, in containers of their own."""
+        tensors, scalars = iter(self.tensors), iter(numbers)
+        positional = tuple(a if i in statics else _replaced(a, tensors, scalars) for i, a in enumerate(args))
+        return positional, {k: a if k in statics else _replaced(a, tensors, scalars) for k, a in kwargs.items()}
+
+
+def _children(x: Any) -> tuple[Any, list[Any]]:
+    """(what names the children, the children)."""
+    if isinstance(x, dict):
+        return tuple(x), list(x.values())
+    if isinstance(x, (tuple, list)):
+        return len(x), list(x)
+    names = tuple(f.name for f in dataclasses.fields(x))
+    return names, [getattr(x, name) for name in names]
+
+
+def _replaced(x: Any, tensors: Iterator[Tensor], numbers: Iterator[Tensor]) -> Any:
+    kind = kind_of(type(x))
+    if kind in (TENSOR, ARRAY, FOREIGN):
+        return next(tensors)
+    if kind is NUMBER:
+        return next(numbers)
+    if kind is STATIC:
+        return x
+    names, children = _children(x)
+    return rebuilt(x, names, [_replaced(c, tensors, numbers) for c in children])
+
+
+def rebuilt(x: Any, names: Any, children: Iterable[Any]) -> Any:
+    """A container or dataclass like x with other children."""
+    if isinstance(x, (tuple, list)):
+        return type(x)(*children) if hasattr(x, "_fields") else type(x)(children)
+    new = copy.copy(x)
+    for name, child in zip(names, children, strict=True):
+        if isinstance(x, dict):
+            new[name] = child
+        else:
+            object.__setattr__(new, name, child)  # frozen ones, too
+    return new
+
+
+def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
+    """The same structure with the function of each leaf."""
+    if kind_of(type(x)) not in (CONTAINER, RECORD):
+        return function(x)
+    names, children = _children(x)
+    return rebuilt(x, names, [mapped(c, function) for c in children])
+
+
+def _static(x: Any) -> Any:
+    """A key that equal objects of one type share."""
+    key = x.hex() if type(x) is float else x  # NaNs equal, signed zeros apart
+    try:
+        hash(key)
+    except TypeError:
+        raise errors.DTypeError(f"jit: a static argument must be hashable, not {shown(x)}") from None
+    return (STATIC, type(x), key)
+
+
+def _of_array(x: Any) -> Tensor:
+    """A Tensor over the array's memory where it lies in row-major order, else over a copy: the call only reads it."""
+    array = np.asarray(x)
+    dtype = dt.from_numpy(array.dtype)
+    if dtype is None:
+        raise errors.DTypeError(f"jit: there is no dtype for an array of {array.dtype}")
+    plain = array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+    return of_storage(storage.from_array(array, dtype, copy=not plain or not array.size))
+
+
+def _of_foreign(x: Any) -> Tensor:
+    from ..tensor.creation import tensor
+
+    stored = tensor(x)._stored()
+    assert stored is not None
+    return of_storage(stored)
+
+
+def layout_of(t: Tensor, stored: Storage) -> Layout:
+    """What of a Tensor is part of the signature."""
+    return stored.layout, t._requires_grad
+
+
+def marks_of(
+    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str]
+) -> list[tuple[str, str]]:
+    """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
+    names: list[str] = []
+    with suppress(TypeError, ValueError):  # some functions do not tell
+        parameters = signature(function).parameters.values()
+        names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
+    given: list[tuple[str | int, Any]]
+    given = [(names[i] if i < len(names) else i, a) for i, a in enumerate(args) if i not in statics]
+    given += [(k, a) for k, a in kwargs.items() if k not in statics]
+    marks = [(f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}") for k, _ in given]
+    return [mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))]
+
+
+def _count_numbers(x: Any) -> int:
+    kind = kind_of(type(x))
+    if kind in (CONTAINER, RECORD):
+        return sum(map(_count_numbers, _children(x)[1]))
+    return int(kind is NUMBER)
+
+
+def names_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """How errors call the Tensors among the arguments, in their order."""
+    found: list[str] = []
+    for i, a in enumerate(args):
+        _name(f"argument {i}", a, found)
+    for k, a in kwargs.items():
+        _name(f"argument {k!r}", a, found)
+    return found
+
+
+def _name(path: str, x: Any, found: list[str]) -> None:
+    kind = kind_of(type(x))
+    if kind in (TENSOR, ARRAY, FOREIGN):
+        found.append(path)
+    elif kind in (CONTAINER, RECORD):
+        names, children = _children(x)
+        for name, child in zip(range(names) if isinstance(names, int) else names, children, strict=True):
+            _name(f"{path}[{name!r}]" if kind is CONTAINER else f"{path}.{name}", child, found)

@@ -1,0 +1,223 @@
+"""What a traced function asks of a program. In: a Trace, and what the function returned. Out: a Recorded: key, places, results.
+
+The outputs of the program are the next versions of Tensors that the function assigned to, in the order of realize, then what it
+returned. A result that is but a view of an argument needs no program, unless it would show memory that is not Weft's.
+"""
+
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ... import errors
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, cast, node
+from ...ir.graph.op import Op
+from ...ir.graph.shapes import Shape
+from ...runtime.memory.storage import VIEWED, Storage
+from ..lazy import realize, state, transfers, weak_numbers
+from ..lazy.capture import Capture
+from ..lazy.trace import UNTOUCHED, Trace
+from ..operands.broadcast import default_float, default_int
+from ..tensor.tensor import Tensor
+from .live_number import plain
+from .signature import mapped
+
+NOTE = "it is the result of a jitted function: call backward() inside"
+
+
+@dataclass(frozen=True)
+class View:
+    """Part of the memory of a Tensor: number `tensor` of those that the program sees; None: `stored` is the memory itself."""
+
+    tensor: int | None
+    stored: Storage
+
+
+@dataclass(frozen=True)
+class Result:
+    """One leaf of what the function returns: a Tensor from outside by its number, an output, a view, or any other `value`."""
+
+    tensor: int | None = None
+    output: int | None = None
+    view: View | None = None
+    value: Any = None
+    note: str | None = None  # why it has no history
+
+
+@dataclass
+class Recorded:
+    """`tensors`: those given, then those captured, as numbers refer to them."""
+
+    name: str
+    tensors: list[Tensor]
+    capture: Capture
+    key: tuple[Any, ...] = ()
+    inputs: list[tuple[int | None, int | None, int]] = field(default_factory=list)  # Tensor or slot of a scalar, byte offset
+    outputs: list[tuple[DType, Shape]] = field(default_factory=list)
+    updates: list[tuple[int, int]] = field(default_factory=list)  # (Tensor, output)
+    moves: list[tuple[int, View]] = field(default_factory=list)  # (Tensor, view that it gets)
+    donations: list[tuple[int, int]] = field(default_factory=list)  # (output, Tensor whose memory it may take)
+    results: list[Result] = field(default_factory=list)
+    numbers: list[tuple[int, DType]] = field(default_factory=list)  # those used: which argument, in which dtype
+    result: Any = None  # what was returned, the number of a Result for each leaf
+    gradients: list[tuple[int, int | None]] = field(default_factory=list)  # (Tensor, the Result that its .grad becomes)
+    without: list[int] = field(default_factory=list)  # Tensors that must have no .grad before
+
+
+def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: Any) -> Recorded:
+    """In the running trace, after the function has returned."""
+    return _Recorder(trace, given, arrays).record(result)
+
+
+class _Recorder:
+    def __init__(self, trace: Trace, given: Sequence[Tensor], arrays: Sequence[int]) -> None:
+        self.trace = trace
+        self.numbers = {id(t): i for i, t in reversed(list(enumerate(given)))}  # by id of the Tensor
+        self.foreign = {given[i] for i in arrays}
+        self.out = Recorded(trace.name, list(given), Capture())
+        self.places = {id(o.leaf.arg.storage.buffer): o.tensor for o in trace.outers.values()}
+        live = [leaf for live in trace.live for leaf in live.leaves]
+        self.slots = {id(leaf.arg.storage.buffer): i for i, leaf in enumerate(live)}
+        numbers = enumerate(trace.numbers)
+        self.versions = {id(n.arg.storage.buffer): (i, d) for i, number in numbers for d, n in number.versions.items()}
+        self.leaves: dict[Any, int] = {}  # the Result of a Tensor that was returned, by its id
+
+    def record(self, result: Any) -> Recorded:
+        out, trace = self.out, self.trace
+        updated = self._updated()
+        returned: list[Tensor] = []
+        out.result = mapped(result, lambda leaf: self._leaf(leaf, returned))
+        targets = [(self._number(t), trace.outer(t).node) for t in updated]
+        sources = [self._materialised(t) for t in returned]
+        out.capture = Capture(self._device(targets, sources))
+        out.capture.owners = {buffer: weakref.ref(t) for buffer, t in self.places.items()}
+        for n in [n for _, n in targets] + sources:
+            realize.visit(out.capture, realize.root_of(n))
+        self._finish(targets, returned, sources)
+        self._gradients()
+        return out
+
+    def _device(self, targets: list[tuple[int, Node]], sources: list[Node]) -> str:
+        """Where the program runs. Raises JitError where that is not one device."""
+        wanted = [root for n in [*(n for _, n in targets), *sources] if transfers.in_memory(root := realize.root_of(n)) is None]
+        device = transfers.one_device(self.out.name, wanted)
+        for number, n in targets:
+            t = self.out.tensors[number]
+            if (stored := t._storage) is not None and stored.device != device and realize.root_of(n) in wanted:
+                what = f"gives {state.described(t)} on {stored.device} a value on {device}"
+                raise errors.JitError(f"the jitted function {self.out.name} {what}: {transfers.ONE_DEVICE}")
+        return device
+
+    def _updated(self) -> list[Tensor]:
+        """The Tensors from outside that have another value now: the assigned ones in the order of realize, then the others."""
+        assigned = [t for t in state.take_pending() if self.trace.is_outer(t)]
+        known = {id(t) for t in assigned}
+        changed = [o.tensor for o in self.trace.outers.values() if o.node is not o.leaf and id(o.tensor) not in known]
+        return assigned + changed
+
+    def _number(self, t: Tensor) -> int:
+        """A Tensor from outside as the Recorded refers to it."""
+        found = self.numbers.get(id(t))
+        if found is None:
+            found = self.numbers[id(t)] = len(self.out.tensors)
+            self.out.tensors.append(t)
+        return found
+
+    def _leaf(self, x: Any, returned: list[Tensor]) -> int:
+        """The number of the Result for one leaf of what was returned."""
+        if not isinstance(x, Tensor):
+            return self._add(Result(value=plain(x)))
+        if id(x) not in self.leaves:
+            if self.trace.is_outer(x) and x not in self.foreign:
+                self.leaves[id(x)] = self._add(Result(tensor=self._number(x)))
+            else:
+                self.leaves[id(x)] = self._add(Result())  # filled in when the outputs are known
+                returned.append(x)
+        return self.leaves[id(x)]
+
+    def _add(self, result: Result) -> int:
+        self.out.results.append(result)
+        return len(self.out.results) - 1
+
+    def _materialised(self, t: Tensor) -> Node:
+        """The Node of a result: strong, and copied where it would show memory that the next call, or another library, writes."""
+        n: Node = t.node
+        if n in weak_numbers.marks:
+            n = cast(n, default_float() if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype)
+        root = realize.root_of(n)
+        while root.op in VIEWED:
+            root = realize.root_of(root.src[0])
+        stored = root.arg.storage if root.op is Op.INPUT else None
+        if stored is None or not stored.is_absent:
+            return n
+        source = self.places.get(id(stored.buffer))
+        return node(Op.KEEP, (n,)) if source is None or source in self.foreign else n
+
+    def _finish(self, targets: list[tuple[int, Node]], returned: list[Tensor], sources: list[Node]) -> None:
+        out, capture, views = self.out, self.out.capture, self.out.capture.views
+        wanted = [n for _, n in targets if realize.root_of(n) not in views]
+        places = {realize.root_of(n): k for k, n in reversed(list(enumerate(wanted)))}  # of outputs
+        for n in sources:
+            root = realize.root_of(n)
+            if root not in views and root not in places:
+                places[root] = len(wanted)
+                wanted.append(n)
+        numbers = capture.numbers([realize.root_of(n) for n in wanted])
+        donations = realize.donations_of(wanted, capture)
+        out.key = capture.finish(numbers, donations)
+        out.outputs = [(n.dtype, n.shape) for n in wanted]
+        out.inputs = [self._input(s) for s in capture.inputs]
+        order = iter(range(len(wanted)))
+        for number, n in targets:
+            view = views.get(realize.root_of(n))
+            if view is None:
+                out.updates.append((number, next(order)))
+            else:
+                out.moves.append((number, self._view(view)))
+        for t, n in zip(returned, sources, strict=True):
+            root, note = realize.root_of(n), NOTE if t._requires_grad else None
+            shown = None if root in places else self._view(views[root])
+            out.results[self.leaves[id(t)]] = Result(output=places.get(root), view=shown, note=note)
+        self._donate(donations)
+
+    def _input(self, stored: Storage) -> tuple[int | None, int | None, int]:
+        """Where an input's memory is: a Tensor and an offset in bytes, a slot of the scalars, or an address that stays."""
+        buffer = id(stored.buffer)
+        if buffer in self.places:
+            return self._number(self.places[buffer]), None, stored.address
+        if buffer in self.versions:
+            self.slots[buffer] = len(self.slots)
+            self.out.numbers.append(self.versions[buffer])
+        return None, self.slots.get(buffer), stored.address
+
+    def _view(self, stored: Storage) -> View:
+        t = self.places.get(id(stored.buffer))
+        return View(None if t is None else self._number(t), stored)
+
+    def _donate(self, donations: list[tuple[int, int]]) -> None:
+        """Memory that a view shows after the call is given to nobody."""
+        views = [v for _, v in self.out.moves] + [r.view for r in self.out.results if r.view is not None]
+        shown = {v.tensor for v in views}
+        for output, i in donations:
+            tensor = self.out.inputs[i][0]
+            if tensor is not None and tensor not in shown and (tensor, output) in self.out.updates:
+                self.out.donations.append((output, tensor))
+
+    def _gradients(self) -> None:
+        self.out.without = [self._number(t) for t in self.trace.assumes_no_grad]
+        found = [o for o in self.trace.outers.values() if o.gradient is not UNTOUCHED]
+        self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in found]
+        roots = {id(o.gradient): realize.root_of(o.gradient.node) for o in found if o.gradient is not None}
+        if roots and not any(g in self.leaves or realize.is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
+            self._warn_of_lost_gradients(next(iter(roots.values())))
+
+    def _warn_of_lost_gradients(self, gradient: Node) -> None:
+        """backward() without effect: most often the optimiser's step stands outside of the function."""
+        line = gradient.site or (self.trace.name, 0)
+        what = f"the jitted function {self.trace.name} calls backward(), but uses and returns none of the gradients"
+        advice = "after a call there is no .grad: call optimizer.step() in the function, or return the gradients"
+        warnings.warn_explicit(f"{what}; {advice}", errors.GradientWarning, line[0], line[1])

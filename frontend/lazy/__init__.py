@@ -1,0 +1,1 @@
+"""Lazy evaluation: from pending graphs to values in memory."""

@@ -1,0 +1,83 @@
+"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of those who watch, dumps, debug text.
+
+This is the one file of the frontend that knows of inspection, which it loads when there is something to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from ... import options
+from ...modes import Blocks, Mode
+from . import state
+
+if TYPE_CHECKING:
+    from ...compiler.structure import Structure
+    from .program_table import Program
+
+Watcher = Callable[["Program"], None]
+Demand = Callable[["Program", "Structure"], None]
+CallWatcher = Callable[[Any, Any], object]
+
+_watchers: list[Watcher] = []
+call_watchers: list[CallWatcher] = []  # of what Modules return; empty nearly always
+demand_blocks: Blocks[Demand | None] = Blocks({})
+demands = demand_blocks.anywhere  # empty nearly always
+
+
+@contextmanager
+def watching(watcher: Watcher) -> Iterator[None]:
+    """Calls the watcher with every program that is new, before its first run, from the thread that asks for it."""
+    _watchers.append(watcher)
+    try:
+        yield
+    finally:
+        _watchers.remove(watcher)
+
+
+@contextmanager
+def watching_calls(watcher: CallWatcher) -> Iterator[None]:
+    """Calls watcher(module, result) after each call of a Module."""
+    call_watchers.append(watcher)
+    try:
+        yield
+    finally:
+        call_watchers.remove(watcher)
+
+
+class Demanding(Mode):
+    """Calls `value` before every run of a program in this thread, which does not happen if that raises.
+
+    Jitted calls take their short way only if nothing has changed, and as long as anybody demands anything, something has.
+    """
+
+    blocks = demand_blocks
+
+    def __enter__(self) -> Self:
+        state.changes.count += 1
+        return super().__enter__()
+
+
+def demanded() -> Demand | None:
+    """What the programs of this thread must meet."""
+    return demand_blocks.value(None)
+
+
+def running(program: Program, structure: Structure) -> None:
+    """Tells of a program that is about to run in this thread; the structure is its own, with the lines of this time."""
+    demand = demanded()
+    if demand is not None:
+        demand(program, structure)
+
+
+def made(program: Program, number: int) -> None:
+    """Tells of a program that is new, the number-th of the process."""
+    for watcher in tuple(_watchers):
+        watcher(program)
+    asked = options.current()
+    if (asked.dump or asked.debug) and not asked.interpret:
+        from ...inspection.dumps import shown
+
+        shown.show(program, number)

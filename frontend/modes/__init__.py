@@ -1,0 +1,1 @@
+"""Switches for a block or the rest of the process."""

@@ -1,0 +1,103 @@
+"""What PyTorch calls torch.cuda: questions about the GPUs, waiting for them, timing. In: devices. Out: numbers, texts, Events.
+
+Each function takes "cuda:1", 1, or None for the first GPU. Raises DeviceError, which says what is missing, where there is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ... import errors
+from ...ir.graph.graph import used
+from ...runtime.memory.devices import CPU, available, check_device, unit
+from ..lazy.realize import realize
+from ..operands.arguments import shown
+from ..tensor.names_elsewhere import of_module
+
+__all__ = [
+    "Event",
+    "device_count",
+    "empty_cache",
+    "get_device_name",
+    "is_available",
+    "memory_allocated",
+    "memory_reserved",
+    "synchronize",
+]
+
+
+def is_available() -> bool:
+    """Is there a GPU to compute on."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    return len(available()) - 1
+
+
+def _unit(device: Any) -> Any:
+    name = check_device(0 if device is None else device)
+    if name == CPU:
+        raise errors.DeviceError(f"device {shown(device)} is no GPU")
+    assert name is not None
+    return unit(name)
+
+
+def get_device_name(device: Any = None) -> str:
+    """What the GPU is called."""
+    return _unit(device).driver.name  # type: ignore[no-any-return]
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits until the GPU has done all that was asked of it. What is lazy stays lazy: wf.realize() computes it."""
+    _unit(device).driver.synchronize()
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes of the GPU's memory in use by Tensors."""
+    return _unit(device).pool.allocated_bytes  # type: ignore[no-any-return]
+
+
+def memory_reserved(device: Any = None) -> int:
+    """Bytes in use, and those that are kept for reuse."""
+    pool = _unit(device).pool
+    return pool.allocated_bytes + pool.cached_bytes  # type: ignore[no-any-return]
+
+
+def empty_cache() -> None:
+    """Gives memory that is kept for reuse back, on every GPU that was used."""
+    for name in sorted(used):
+        unit(name).pool.trim()
+
+
+class Event:
+    """A point in the work of a GPU: record() it, compute, record() another one, and ask for the time between.
+
+    >>> start, end = wf.cuda.Event(), wf.cuda.Event()        # doctest: +SKIP
+    >>> start.record(); y.realize(); end.record(); start.elapsed_time(end)        # doctest: +SKIP
+    1.25
+    """
+
+    def __init__(self, enable_timing: bool = True, device: Any = None) -> None:
+        self._driver = _unit(device).driver
+        self._event: Any = None
+
+    def record(self) -> None:
+        """Marks the end of the work that was asked for by now; pending updates are asked for first."""
+        realize()
+        self._event = self._driver.record()
+
+    def synchronize(self) -> None:
+        """Waits for that work."""
+        self._driver.synchronize()
+
+    def elapsed_time(self, end: Event) -> float:
+        """Milliseconds from this event to another one, for which it waits. Raises ArgumentError unless both were recorded."""
+        if self._event is None or end._event is None:
+            raise errors.ArgumentError("elapsed_time: record() both events first")
+        return self._driver.elapsed(self._event, end._event)  # type: ignore[no-any-return]
+
+
+if not TYPE_CHECKING:  # a checker knows what there is
+    __getattr__ = of_module(__name__)

@@ -1,0 +1,1 @@
+"""What is passed to functions: arguments, broadcasting, promotion, mixed precision."""

@@ -1,0 +1,231 @@
+"""What users pass besides Tensors. In: axes, shapes, counts, numbers in any spelling. Out: plain ints and floats, checked.
+
+Every error names the function, the argument and what it does not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from math import prod
+from operator import index
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ... import errors
+from ...ir.graph.graph import Node
+from ...ir.graph.op import Op
+from ...ir.graph.shapes import Shape, addressable
+
+Axes = int | Sequence[int] | None
+MOST_BITS = 256  # of integers that errors show in full
+MOST_ITEMS = 1 << 24  # of a range
+MOST_TEXT = 100  # characters of a value in an error
+
+
+def shown(value: Any) -> str:
+    """The value as errors show it: in one short line, and never an error itself."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Node):
+        return f"<Tensor {value.dtype.name}{list(value.shape)}>"
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # a __repr__ of users, or an integer too long for text inside a list
+        return f"a {type(value).__name__}"
+    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 4] + " ..."
+
+
+def as_int(name: str, what: str, value: Any, kind: str = "is an int") -> int:
+    """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what kind, not value"."""
+    if type(value) is int:
+        return _not_too_long(name, what, value)
+    try:
+        if isinstance(value, Node) and value.dtype.is_int:
+            value = _value(value)
+        if isinstance(value, bool):
+            raise TypeError
+        found = index(value)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: {what} {kind}, not {shown(value)}") from None
+    except errors.ShapeError:  # of a Tensor
+        raise errors.ShapeError(f"{name}: {what} is one int, not {shown(value)}") from None
+    return _not_too_long(name, what, found)
+
+
+def as_count(name: str, what: str, value: Any, least: int = 0) -> int:
+    """An int of at least `least`. Raises ArgumentError, DTypeError."""
+    found = as_int(name, what, value)
+    if found < least:
+        raise errors.ArgumentError(f"{name}: {what} must be at least {least}, not {found}")
+    return found
+
+
+def _not_too_long(name: str, what: str, value: int) -> int:
+    """The int itself. Raises OverflowError for one that no count, place or extent is near, and that text cannot show."""
+    if value.bit_length() > MOST_BITS:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large")
+    return value
+
+
+def _value(n: Node) -> Any:
+    """The number that a 0-d Node stands for, computed if need be."""
+    from ..tensor.tensor import wrap
+
+    return n.arg if n.op is Op.CONST else wrap(n).item()
+
+
+def as_real(name: str, what: str, value: Any) -> int | float:
+    """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
+    if hasattr(value, "item") and not isinstance(value, type):
+        if prod(getattr(value, "shape", ())) != 1:
+            raise errors.ShapeError(f"{name}: {what} is one number, not {shown(value)}")
+        value = value.item()
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return value
+    raise errors.DTypeError(f"{name}: {what} is a real number, not {shown(value)}")
+
+
+def as_double(name: str, what: str, value: Any) -> float:
+    """A float from what as_real takes. Raises OverflowError for an int beyond all floats."""
+    found = as_real(name, what, value)
+    try:
+        return found if found.__class__ is float else float(found)  # a LiveNumber stays one
+    except OverflowError:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large for a float") from None
+
+
+def as_nonnegative(name: str, what: str, value: Any) -> float:
+    """A float of at least 0. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not found >= 0.0:
+        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
+    return found
+
+
+def as_positive(name: str, what: str, value: Any) -> float:
+    """A float above 0. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not found > 0.0:
+        raise errors.ArgumentError(f"{name}: {what} must be greater than 0, not {shown(value)}")
+    return found
+
+
+def as_fraction(name: str, what: str, value: Any) -> float:
+    """A float in [0, 1]. Raises ArgumentError, DTypeError."""
+    found = as_double(name, what, value)
+    if not 0.0 <= found <= 1.0:
+        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {shown(value)}")
+    return found
+
+
+def as_bool(name: str, what: str, value: Any) -> bool:
+    """A bool from anything with one truth value, but no text: "False" would be true. Raises DTypeError."""
+    try:
+        if not isinstance(value, str):
+            return bool(value)
+    except ValueError:
+        pass
+    raise errors.DTypeError(f"{name}: {what} is True or False, not {shown(value)}")
+
+
+def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
+    """One of a few words. Raises ArgumentError."""
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        raise errors.ArgumentError(f"{name}: {what} is {', '.join(others)} or {last}, not {shown(value)}")
+    return value
+
+
+def as_path(name: str, path: Any) -> Path:
+    """A path from a text or whatever stands for one. Raises DTypeError."""
+    try:
+        return Path(path)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: the path is a text or a Path, not {shown(path)}") from None
+
+
+def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
+    """Anything that can be called. Raises DTypeError."""
+    if not callable(value):
+        raise errors.DTypeError(f"{name}: {what} is a function, not {shown(value)}")
+    return value
+
+
+def as_sequence(name: str, what: str, value: Any) -> list[Any]:
+    """The items of anything that has some. Raises DTypeError."""
+    if isinstance(value, range) and abs(value.stop - value.start) // abs(value.step) > MOST_ITEMS:
+        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too long")
+    try:
+        return list(value)
+    except TypeError:
+        raise errors.DTypeError(f"{name}: {what} is a sequence, not {shown(value)}") from None
+
+
+def as_texts(name: str, what: str, value: Any) -> list[str]:
+    """The texts of a sequence of such. Raises DTypeError."""
+    found = as_sequence(name, what, value)
+    if isinstance(value, str) or not all(isinstance(text, str) for text in found):
+        raise errors.DTypeError(f"{name}: {what} is a sequence of texts, not {shown(value)}")
+    return found
+
+
+def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: str = "is an int") -> tuple[int, ...]:
+    """Ints given one by one or as one sequence. Raises DTypeError."""
+    given: Iterable[Any] = args
+    if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
+        given = as_sequence(name, "a sequence of ints", args[0])
+    return tuple(as_int(name, what, i, kind) for i in given)
+
+
+def flat_extents(name: str, args: Sequence[Any]) -> tuple[int, ...]:
+    """The ints of a shape, given so; -1 may stand for an extent that follows. Raises DTypeError."""
+    return flat_ints(name, args, "a shape", "is made of ints")
+
+
+def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tuple[int, ...]:
+    """Ints from a sequence of `length` of them (None: of any number), or from one for all. Raises DTypeError, ArgumentError."""
+    if isinstance(value, str) or not hasattr(value, "__iter__"):
+        return (as_int(name, what, value),) * (1 if length is None else length)
+    found = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
+    if length is not None and len(found) != length:
+        raise errors.ArgumentError(f"{name}: {what} is an int or {length} of them, not {shown(found)}")
+    return found
+
+
+def as_shape(name: str, shape: Any) -> Shape:
+    """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
+    found = flat_extents(name, shape)
+    if any(d < 0 for d in found):
+        raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
+    return addressable(name, found)
+
+
+def as_extents(name: str, **given: Any) -> Shape:
+    """The extents of an array, each by its own name. Raises ArgumentError, DTypeError, and ShapeError for too many elements."""
+    return addressable(name, tuple(as_count(name, what, value) for what, value in given.items()))
+
+
+def normalise_axis(name: str, axis: Any, ndim: int) -> int:
+    """The axis counted from the front. Raises AxisError, DTypeError."""
+    place = as_int(name, "an axis", axis)
+    if not -ndim <= place < ndim:
+        raise errors.AxisError(f"{name}: axis {place} is out of range for {ndim} axes")
+    return place % ndim
+
+
+def axes_in_order(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """One or several axes, as listed. Raises AxisError, DTypeError, and ShapeError for an axis named twice."""
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(normalise_axis(name, a, ndim) for a in given)
+    if len(set(axes)) != len(axes):
+        raise errors.ShapeError(f"{name}: an axis is named twice in {tuple(given)}")
+    return axes
+
+
+def normalise_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Several axes, ascending; None is all of them."""
+    return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(name, axis, ndim)))

@@ -1,0 +1,1 @@
+"""The Tensor: its class, creation, random numbers, exchange with other libraries."""

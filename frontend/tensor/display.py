@@ -1,0 +1,53 @@
+"""What IPython and notebooks show of a Tensor. In: a Tensor. Out: its text, with values that little work computes.
+
+They are computed beside: the Tensor stays lazy and keeps its history, no assign that waits is carried out, and `wf.explain` has
+as much to tell as before.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ... import options
+from ...ir.graph.op import Op
+from ...runtime.memory.devices import CPU
+from ...runtime.memory.storage import lookup
+from ..lazy import realize, state, watchers
+from .tensor import Tensor, bare
+
+MOST_NODES = 400  # of a graph that is computed to be shown; random bits are 150
+MOST_ELEMENTS = 100_000  # of all Nodes together: up to there compiling takes longer than computing
+
+
+def text(t: Tensor) -> str:
+    """Its values if they are in memory or little work; else what to write for them."""
+    if t._stored() is not None or state.trace() is not None:
+        return repr(t)
+    if not _is_watched() and is_little_work(t):
+        shown = bare(realize.root_of(t.node))
+        with suppress(Exception):  # whoever reads the value is told
+            realize.beside(shown)
+            return repr(shown)
+    return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
+
+
+def _is_watched() -> bool:
+    """Does one_kernel() or the like look on, or is every program printed or checked."""
+    o = options.current()
+    return watchers.demanded() is not None or bool(o.debug or o.dump or o.debug_nans)
+
+
+def is_little_work(t: Tensor) -> bool:
+    """Is it computed by few operations on few elements, on the CPU."""
+    if t.device != CPU:
+        return False
+    seen, stack, elements = {t.node}, [t.node], 0
+    while stack and elements <= MOST_ELEMENTS and len(seen) <= MOST_NODES:
+        n = stack.pop()
+        if lookup(n) is not None:
+            continue
+        elements += n.size
+        below = [s for s in (n.arg.sources if n.op is Op.INPUT else n.src) if s not in seen]
+        seen.update(below)
+        stack += below
+    return not stack and elements <= MOST_ELEMENTS

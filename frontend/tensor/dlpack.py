@@ -1,0 +1,221 @@
+"""Exchange of memory with other libraries, by DLPack or by CUDA's array interface. In: Tensors, arrays of other libraries.
+Out: capsules, descriptions, Tensors.
+
+Nothing is copied unless it is asked for or there is no other way.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import errors
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.index import row_major_strides
+from ...runtime.memory import storage
+from ...runtime.memory.devices import CPU, check_device, foreign, number_of, unit
+from ...runtime.memory.storage import Storage
+from ..lazy import realize
+from ..operands.arguments import as_bool, as_int, as_sequence, shown
+from .tensor import Tensor, wrap
+from .value import Value
+
+if TYPE_CHECKING:
+    from ...runtime.dlpack import Array
+
+CUDA = 2  # DLPack's type of a GPU's memory
+LEGACY_STREAM = 1  # what CUDA and others call the stream that all work of old programs is on
+
+
+def device_pair(device: str) -> tuple[int, int]:
+    """DLPack's (type, number) of a device."""
+    from ...runtime import dlpack
+
+    return dlpack.CPU if device == CPU else (CUDA, number_of(device))
+
+
+def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+    """A capsule of the Tensor's memory, which is computed if need be and never written again as long as the capsule lives.
+
+    Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say so, for others. What a GPU has
+    to do for the value is done before the consumer's stream goes on, unless that is -1.
+    """
+    from ...runtime import dlpack
+
+    copy = None if copy is None else as_bool("__dlpack__", "copy", copy)
+    here = device_pair(t.device)
+    if stream is not None and here == dlpack.CPU:
+        raise errors.BufferError(f"__dlpack__: stream {shown(stream)}: the CPU has no streams")
+    wanted = here if dl_device is None else _pair("dl_device", dl_device)
+    if wanted != here:
+        if wanted != dlpack.CPU or copy is False:
+            raise errors.BufferError(f"__dlpack__: the memory is on {t.device} {here}, not on the device {shown(dl_device)}")
+        t, here = t.cpu(), wanted
+    versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
+    stored = realize.read(t, _copied if copy else _exported)
+    if stored.device != CPU and stream != -1:
+        _let_wait(stored.device, LEGACY_STREAM if stream is None else stream)
+    code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
+    bits = 8 * stored.dtype.itemsize
+    return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
+
+
+def cuda_interface(t: Value) -> dict[str, Any]:
+    """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed. Raises AttributeError for others.
+
+    Only __array_interface__ may say that nobody should write there, and nobody should.
+    """
+    if not t.is_cuda or t.dtype.name == "bfloat16":
+        raise errors.AttributeError(f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__")
+    stored = realize.read(t, _exported)
+    unit(stored.device).driver.synchronize()
+    strides = tuple(s * stored.dtype.itemsize for s in stored.strides)
+    data = (stored.address, False)
+    typestr = stored.dtype.numpy.str
+    return {"version": 3, "shape": stored.shape, "typestr": typestr, "data": data, "strides": strides, "stream": None}
+
+
+def _let_wait(device: str, stream: int) -> None:
+    """Another library's stream goes on behind what was asked of the GPU; where nobody can order them, that is awaited here."""
+    driver = unit(device).driver
+    if hasattr(driver, "let_wait"):
+        driver.let_wait(stream)
+    else:
+        driver.synchronize()
+
+
+def _pair(what: str, given: Any) -> tuple[int, ...]:
+    return tuple(as_int("__dlpack__", f"each of {what}", i) for i in as_sequence("__dlpack__", what, given))
+
+
+def type_code(dtype: DType) -> int:
+    """DLDataTypeCode of a dtype."""
+    from ...runtime import dlpack
+
+    if dtype.name == "bfloat16":
+        return dlpack.BFLOAT
+    return {"b": dlpack.BOOL, "i": dlpack.INT, "u": dlpack.UINT, "f": dlpack.FLOAT}[dtype.kind]
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """A Tensor of the memory of an array of another library (NumPy, torch, JAX, CuPy, ...): anything with __dlpack__.
+
+    The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
+    copies what cannot be shared (strides that are negative, elements that are not aligned), copy=False raises BufferError then.
+    Raises DTypeError for element types that Weft has not, BufferError for memory of other devices.
+    """
+    place = check_device(device)
+    if not hasattr(x, "__dlpack__") or isinstance(x, type):
+        raise errors.DTypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read")
+    here = _device_of(x)
+    array = _consumed(_capsule(x, here))
+    if array.device != device_pair(here):
+        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, and said otherwise")
+    dtype = _dtype(array)
+    if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
+        if copy is False:
+            raise errors.BufferError(f"from_dlpack: {_why_not_shared(array, dtype)}, which copy=False forbids to copy")
+        return wrap(storage.leaf(_copied(_foreign(array, dtype)))).to(place)
+    return wrap(storage.leaf(_foreign(array, dtype))).to(place)
+
+
+def from_cuda(x: Any, copy: bool) -> Tensor:
+    """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it tells."""
+    from ...runtime.dlpack import Array
+
+    found = x.__cuda_array_interface__
+    dtype = dt.from_numpy(np.dtype(found["typestr"]))
+    if dtype is None or found.get("mask") is not None:
+        raise errors.DTypeError(f"asarray: there is no dtype for {'masked ' * (dtype is not None)}elements of {found['typestr']}")
+    device = check_device(int(getattr(getattr(x, "device", 0), "id", 0)))
+    assert device is not None
+    if found.get("stream") is not None and hasattr(driver := unit(device).driver, "wait_for"):
+        driver.wait_for(found["stream"])
+    shape, strides = tuple(found["shape"]), found.get("strides")
+    strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
+    array = Array(found["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, device_pair(device))
+    stored = _foreign(array, dtype)
+    return wrap(storage.leaf(_copied(stored) if copy or _why_not_shared(array, dtype) else stored))
+
+
+def _device_of(x: Any) -> str:
+    """Where an array of another library is. Raises BufferError, DeviceError."""
+    from ...runtime.dlpack import HOST_MEMORY
+
+    kind, number = x.__dlpack_device__() if hasattr(x, "__dlpack_device__") else (HOST_MEMORY[0], 0)
+    if int(kind) in HOST_MEMORY:
+        return CPU
+    if int(kind) == CUDA:
+        return check_device(f"cuda:{int(number)}") or CPU
+    raise errors.BufferError(
+        f"from_dlpack: the array is on a device of DLPack type {int(kind)}, number {number}; move it to the CPU first"
+    )
+
+
+def _capsule(x: Any, device: str) -> Any:
+    """The newest kind of capsule that the producer makes; the oldest ones take no arguments. Of a GPU's memory it is asked to be
+    ready for what runs on Weft's stream."""
+    from ...runtime.dlpack import VERSION
+
+    stream = {} if device == CPU else {"stream": getattr(unit(device).driver, "stream", LEGACY_STREAM)}
+    for arguments in ({"max_version": VERSION, **stream}, stream):
+        try:
+            return x.__dlpack__(**arguments)
+        except TypeError:
+            if not arguments:
+                raise
+        except BufferError as error:
+            raise errors.BufferError(f"from_dlpack: {error}") from error
+    return x.__dlpack__()
+
+
+def _consumed(capsule: Any) -> Array:
+    from ...runtime import dlpack
+
+    try:
+        return dlpack.consume(capsule)
+    except ValueError as why:
+        raise errors.BufferError(f"from_dlpack: the array cannot be read: {why}") from None
+
+
+def _dtype(array: Array) -> DType:
+    for dtype in dt.ALL:
+        if (type_code(dtype), 8 * dtype.itemsize) == (array.code, array.bits):
+            return dtype
+    kinds = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+    kind = kinds.get(array.code, f"type code {array.code}, bits ")
+    raise errors.DTypeError(f"from_dlpack: there is no dtype for elements of {kind}{array.bits}")
+
+
+def _why_not_shared(array: Array, dtype: DType) -> str:
+    """Why kernels cannot read this memory as it is; empty if they can."""
+    if any(s < 0 for s in array.strides):
+        return f"strides {array.strides} are negative"
+    return f"the memory is not aligned to {dtype.itemsize} bytes" if array.address % dtype.itemsize else ""
+
+
+def _foreign(array: Array, dtype: DType) -> Storage:
+    device = CPU if array.device == device_pair(CPU) else f"cuda:{array.device[1]}"
+    buffer = foreign(device, array.address, prod(array.shape) * dtype.itemsize, array.owner)
+    return Storage(buffer, dtype, array.shape, array.strides)
+
+
+def _exported(stored: Storage) -> Storage:
+    stored.buffer.exported = True
+    stored.has_changed()
+    return stored
+
+
+def _copied(stored: Storage) -> Storage:
+    """The same elements in row-major memory of its own; as bits, so that every dtype is copied alike."""
+    if stored.device != CPU:
+        if min(stored.strides, default=0) < 0:
+            raise errors.BufferError(f"from_dlpack: strides {stored.strides} are negative; copy the array first")
+        return storage.moved(stored, stored.device)
+    new, bits = storage.allocate(stored.dtype, stored.shape), f"u{stored.dtype.itemsize}"
+    source = stored.buffer.as_numpy(bits, stored.shape, stored.strides, stored.offset, export=False)
+    new.buffer.as_numpy(bits, new.shape, new.strides, writeable=True, export=False)[...] = source
+    return new

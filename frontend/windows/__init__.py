@@ -1,0 +1,1 @@
+"""Functions of images: convolutions, pools, padding."""

@@ -1,0 +1,1 @@
+"""Values in memory: storages, strides, devices."""
