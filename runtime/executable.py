@@ -1,27 +1,30 @@
-"""In: the Image of a program and the code of its phases. Out: one native call that runs it on raw memory addresses."""
+"""Executable on the CPU. In: the Image of a program and the code of its phases. Out: runs of it.
+
+A run is one native call on raw memory addresses.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
-from ..errors import WeftError
 from .buffer import Block, memory
 from .code import Code
 from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
 from .image import FIRST, STATUS, Image
 from .prepared import Prepared
+from .runnable import Runnable
 from .threads import pool
 from .timed import timings
 
-if TYPE_CHECKING:
-    from ..ir.program.memory_report import Memory
-
 
 class _Frame:
-    """The argument array of one running call: 0, status address, inputs, outputs, arena, and the status block itself."""
+    """The argument array of one running call.
+
+    0, status address, inputs, outputs, arena, and the status block itself.
+    """
 
     __slots__ = ("_status", "address", "args")
 
@@ -36,45 +39,49 @@ class _Frame:
         return self.args[self._status], self.args[self._status + 1]
 
     def begin(self) -> None:
-        """Before a run that Python does more for than one native call: a signal that comes first finds that nothing has run."""
+        """Before a run that is more than one native call.
+
+        A signal that comes first finds that nothing has run.
+        """
         self.args[self._status] = 0
 
     def interrupted(self, reason: BaseException) -> BaseException:
-        """What to raise for an exception that came out of the native call: Python looks for signals only when it is over."""
+        """What to raise for an exception that came out of the native call.
+
+        Python looks for signals only when it is over.
+        """
         return Interrupted(reason) if self.args[self._status] == NO_CHECK_FAILED else reason
 
 
-class Executable:
-    """A program ready to run, from any number of threads at once. `codes` have its phases, in order; it keeps them.
+class Executable(Runnable):
+    """A program ready to run, from any number of threads at once.
 
-    `planned` makes its Memory report: the image has no names, so the passes run again for it. `timings`: how long its phases
-    take, where it was made inside `timed.timing()`.
+    `codes` have its phases, in order; it keeps them.
+
+    `timings`: how long its phases take, where it was made inside `timed.timing()`.
     """
 
-    planned: Callable[[], Memory] | None = None
-
     def __init__(self, image: Image, codes: Sequence[Code]) -> None:
-        self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
+        super().__init__(image.donations, image.checks, image.arena_bytes)
+        self._frames: list[_Frame] = []
         self._codes = codes
         self._parallel, self._brief = image.parallel, image.brief
         self._pointers = image.inputs + image.outputs + 1
         self._pack = struct.Struct(f"{self._pointers}q").pack_into
         self._table = (ctypes.c_int64 * len(image.table))(*image.table)
-        for place, address in zip(image.code, (a for code in codes for a in code.addresses), strict=True):
+        for place, address in zip(
+            image.code, (a for code in codes for a in code.addresses), strict=True
+        ):
             self._table[place] = address
         self._table_address = ctypes.addressof(self._table)
-        self._frames: list[_Frame] = []
         self.timings = timings(image)
         self._run = pool.runtime().run if self.timings is None else self.timings.run
 
-    def memory(self) -> Memory:
-        """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
-        if self.planned is None:
-            raise WeftError("this executable was made of an image, which does not name what its buffers hold")
-        return self.planned()
-
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Runs the program on the addresses of its inputs and outputs, which must stay valid. Raises CheckFailed."""
+        """Runs the program on the addresses of its inputs and outputs, which must stay valid.
+
+        Raises CheckFailed.
+        """
         if self._parallel:
             pool.ensure()
         try:
@@ -93,7 +100,8 @@ class Executable:
         if not self.arena_bytes:
             self._call(frame, inputs, outputs, 0)
             return
-        block: Block = memory.take_arena(self.arena_bytes)  # shared with other programs: kept only while this one runs
+        # shared with other programs: kept only while this one runs
+        block: Block = memory.take_arena(self.arena_bytes)
         try:
             self._call(frame, inputs, outputs, block[1])
         finally:
@@ -122,7 +130,8 @@ class Executable:
             if not arena:
                 serial()
                 return
-            block = memory.take_arena(arena)  # shared with other programs: kept only while this one runs
+            # shared with other programs: kept only while this one runs
+            block = memory.take_arena(arena)
             words[-1] = block[1]
             try:
                 serial()
@@ -135,15 +144,24 @@ class Executable:
 
         if self._parallel or arena or self.timings is not None:
             return Prepared(words, execute, failed)
-        return Prepared(words, execute, failed, frame.interrupted, (table, address, self._brief), self)
+        return Prepared(
+            words, execute, failed, frame.interrupted, (table, address, self._brief), self
+        )
 
-    def bound(self, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> tuple[int, int, object]:
-        """What the driver takes for runs on these addresses, and what keeps it: for measurements, without a look at checks."""
+    def bound(
+        self, inputs: Sequence[int], outputs: Sequence[int], arena: int
+    ) -> tuple[int, int, object]:
+        """What the driver takes for runs on these addresses, and what keeps it.
+
+        For measurements, without a look at checks.
+        """
         frame = _Frame(self._pointers)
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         return self._table_address, frame.address, frame
 
-    def _call(self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int) -> None:
+    def _call(
+        self, frame: _Frame, inputs: Sequence[int], outputs: Sequence[int], arena: int
+    ) -> None:
         self._pack(frame.args, 8 * FIRST, *inputs, *outputs, arena)
         failed = self._run(self._table_address, frame.address)
         status = frame.status() if failed else None

@@ -1,11 +1,20 @@
-"""Machine code as one block that runs wherever it is put. In: an ELF object for x86-64. Out: the block; later its functions.
+"""Blocks of machine code. In: an ELF object for x86-64. Out: one block that runs anywhere.
 
-    before      sections .text and .rodata, relocations between them, a symbol table: an engine links it in 0.3 ms
-    after       the sections one after the other, relative distances filled in: a copy into executable memory links it
+    before      sections .text and .rodata, relocations between them, a symbol table
+    after       the sections one after the other, relative distances filled in: to load is to copy
 
-Functions of the C library are called through stubs behind the sections, jumps whose targets are filled in when it is loaded.
-What is written to lies behind these, on pages of its own. An object with anything else stays as it is, for
-native.load_object. Numbers are those of the System V ABI, AMD64.
+Functions of the C library are called through stubs behind the sections, jumps whose targets are
+filled in when it is loaded. What is written to lies behind these, on pages of its own. An object
+with anything else stays as it is, for native.load_object. Numbers are those of the System V ABI,
+AMD64.
+
+Why not LLVM's engine alone: it takes 0.15 ms to link an object, where a block takes 0.013, and LLVM
+must be loaded, 20 ms or more. New processes whose programs are on disk, both ways by turns, 34 each
+on two busy cores, the best of each, loading / processor time of the process behind its imports:
+
+                                         blocks          engine
+    training step of LeNet, 33 objects   1.1 / 86 ms     28 / 114 ms
+    one expression, 2 objects            0.3 / 23 ms     45 / 45 ms
 """
 
 from __future__ import annotations
@@ -29,7 +38,9 @@ _STUB = b"\xff\x25\x00\x00\x00\x00" + bytes(8)  # jmp *(%rip), and the address i
 _WRITTEN, _IN_MEMORY = 1, 2  # flags of a section
 _PROGBITS, _RELA, _ZEROS, _UNWIND = 1, 4, 8, 0x70000001  # kinds of sections
 _OBJECT_X86_64 = b"\x7fELF\x02\x01"
-_SECTION, _SYMBOL, _RELOCATION = struct.Struct("<IIQQQQIIQQ"), struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+_SYMBOL = struct.Struct("<IBBHQQ")
+_RELOCATION = struct.Struct("<QQq")
 
 
 class _Unsupported(Exception):
@@ -57,7 +68,7 @@ class _Layout:
 
 
 def flattened(data: bytes, names: Sequence[str]) -> bytes:
-    """The object as a block with the functions `names`; the object itself where that is not possible."""
+    """The object as a block with the functions `names`; as it is where that is not possible."""
     try:
         return _flattened(data, names)
     except _Unsupported:
@@ -86,14 +97,21 @@ def _flattened(data: bytes, names: Sequence[str]) -> bytes:
         if kind == _RELA and target in layout.start:
             for at in range(offset, offset + size, _RELOCATION.size):
                 _relocate(layout, layout.start[target], found, *_RELOCATION.unpack_from(data, at))
-    places = {name: layout.start[section] + value for name, section, value in found if section in layout.start}
+    places = {
+        name: layout.start[section] + value
+        for name, section, value in found
+        if section in layout.start
+    }
     stubs = {name: at + 6 for name, at in layout.stubs.items()}
     head = json.dumps([[places[name] for name in names], stubs, fixed]).encode()
     return MAGIC + struct.pack("<I", len(head)) + head + layout.block
 
 
 def _place(layout: _Layout, data: bytes, sections: list[tuple[int, ...]], written: bool) -> None:
-    """Adds the sections that are written to, or the others. Tables for unwinding are left out: nothing here is unwound."""
+    """Adds the sections that are written to, or the others.
+
+    Tables for unwinding are left out: nothing here is unwound.
+    """
     for i, (_, kind, flags, _, offset, size, _, _, align, _) in enumerate(sections):
         if not flags & _IN_MEMORY or kind == _UNWIND or bool(flags & _WRITTEN) != written:
             continue
@@ -103,7 +121,9 @@ def _place(layout: _Layout, data: bytes, sections: list[tuple[int, ...]], writte
         layout.start[i] = layout.add(content, max(align, 1))
 
 
-def _symbols(data: bytes, table: tuple[int, ...], strings: tuple[int, ...]) -> list[tuple[str, int, int]]:
+def _symbols(
+    data: bytes, table: tuple[int, ...], strings: tuple[int, ...]
+) -> list[tuple[str, int, int]]:
     """(name, section, value); section 0: defined elsewhere."""
     out = []
     for at in range(table[4], table[4] + table[5], _SYMBOL.size):
@@ -113,7 +133,14 @@ def _symbols(data: bytes, table: tuple[int, ...], strings: tuple[int, ...]) -> l
     return out
 
 
-def _relocate(layout: _Layout, start: int, symbols: list[tuple[str, int, int]], place: int, info: int, addend: int) -> None:
+def _relocate(
+    layout: _Layout,
+    start: int,
+    symbols: list[tuple[str, int, int]],
+    place: int,
+    info: int,
+    addend: int,
+) -> None:
     name, section, value = symbols[info >> 32]
     kind, at = info & 0xFFFFFFFF, start + place
     if kind not in _RELATIVE or (section not in layout.start and (section or kind != 4)):
@@ -135,12 +162,13 @@ def _c() -> ctypes.CDLL:
 
 
 class Memory:
-    """Pages for blocks, which are written, then executable, never both at a time; and for their data, if any."""
+    """Pages for blocks and their data; those of code are written, then executable, never both."""
 
     def __init__(self) -> None:
         self._regions: dict[int, mmap.mmap] = {}  # by address
         self._free: dict[int, int] = {}  # the size of each free stretch by its address
-        self._given: list[tuple[int, int]] = []  # (address, size) of what is free, but not among `_free` yet
+        # (address, size) of what is free, but not among `_free` yet
+        self._given: list[tuple[int, int]] = []
 
     @property
     def used(self) -> int:
@@ -150,11 +178,15 @@ class Memory:
             return sum(map(len, self._regions.values())) - sum(self._free.values())
 
     def place(self, block: bytes | bytearray, fixed: int) -> int:
-        """The address of a copy of the block, which starts a page. What lies behind `fixed` bytes stays writable."""
+        """The address of a copy of the block, which starts a page.
+
+        What lies behind `fixed` bytes stays writable.
+        """
         with native.lock:
             self._take_back()
             size = _whole_pages(len(block))
-            address = min((at for at, free in self._free.items() if free >= size), default=0) or self._map(max(_REGION, size))
+            lowest = min((at for at, free in self._free.items() if free >= size), default=0)
+            address = lowest or self._map(max(_REGION, size))
             left = self._free.pop(address) - size
             if left:
                 self._free[address + size] = left
@@ -164,15 +196,22 @@ class Memory:
             return address
 
     def give(self, address: int, size: int) -> None:
-        """Gives back the pages of a block, which nothing may run in from here on. May interrupt `place`, as a finalizer does."""
+        """Gives back the pages of a block, which nothing may run in from here on.
+
+        May interrupt `place`, as a finalizer does.
+        """
         self._given.append((address, size))
 
     def _take_back(self) -> None:
         while self._given:
             address, size = self._given.pop()
-            base, region = next((a, r) for a, r in self._regions.items() if a <= address < a + len(r))
+            base, region = next(
+                (a, r) for a, r in self._regions.items() if a <= address < a + len(r)
+            )
             region.madvise(mmap.MADV_DONTNEED, address - base, size)
-            before = next((a for a, free in self._free.items() if a + free == address and a >= base), None)
+            before = next(
+                (a for a, free in self._free.items() if a + free == address and a >= base), None
+            )
             if before is not None:
                 address, size = before, size + self._free.pop(before)
             if address + size < base + len(region):
@@ -181,7 +220,8 @@ class Memory:
 
     def _map(self, size: int) -> int:
         region = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=_DATA)
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(region))  # never unmapped: threads may still run in it when Python ends
+        # never unmapped: threads may still run in it when Python ends
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(region))
         address = ctypes.addressof(ctypes.c_char.from_buffer(region))
         self._regions[address], self._free[address] = region, size
         return address
@@ -189,7 +229,9 @@ class Memory:
     @staticmethod
     def _protect(address: int, size: int, access: int) -> None:
         if _c().mprotect(ctypes.c_void_p(address), ctypes.c_size_t(size), access):
-            raise CompileError(f"the access to memory for code cannot be set: {os.strerror(ctypes.get_errno())}")
+            raise CompileError(
+                f"the access to memory for code cannot be set: {os.strerror(ctypes.get_errno())}"
+            )
 
 
 def _whole_pages(size: int) -> int:

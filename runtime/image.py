@@ -1,24 +1,31 @@
-"""A program as numbers. In: a Program. Out: its Image, all that a run needs but the addresses of code; as bytes, and back."""
+"""Image of a program, its numbers. In: a Program. Out: all of a run but the addresses of code.
+
+Images go to disk as bytes, and back.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.program.program import Call, CheckSite, Program, Ref
-from .driver_ir import CHECK, PARALLEL
+from .texts import CHECK, PARALLEL
 
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond
-ZERO, STATUS, FIRST = 0, 1, 2  # places in the argument array: the constant 0, the status block's address, the first input
+# places in the argument array: the constant 0, the status block's address, the first input
+ZERO, STATUS, FIRST = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class Image:
-    """`table` is the driver's (described in driver_ir); `code` are the places in it of the phases' addresses, in order."""
+    """`table` is the driver's, as llvm/driver.ll describes it.
+
+    `code`: the places in it of the phases' addresses, in order.
+    """
 
     inputs: int
     outputs: int
@@ -27,7 +34,8 @@ class Image:
     code: tuple[int, ...]
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()
-    brief: bool = False  # it takes a few microseconds, and no other Python thread need run meanwhile
+    # it takes a few microseconds, and no other Python thread need run meanwhile
+    brief: bool = False
 
     @property
     def parallel(self) -> bool:
@@ -49,7 +57,9 @@ def image_of(program: Program) -> Image:
     return Image(*sizes, tuple(table), tuple(code), program.donations, program.checks, brief)
 
 
-def _add_call(table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]) -> None:
+def _add_call(
+    table: list[int], code: list[int], call: Call, context: list[tuple[int, int]]
+) -> None:
     last = len(call.loops.phases) - 1
     for i, (phase, parallel) in enumerate(zip(call.loops.phases, call.parallel, strict=True)):
         flags = (PARALLEL if parallel else 0) | (CHECK if call.is_check and i == last else 0)
@@ -82,15 +92,31 @@ def _place(program: Program, ref: Ref) -> tuple[int, int]:
 # ---------------------------------------------------------------- on disk
 
 
-def pack(image: Image, code: Any, place_of: Callable[[Site | None], int | None]) -> bytes:
-    """An Image and what names its code, as bytes; the user's lines are stored as what `place_of` calls them."""
-    checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
+PlaceOf = Callable[[Site | None], int | None]  # what a user's line is stored as
+SiteAt = Callable[[int | None], Site | None]  # the line again
+
+
+def packed_checks(checks: Sequence[CheckSite], place_of: PlaceOf) -> list[dict[str, Any]]:
+    """As JSON takes them."""
+    return [vars(c) | {"site": place_of(c.site)} for c in checks]
+
+
+def unpacked_checks(packed: list[dict[str, Any]], site_at: SiteAt) -> tuple[CheckSite, ...]:
+    """What `packed_checks` was given."""
+    return tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in packed)
+
+
+def pack(image: Image, code: Any, place_of: PlaceOf) -> bytes:
+    """An Image and what names its code, as bytes."""
+    checks = packed_checks(image.checks, place_of)
     sizes = image.inputs, image.outputs, image.arena_bytes
-    return json.dumps([*sizes, image.table, image.code, list(image.donations.items()), checks, image.brief, code]).encode()
+    return json.dumps(
+        [*sizes, image.table, image.code, list(image.donations.items()), checks, image.brief, code]
+    ).encode()
 
 
-def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> tuple[Image, Any]:
+def unpack(data: bytes, site_at: SiteAt) -> tuple[Image, Any]:
     """What `pack` was given."""
     inputs, outputs, arena, table, places, donations, checks, brief, code = json.loads(data)
-    sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
-    return Image(inputs, outputs, arena, tuple(table), tuple(places), dict(donations), sites, brief), code
+    tables = tuple(table), tuple(places), dict(donations), unpacked_checks(checks, site_at)
+    return Image(inputs, outputs, arena, *tables, brief), code

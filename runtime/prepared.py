@@ -1,4 +1,4 @@
-"""A program that runs again and again on nearly the same memory. In: its argument block. Out: functions that run it."""
+"""Program that runs again and again on nearly the same memory. In: its arguments. Out: calls."""
 
 from __future__ import annotations
 
@@ -17,28 +17,39 @@ METH_FASTCALL = 0x80  # of Python's methodobject.h: a C function (self, array of
 class _MethodDef(ctypes.Structure):
     """PyMethodDef: what Python knows of a built-in function."""
 
-    _fields_ = (("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p))
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
 
 
 @dataclass
 class Prepared:
-    """`words`: the addresses of inputs and outputs, which stay as they are from run to run. For one caller at a time.
+    """For one caller at a time. `words`: the addresses of inputs and outputs, which stay.
 
-    `native`: the driver's table and arguments, and whether other Python threads wait meanwhile; None where a run needs more
-    than one native call. `owner` keeps the memory of both.
+    `native`: the driver's table and arguments, and whether other Python threads wait meanwhile;
+    None where a run needs more than one native call. `owner` keeps the memory of both.
     """
 
     words: MutableSequence[int]
     execute: Callable[[], None]  # runs the program. Raises CheckFailed
     fail: Callable[[], None]  # raises it for the check that has failed
-    interrupted: Callable[[BaseException], BaseException] = lambda reason: reason  # what to raise for what came out of `call`
+    # what to raise for what came out of `call`
+    interrupted: Callable[[BaseException], BaseException] = lambda reason: reason
     native: tuple[int, int, bool] | None = None
     owner: Any = None
 
     def call(self, places: Sequence[int]) -> Callable[..., int]:
-        """A function of addresses that puts them at these places of `words` and runs the program: 1 if a check has failed."""
+        """A function of addresses: puts them at these places of `words`, runs the program.
+
+        It returns 1 if a check has failed.
+        """
         if self.native is not None:
-            block = struct.pack(f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places))
+            block = struct.pack(
+                f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places)
+            )
             return _builtin(block, (self.owner, self.words))
         words, execute = self.words, self.execute
 
@@ -51,11 +62,12 @@ class Prepared:
         return call
 
 
-_definitions: list[_MethodDef] = []  # the one of weft_call: functions refer to it as long as they live
+# the one of weft_call: functions refer to it as long as they live
+_definitions: list[_MethodDef] = []
 
 
 def _builtin(block: bytes, owner: Any) -> Any:
-    """weft_call as a function with this block; the owner, kept as its `__module__`, lives as long."""
+    """weft_call as a function with this block; its `__module__` keeps the owner alive."""
     if not _definitions:
         _definitions.append(_MethodDef(b"weft_call", pool.runtime().call, METH_FASTCALL, None))
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)

@@ -1,4 +1,7 @@
-"""In: the number of threads that the options ask for. Out: the native driver and a running thread pool behind it."""
+"""Thread pool of the process. In: the number of threads that the options ask for. Out: it runs.
+
+The driver and the pool are native code: llvm/driver.ll, llvm/pool.ll.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import locks, options
-from . import call_ir, driver_ir, pool_ir
+from . import texts
 from .code import portable
 
-NAMES = ("weft_run", "weft_parallel_for", "weft_pool_start", "weft_pool_forget", "weft_pool_migrations", "weft_call")
-# Raised by the code that runs, not sent from outside: a thread that blocks them could not report its own crash.
+# Raised by the code that runs, not sent from outside: a thread that blocks them could not report
+# its own crash.
 OWN_SIGNALS = ("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP")
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """The functions of driver_ir and pool_ir, which release Python's global lock while they run (CFUNCTYPE does).
+    """The functions of driver.ll and pool.ll; `call` is the address of the one of call.ll.
 
-    `call`: the address of the function of call_ir.
+    They release Python's global lock while they run, as CFUNCTYPE does.
     """
 
     run: Callable[[int, int], int]
@@ -38,8 +41,7 @@ class Runtime:
 
 def _load() -> Runtime:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    text = driver_ir.DRIVER + pool_ir.pool_text(sys.platform, platform.machine()) + call_ir.CALL
-    code = portable(text, NAMES)
+    code = portable(texts.native_text(sys.platform, platform.machine()), texts.NAMES)
     return Runtime(
         run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
         parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, word)(code["weft_parallel_for"]),
@@ -52,7 +54,10 @@ def _load() -> Runtime:
 
 @contextmanager
 def _signals_blocked() -> Iterator[None]:
-    """Threads started here inherit the mask: signals go to Python's threads, whose sleeps they must interrupt."""
+    """Threads started here inherit the mask.
+
+    Signals go to Python's threads, whose sleeps they must interrupt.
+    """
     own = {getattr(signal, name) for name in OWN_SIGNALS if hasattr(signal, name)}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - own)
     try:
@@ -79,7 +84,10 @@ class Pool:
         return self._runtime
 
     def ensure(self) -> int:
-        """Brings the pool to the number of threads in the options. Returns how many run: fewer if the system refuses more."""
+        """Brings the pool to the number of threads in the options.
+
+        Returns how many run: fewer if the system refuses more.
+        """
         wanted = options.current().num_threads
         if wanted != self._asked:
             self._restart(wanted)
@@ -90,15 +98,19 @@ class Pool:
         with self._lock:
             if wanted == self._asked:
                 return
-            if pool_ir.has_pool(sys.platform, platform.machine()):
+            if texts.has_pool(sys.platform, platform.machine()):
                 with _signals_blocked():
                     self.running = runtime.start(wanted)
             else:
-                warnings.warn(f"Weft runs on one thread on {sys.platform} {platform.machine()}", RuntimeWarning, stacklevel=2)
+                warnings.warn(
+                    f"Weft runs on one thread on {sys.platform} {platform.machine()}",
+                    RuntimeWarning,
+                    stacklevel=2,
+                )
             self._asked = wanted
 
     def after_fork(self) -> None:
-        """In a child, which has none of the workers: it runs serially until it asks for another number of threads."""
+        """In a child, which has no workers: serial until it asks for another number of threads."""
         self.running = 1
         if self._runtime is not None:
             self._runtime.forget()

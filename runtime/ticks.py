@@ -1,7 +1,8 @@
-"""A clock for native code. Out: the functions of `timed_ir.py`, and how long one of their ticks is.
+"""Clock of native code. Out: the functions of the timed driver, and the length of their ticks.
 
-Ticks are those of the processor's counter, which runs at one rate in all cores (invariant TSC, cntvct), or else of the system's
-clock. The rate is found once a process, beside time.perf_counter_ns.
+Ticks are those of the processor's counter, which runs at one rate in all cores (invariant TSC,
+cntvct), or else of the system's clock. The rate is found once a process, beside
+time.perf_counter_ns.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from typing import Any
 
 from . import processor
 from .code import portable
+from .texts import TIMED_NAMES, timed_text
 from .threads import pool
-from .timed_ir import NAMES, timed_text
 
 CALIBRATION = 0.01  # seconds beside the clock
 CALIBRATING, EMPTY = 16, 64  # runs, and phases of each, to find what noting takes
@@ -26,7 +27,9 @@ CALIBRATING, EMPTY = 16, 64  # runs, and phases of each, to find what noting tak
 
 @dataclass(frozen=True)
 class Counter:
-    """The native functions: `run(table, args, record)`, `runs(run, table, args, ticks, count)` and the same of timed runs,
+    """The native functions.
+
+    `run(table, args, record)`, `runs(run, table, args, ticks, count)` and the same of timed runs,
     `timed_runs(table, args, record, ticks, count)`.
 
     `tick`: seconds of one; `own`: ticks that noting a phase takes.
@@ -43,12 +46,20 @@ class Counter:
 def counter() -> Counter:
     """Compiled, or found on disk, and calibrated at the first use."""
     text = timed_text(sys.platform, platform.machine(), processor.flags())
-    code = portable(text, NAMES)
+    code = portable(text, TIMED_NAMES)
     word, pointer = ctypes.c_int64, ctypes.c_void_p
     run = ctypes.CFUNCTYPE(word, pointer, pointer, pointer)(code["weft_run_timed"])
     runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs"])
-    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(code["weft_runs_timed"])
-    return Counter(run, runs, timed_runs, _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])), _own_ticks(run, runs))
+    timed_runs = ctypes.CFUNCTYPE(word, pointer, pointer, pointer, pointer, word)(
+        code["weft_runs_timed"]
+    )
+    return Counter(
+        run,
+        runs,
+        timed_runs,
+        _seconds_of_a_tick(ctypes.CFUNCTYPE(word)(code["weft_ticks"])),
+        _own_ticks(run, runs),
+    )
 
 
 def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
@@ -61,9 +72,12 @@ def _seconds_of_a_tick(ticks: Callable[[], int]) -> float:
     return (end - start) / (last - first) / 1e9
 
 
-def _own_ticks(run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]) -> float:
+def _own_ticks(
+    run: Callable[[int, int, int], int], runs: Callable[[int, int, int, int, int], int]
+) -> float:
     """What a phase without chunks takes more of the timed driver than of the plain one."""
-    table = (ctypes.c_int64 * (3 + 4 * EMPTY))(EMPTY, 0, 1)  # phases of no function, chunks, flags and slots
+    # phases of no function, chunks, flags and slots
+    table = (ctypes.c_int64 * (3 + 4 * EMPTY))(EMPTY, 0, 1)
     status, ticks = (ctypes.c_int64 * 2)(), (ctypes.c_int64 * (EMPTY + 1))()
     args = (ctypes.c_int64 * 2)(0, ctypes.addressof(status))
     block = (ctypes.c_int64 * 6)(0, ctypes.addressof(ticks))
@@ -83,7 +97,10 @@ def address(function: Any) -> int:
 
 
 def seconds_of_runs(run: int, table: int, args: int, count: int) -> float:
-    """Of `count` runs of a program in a row, without any other instrument; `run`: the address of the driver."""
+    """Of `count` runs of a program in a row, without any other instrument.
+
+    `run`: the address of the driver.
+    """
     ticks, found = (ctypes.c_int64 * 2)(), counter()
     found.runs(run, table, args, ctypes.addressof(ticks), count)
     return (ticks[1] - ticks[0]) * found.tick

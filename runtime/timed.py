@@ -1,7 +1,7 @@
-"""How long each phase of a program takes. In: programs that are made inside `with timing():`. Out: their Timings.
+"""Times of the phases of a program. In: programs made inside `with timing():`. Out: Timings.
 
-Such a program runs through a driver of its own (`timed_ir.py`); all others run through the one they always do. On a GPU, events
-around each launch give the times (`cuda/timed.py`).
+Such a program runs through a driver of its own (`llvm/driver.ll`); all others run through the one
+they always do. On a GPU, events around each launch give the times (`cuda/timed.py`).
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import locks
-from .driver_ir import PARALLEL
 from .image import Image, chunk_count
+from .texts import LINE, PARALLEL, RECORD
 from .threads import pool
 from .ticks import address, counter
-from .timed_ir import LINE, RECORD
 
 if TYPE_CHECKING:
     from ..ir.program.program import Program
@@ -33,7 +32,10 @@ _open: list[None] = []  # one for each block of `timing`
 
 @contextmanager
 def timing() -> Iterator[None]:
-    """Programs that are made inside, by any thread, note their times as long as they live: `executable.timings`."""
+    """Programs that any thread makes inside note their times while they live.
+
+    They are `executable.timings`.
+    """
     _open.append(None)
     try:
         yield
@@ -47,7 +49,7 @@ def wanted() -> bool:
 
 
 class Chunk(NamedTuple):
-    """A chunk of a phase: which of several threads ran it, and when, in seconds from the start of the run."""
+    """A chunk of a phase: which thread ran it, and when, in seconds from the start of the run."""
 
     phase: int
     chunk: int
@@ -59,8 +61,8 @@ class Chunk(NamedTuple):
 class Timings:
     """The times of a program, phase by phase in the order they run; on a GPU launch by launch.
 
-    Attributes: `runs`, how many there were; `calls`, seconds of the last ones that Python called one by one, by its own clock.
-    Runs that a check has ended do not count.
+    Attributes: `runs`, how many there were; `calls`, seconds of the last ones that Python called
+    one by one, by its own clock. Runs that a check has ended do not count.
     """
 
     skips_empty = False  # do phases without chunks count
@@ -114,13 +116,19 @@ class Timings:
 
     @property
     def chunks(self) -> list[Chunk]:
-        """The chunks of the last run that several threads shared, thread by thread in order; a GPU tells of none."""
+        """The chunks of the last run that several threads shared, thread by thread in order.
+
+        A GPU tells of none.
+        """
         return []
 
     def by_call(self, program: Program, seconds: Sequence[float] | None = None) -> list[float]:
-        """Seconds of each kernel call of a program, in order; of `seconds` by phase, or else the median."""
+        """Seconds of each kernel call, in order: of `seconds` by phase, or else the median."""
         left = iter(self.seconds if seconds is None else seconds)
-        counts = [sum(chunk_count(c, p) > 0 or not self.skips_empty for p in c.loops.phases) for c in program.calls]
+        counts = [
+            sum(chunk_count(c, p) > 0 or not self.skips_empty for p in c.loops.phases)
+            for c in program.calls
+        ]
         return [sum(next(left, 0.0) for _ in range(count)) for count in counts]
 
 
@@ -132,7 +140,9 @@ class HostTimings(Timings):
 
     def __init__(self, image: Image) -> None:
         super().__init__(image.table[0])
-        self._room = min(MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL))
+        self._room = min(
+            MOST_CHUNKS, sum(chunks for chunks, flags in _phases(image) if flags & PARALLEL)
+        )
         self._records: list[_Record] = []  # of runs that are over
         self._last: _Record | None = None
         self._adding = locks.new("timing")
@@ -150,7 +160,10 @@ class HostTimings(Timings):
         return failed
 
     def run_often(self, table: int, args: int, count: int, skip: int = 0) -> None:
-        """So many runs without anything between them; all but the first `skip` are noted, unless a check fails."""
+        """So many runs without anything between them.
+
+        All but the first `skip` are noted, unless a check fails.
+        """
         record, size = self._record(), self.phases + 1
         ticks = (ctypes.c_int64 * (size * count))()
         failed = counter().timed_runs(table, args, record.address, ctypes.addressof(ticks), count)
@@ -197,7 +210,7 @@ def _phases(image: Image) -> Iterator[tuple[int, int]]:
 
 
 class _Record:
-    """What one run notes: the memory that timed_ir describes, from the start of a cache line on."""
+    """What one run notes: memory as driver.ll describes it, from the start of a cache line on."""
 
     def __init__(self, phases: int, room: int, threads: int) -> None:
         self._phases, self._threads = phases, threads
@@ -208,7 +221,9 @@ class _Record:
         self.address = ctypes.addressof(words) + 8 * start
         self._words = memoryview(words).cast("B").cast("q")[start:]
         places = [self.address + 8 * LINE, self.address + 8 * self._areas]
-        for k, word in enumerate([address(pool.runtime().parallel_for), *places, threads, self._size, room]):
+        for k, word in enumerate(
+            [address(pool.runtime().parallel_for), *places, threads, self._size, room]
+        ):
             self._words[k] = word
 
     def fits(self, threads: int) -> bool:

@@ -155,6 +155,14 @@ def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_import_reads_no_text_of_native_code() -> None:
+    watch = "opened = []; sys.addaudithook(lambda name, args: name == 'open' and opened.append(args[0])); "
+    end = "; print(*{str(path)[-4:] for path in opened})"
+    assert ".ll" not in run(f"{watch}import weft{end}").stdout
+    read = "from weft.runtime.texts import native_text; native_text('linux', 'x86_64')"
+    assert "l.ll" in run(f"{watch}{read}{end}").stdout
+
+
 def test_importing_nn_loads_no_optional_package() -> None:
     code = "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
     early, modules = run(code).stdout.split("\n", 1)

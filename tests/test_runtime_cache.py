@@ -356,6 +356,18 @@ def test_fingerprint_is_stable_and_a_digest():
     assert len(cache.source_fingerprint()) == 64
 
 
+@pytest.mark.parametrize("name", ["runtime/cache.py", "runtime/llvm/pool.ll"])
+def test_fingerprint_changes_with_each_source_of_the_runtime(make, tmp_path, monkeypatch, name):
+    package = tmp_path / "package"
+    shutil.copytree(Path(cache.__file__).parent, package / "runtime")
+    monkeypatch.setattr(cache, "_PACKAGE", str(package))
+    monkeypatch.setattr(cache, "default", make)
+    before = cache.source_fingerprint.__wrapped__("runtime")
+    with open(package / name, "a") as file:
+        file.write("\n")
+    assert cache.source_fingerprint.__wrapped__("runtime") != before
+
+
 def test_second_process_loads_the_runtime_from_disk(tmp_path):
     program = "from weft.runtime.threads import pool; print(pool.ensure())"
     environment = os.environ | {"WEFT_CACHE_DIR": str(tmp_path / "cache"), "WEFT_NUM_THREADS": "2"}

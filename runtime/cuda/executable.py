@@ -1,6 +1,7 @@
-"""In: the CudaImage of a program and its loaded kernels. Out: runs of it on the addresses of inputs and outputs.
+"""Executable on a GPU. In: the CudaImage of a program and its loaded kernels. Out: runs of it.
 
-A run returns as soon as the device knows all that it must do; only a program with checks waits for their result.
+A run returns as soon as the device knows all that it must do; only a program with checks waits for
+their result.
 """
 
 from __future__ import annotations
@@ -16,23 +17,21 @@ from typing import TYPE_CHECKING, Any
 from ...errors import DeviceError, WeftError
 from ..failures import NO_CHECK_FAILED, Interrupted, failure
 from ..prepared import Prepared
+from ..runnable import Runnable
 from .block import STATUS_BYTES, Layout, Words
 from .devices import Unit, unit
 from .driver import bound, here
 from .image import CudaImage, unpack
 from .replay import Replay
-from .timed import Events, timings
+from .timed import Calls, Events, timings
 
 if TYPE_CHECKING:
-    from ...ir.graph.site import Site
-    from ...ir.program.memory_report import Memory
-
-Calls = list[Callable[[], object]]
+    from ..image import SiteAt
 
 
 @dataclass
 class Progress:
-    """How many launches behind the early checks there are, and what those that the device knows have returned."""
+    """How many launches follow the early checks, and what those that the device knows returned."""
 
     wanted: int = -1
     done: list[Any] = field(default_factory=list)
@@ -42,11 +41,15 @@ class Progress:
         return len(self.done) == self.wanted
 
     def issue(self, calls: Calls) -> None:
-        """Launches one after the other; no signal handler comes in between where the launches are C functions."""
+        """Launches one after the other.
+
+        No signal handler comes in between where the launches are C functions.
+        """
         self.wanted = len(calls)
         self.done.extend(map(call, calls))
         if any(self.done):
-            raise DeviceError(f"the device refused the work: CUDA error {next(filter(None, self.done))}")
+            code = next(filter(None, self.done))
+            raise DeviceError(f"the device refused the work: CUDA error {code}")
 
 
 class Frame:
@@ -60,7 +63,9 @@ class Frame:
         self.words = Words(executable.layout)
         calls: Calls = [
             bound(driver, function, launch.grid, launch.block, arguments, launch.shared)
-            for function, launch, arguments in zip(executable.functions, image.launches, self.words.arguments, strict=True)
+            for function, launch, arguments in zip(
+                executable.functions, image.launches, self.words.arguments, strict=True
+            )
         ]
         self.early, self.rest = calls[: image.early], calls[image.early :]
         self.events = None if executable.timings is None else Events(driver)
@@ -73,24 +78,23 @@ class Frame:
         image, launch = executable.image, executable.unit.driver.launch
         for k in range(image.early, len(image.launches)):
             size = image.launches[k]
-            launch(executable.functions[k], size.grid, size.block, bytes(self.words.arguments[k]), size.shared)
+            arguments = bytes(self.words.arguments[k])
+            launch(executable.functions[k], size.grid, size.block, arguments, size.shared)
 
 
-class CudaExecutable:
+class CudaExecutable(Runnable):
     """A program ready to run, from any number of threads at once, on a device that has its kernels.
 
-    `planned` makes its Memory report: the image has no names, so the passes run again for it. `timings`: how long its launches
-    take, where it was made inside `timed.timing()`; then a run waits for the device.
+    `timings`: how long its launches take, where it was made inside `timed.timing()`; then a run
+    waits for the device.
     """
-
-    planned: Callable[[], Memory] | None = None
 
     def __init__(self, image: CudaImage, unit: Unit) -> None:
         self.image, self.unit, self.layout = image, unit, Layout(image)
-        self.donations, self.checks, self.arena_bytes = image.donations, image.checks, image.arena_bytes
+        super().__init__(image.donations, image.checks, image.arena_bytes)
+        self._frames: list[Frame] = []
         late = any(launch.is_check for launch in image.launches[image.early :])
         self.has_late = late or any(check.kernel is not None for check in image.checks)
-        self._frames: list[Frame] = []
         self.timings = timings(len(image.launches))
 
     @cached_property
@@ -98,14 +102,11 @@ class CudaExecutable:
         """The handle of each launch."""
         return [self.unit.kernels.phase(k.symbol, k.phase, k.shared) for k in self.image.launches]
 
-    def memory(self) -> Memory:
-        """Which buffers a run needs, where and when; nothing runs. Raises WeftError for an executable of an image alone."""
-        if self.planned is None:
-            raise WeftError("this executable was made of an image, which does not name what its buffers hold")
-        return self.planned()
-
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        """Runs the program on the addresses of its inputs and outputs, which must stay valid. Raises CheckFailed."""
+        """Runs the program on the addresses of its inputs and outputs, which must stay valid.
+
+        Raises CheckFailed.
+        """
         try:
             frame = self._frames.pop()
         except IndexError:
@@ -114,16 +115,18 @@ class CudaExecutable:
         self._frames.append(frame)
 
     def prepared(self) -> Prepared:
-        """The program for one caller at a time, which replays a run on memory that it has seen before."""
+        """The program for one caller at a time, which replays a run on memory seen before."""
         replay = Replay(self, Frame(self))
         return Prepared(replay.words, replay.execute, replay.fail, owner=replay)
 
     # ------------------------------------------------------------ the parts of a run
 
     def guarded(self, work: Callable[[int, Progress], None]) -> None:
-        """Does the work with the address of a block for the program, which is others' as soon as the device knows what to do.
+        """Does the work with the address of a block for the program.
 
-        Raises Interrupted for what comes when the device knows all: the program then runs to its end.
+        The block is others' as soon as the device knows what to do.
+        Raises Interrupted for what comes when the device knows all: the program then runs to its
+        end.
         """
         progress, pool = Progress(), self.unit.pool
         try:
@@ -135,7 +138,8 @@ class CudaExecutable:
                     if taken:
                         pool.give_arena(taken)
         except DeviceError:
-            self.unit.driver.synchronize()  # raises what has broken the device before, if that is why
+            # raises what has broken the device before, if that is why
+            self.unit.driver.synchronize()
             raise
         except WeftError:
             raise
@@ -169,12 +173,15 @@ class CudaExecutable:
 
     def _look(self, block: int) -> None:
         status = (ctypes.c_int64 * 2)()
-        self.unit.driver.download(ctypes.addressof(status), block + self.layout.status, STATUS_BYTES)
+        self.unit.driver.download(
+            ctypes.addressof(status), block + self.layout.status, STATUS_BYTES
+        )
         if status[0] != NO_CHECK_FAILED:
             raise failure(self.checks, status[0], status[1])
 
 
-def stored(data: bytes, site_at: Callable[[int | None], Site | None], number: int) -> CudaExecutable | None:
+def stored(data: bytes, site_at: SiteAt, number: int) -> CudaExecutable | None:
     """The program of an earlier process, if its kernels are still there."""
     image, found = unpack(data, site_at), unit(number)
-    return CudaExecutable(image, found) if all(found.kernels.has(launch.symbol) for launch in image.launches) else None
+    has_all = all(found.kernels.has(launch.symbol) for launch in image.launches)
+    return CudaExecutable(image, found) if has_all else None

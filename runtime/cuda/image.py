@@ -1,4 +1,7 @@
-"""A program as numbers. In: a Program. Out: its CudaImage, all that a run needs but the machine code; as bytes, and back."""
+"""Image of a program for a GPU. In: a Program. Out: all that a run needs but the machine code.
+
+Images go to disk as bytes, and back.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any
 
-from ...ir.graph.site import Site
 from ...ir.loops.loop import Loops
 from ...ir.program.program import Call, CheckSite, Program
-from ..image import chunk_count
+from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, unpacked_checks
 
 
 @dataclass(frozen=True)
 class Launch:
-    """One phase of the kernel that is called `symbol`. `buffers`: (space, number) as in a program's Refs."""
+    """One phase of the kernel that is called `symbol`.
+
+    `buffers`: (space, number) as in a program's Refs.
+    """
 
     symbol: str
     phase: int
@@ -29,7 +34,10 @@ class Launch:
 
 @dataclass(frozen=True)
 class CudaImage:
-    """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's. `results`: bytes of outputs."""
+    """`host[i]`: the bytes of input i, which is in host memory; other addresses are the device's.
+
+    `results`: bytes of outputs.
+    """
 
     inputs: int
     outputs: int
@@ -42,18 +50,35 @@ class CudaImage:
 
     @property
     def early(self) -> int:
-        """How many launches check inputs before anything is written. A check that comes later protects no memory."""
-        return next((k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches))
+        """How many launches check inputs before anything is written.
+
+        A check that comes later protects no memory.
+        """
+        return next(
+            (k for k, launch in enumerate(self.launches) if not launch.is_check), len(self.launches)
+        )
 
 
 def image_of(
-    program: Program, symbols: Sequence[str], shared: Callable[[Loops, int], int], host: Mapping[int, int] | None = None
+    program: Program,
+    symbols: Sequence[str],
+    shared: Callable[[Loops, int], int],
+    host: Mapping[int, int] | None = None,
 ) -> CudaImage:
-    """The numbers of a program whose call k is of the kernel symbols[k]; shared(loops, i) are the bytes of phase i."""
-    launches = [launch for call, s in zip(program.calls, symbols, strict=True) for launch in _launches(call, s, shared)]
+    """The numbers of a program whose call k is of the kernel symbols[k].
+
+    shared(loops, i) are the bytes of phase i.
+    """
+    launches = [
+        launch
+        for call, s in zip(program.calls, symbols, strict=True)
+        for launch in _launches(call, s, shared)
+    ]
     sizes = len(program.inputs), len(program.outputs), program.arena_bytes
     results = tuple(value.nbytes for value in program.outputs)
-    return CudaImage(*sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results)
+    return CudaImage(
+        *sizes, tuple(launches), dict(host or {}), program.donations, program.checks, results
+    )
 
 
 def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> list[Launch]:
@@ -61,7 +86,9 @@ def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> l
     buffers = tuple((ref.space, ref.number) for ref in call.refs)
     grids = [chunk_count(call, phase) for phase in loops.phases]
     return [
-        Launch(symbol, i, grid, loops.threads[i], shared(loops, i), buffers, call.params, call.is_check)
+        Launch(
+            symbol, i, grid, loops.threads[i], shared(loops, i), buffers, call.params, call.is_check
+        )
         for i, grid in enumerate(grids)
         if grid
     ]
@@ -70,24 +97,22 @@ def _launches(call: Call, symbol: str, shared: Callable[[Loops, int], int]) -> l
 # ---------------------------------------------------------------- on disk
 
 
-def pack(image: CudaImage, place_of: Callable[[Site | None], int | None]) -> bytes:
-    """An image as bytes; the user's lines are stored as what `place_of` calls them."""
-    checks = [vars(c) | {"site": place_of(c.site)} for c in image.checks]
+def pack(image: CudaImage, place_of: PlaceOf) -> bytes:
+    """An image as bytes."""
+    checks = packed_checks(image.checks, place_of)
     launches = [astuple(launch) for launch in image.launches]
     tables = list(image.host.items()), list(image.donations.items()), checks, image.results
     return json.dumps([image.inputs, image.outputs, image.arena_bytes, launches, *tables]).encode()
 
 
-def unpack(data: bytes, site_at: Callable[[int | None], Site | None]) -> CudaImage:
+def unpack(data: bytes, site_at: SiteAt) -> CudaImage:
     """What `pack` was given."""
     inputs, outputs, arena, launches, host, donations, checks, results = json.loads(data)
-    sites = tuple(CheckSite(**(c | {"site": site_at(c["site"])})) for c in checks)
-    tables = dict(host), dict(donations), sites, tuple(results)
+    tables = dict(host), dict(donations), unpacked_checks(checks, site_at), tuple(results)
     return CudaImage(inputs, outputs, arena, tuple(map(_launch, launches)), *tables)
 
 
 def _launch(fields: Sequence[Any]) -> Launch:
     symbol, phase, grid, block, shared, buffers, params, is_check = fields
-    return Launch(
-        symbol, phase, grid, block, shared, tuple((space, number) for space, number in buffers), tuple(params), is_check
-    )
+    refs = tuple((space, number) for space, number in buffers)
+    return Launch(symbol, phase, grid, block, shared, refs, tuple(params), is_check)

@@ -1,16 +1,22 @@
-"""Out: the LLVM IR text of `weft_run`, which runs a whole program from a table, and of the serial loop over chunks."""
+; Driver. In: the table and the arguments of a program. Out: its phases have run; did a check fail.
+;
+; The table, i64 each: phases; 1 if some phase is parallel; slots of the widest context; then for
+; each phase
+;     function, chunks, flags (PARALLEL | CHECK), slots,
+;     and (argument, offset) per slot: context[k] = args[argument] + offset
+; A phase with no slots gets the context of the phase before it. args[0] is 0, for immediate values;
+; args[1] is the address of the status block {key, value}, key all ones while no check has failed.
+;
+; The timed driver is the same text with ticks between phases, and notes when each phase and each
+; shared chunk ran. It takes one argument more, i64 each:
+;     weft_parallel_for, which is compiled apart; ticks; areas; how many threads have an area;
+;     words of one; records it has room for
+; ticks[0] is when the first phase begins, ticks[i + 1] when phase i ends, which is when the next
+; one begins. The area of a thread (chunks.ll): how many chunks it has run, then from the next cache
+; line on a record of each: phase, chunk, begin, end. Only phases that several threads share have
+; records.
 
-from __future__ import annotations
-
-from string import Template
-
-# The table, i64 each: phases; 1 if some phase is parallel; slots of the widest context; then for each phase
-#     function, chunks, flags (PARALLEL | CHECK), slots, and (argument, offset) per slot: context[k] = args[argument] + offset
-# A phase with no slots gets the context of the phase before it. args[0] is 0, for immediate values; args[1] is the address of
-# the status block {key, value}, key all ones while no check has failed.
-PARALLEL, CHECK = 1, 2
-
-SERIAL_FOR = """
+; The chunks one after the other, on this thread.
 define internal void @serial_for(ptr %function, ptr %context, i64 %chunks) {
 entry:
   br label %check
@@ -25,11 +31,11 @@ run:
 out:
   ret void
 }
-"""
 
-RUN = Template("""
-; Runs a program's phases in order. Returns 1 if a check has failed, at once if it is one that guards the rest.
-define i64 @${name}(ptr %table, ptr %args${argument}) {
+; Runs a program's phases in order. Returns 1 if a check has failed, at once if it is one that
+; guards the rest.
+$plain define i64 @weft_run(ptr %table, ptr %args) {
+$timed define i64 @weft_run_timed(ptr %table, ptr %args, ptr %timing) {
 entry:
   %phases = load i64, ptr %table
   %any.parallel.p = getelementptr i64, ptr %table, i64 1
@@ -40,7 +46,11 @@ entry:
   %context = alloca i64, i64 %width, align 16
   %status.p = getelementptr i64, ptr %args, i64 1
   %status = load ptr, ptr %status.p
-  store i64 -1, ptr %status${begin}
+  store i64 -1, ptr %status
+  $timed %ticks.p = getelementptr i64, ptr %timing, i64 1
+  $timed %ticks = load ptr, ptr %ticks.p
+  $timed %tick.begin = call i64 @weft_ticks()
+  $timed store i64 %tick.begin, ptr %ticks
   %wakes = icmp ne i64 %any.parallel, 0
   br i1 %wakes, label %wake, label %loop
 wake:  ; early, so that the workers are up when the first parallel phase comes
@@ -80,17 +90,21 @@ slot:
   %end.next = getelementptr i64, ptr %end, i64 2
   br label %fill
 call:
-  %parallel.bit = and i64 %flags, 1
+  %parallel.bit = and i64 %flags, 1  ; PARALLEL
   %parallel = icmp ne i64 %parallel.bit, 0
   br i1 %parallel, label %shared, label %serial
 shared:
-  call void ${parallel}
+  $plain call void @weft_parallel_for(ptr %function, ptr %context, i64 %chunks)
+  $timed call void @timed_for(ptr %function, ptr %context, i64 %chunks, i64 %i, ptr %timing)
   br label %called
 serial:
   call void @serial_for(ptr %function, ptr %context, i64 %chunks)
   br label %called
-called:${end}
-  %check.bit = and i64 %flags, 2
+called:
+  $timed %tick.p = getelementptr i64, ptr %ticks, i64 %i.next
+  $timed %tick.end = call i64 @weft_ticks()
+  $timed store i64 %tick.end, ptr %tick.p
+  %check.bit = and i64 %flags, 2  ; CHECK
   %guards = icmp ne i64 %check.bit, 0
   br i1 %guards, label %test, label %next
 test:
@@ -107,13 +121,3 @@ out:
   %result = zext i1 %last.bad to i64
   ret i64 %result
 }
-""")
-
-PLAIN = {
-    "name": "weft_run",
-    "argument": "",
-    "begin": "",
-    "parallel": "@weft_parallel_for(ptr %function, ptr %context, i64 %chunks)",
-    "end": "",
-}
-DRIVER = SERIAL_FOR + RUN.substitute(PLAIN)

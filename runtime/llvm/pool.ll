@@ -1,33 +1,20 @@
-"""Out: the LLVM IR text of the thread pool, `weft_parallel_for` and what starts it.
+; Thread pool. In: function, context, number of chunks. Out: function(context, chunk, thread) has
+; been called for each chunk.
+;
+; One job at a time. Each thread owns a range of the chunks and takes them one by one from its own
+; counter, then helps with the other ranges. Which thread runs a chunk never changes a result.
+;
+;     caller    take `busy`; fill in the job; open = 1; seq += 1; wake sleepers; work; open = 0;
+;               wait until active == 0
+;     worker    spin on seq, then sleep on it (futex); active += 1; if open: work; active -= 1
+;
+; The caller waits only for workers that have joined the job: one that the kernel has not scheduled
+; costs nothing, and after a fork, where there are none, nothing hangs. `open` and `active` are
+; sequentially consistent: either the worker sees the job closed, or the caller sees the worker. If
+; `busy` is taken (another Python thread, or a call from inside a chunk) the caller runs all chunks
+; itself. A worker that finds itself on the caller's processor moves to another: the kernel may
+; leave both there for seconds.
 
-One job at a time: function, context, number of chunks. Each thread owns a range of the chunks and takes them one by
-one from its own counter, then helps with the other ranges. Which thread runs a chunk never changes a result.
-
-    caller    take `busy`; fill in the job; open = 1; seq += 1; wake sleepers; work; open = 0; wait until active == 0
-    worker    spin on seq, then sleep on it (futex); active += 1; if open: work; active -= 1
-
-The caller waits only for workers that have joined the job: one that the kernel has not scheduled costs nothing, and after a
-fork, where there are none, nothing hangs. `open` and `active` are sequentially consistent: either the worker sees the job
-closed, or the caller sees the worker. If `busy` is taken (another Python thread, or a call from inside a chunk) the caller runs
-all chunks itself. A worker that finds itself on the caller's processor moves to another: the kernel may leave both there for
-seconds.
-"""
-
-from __future__ import annotations
-
-from string import Template
-
-MAX_THREADS = 256
-SPIN = 12000  # pauses before a worker sleeps, about 150-300 us: longer than Python needs between two small programs
-JOIN_SPIN = 2000  # pauses before a caller that waits for the last chunk yields its processor
-
-PAUSE = {"x86_64": "call void @llvm.x86.sse2.pause()", "aarch64": "call void @llvm.aarch64.isb(i32 15)"}
-DECLARE_PAUSE = {"x86_64": "declare void @llvm.x86.sse2.pause()", "aarch64": "declare void @llvm.aarch64.isb(i32)"}
-FUTEX = {"x86_64": 202, "aarch64": 98}  # system call numbers
-FUTEX_WAIT, FUTEX_WAKE = 128, 129  # private to the process
-STACK_BYTES = 8 << 20  # of a worker, as of a main thread: kernels keep their scratch there
-
-POOL = Template("""
 %range = type { i64, i64, [6 x i64] }  ; a cache line: next chunk, end
 
 @seq = internal global i32 0, align 64        ; generation, the word that workers wait for
@@ -43,7 +30,8 @@ POOL = Template("""
 @caller_cpu = internal global i32 -1, align 4
 @spread = internal global i32 0, align 4      ; 1 if there is a processor for each thread
 @migrations = internal global i64 0, align 64
-@allowed = internal global [16 x i64] zeroinitializer, align 64  ; processors of this process, a bit each
+; processors of this process, a bit each
+@allowed = internal global [16 x i64] zeroinitializer, align 64
 @ranges = internal global [$max_threads x %range] zeroinitializer, align 64
 @handles = internal global [$max_threads x i64] zeroinitializer, align 64
 
@@ -59,7 +47,8 @@ declare i32 @sched_setaffinity(i32, i64, ptr)
 declare i64 @syscall(i64, ...)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i64 @llvm.ctpop.i64(i64)
-$declare_pause
+$x86_64 declare void @llvm.x86.sse2.pause()
+$aarch64 declare void @llvm.aarch64.isb(i32)
 
 ; Every thread of a job runs this: its own range first, then the others in turn.
 define internal void @work(i64 %me) {
@@ -97,7 +86,8 @@ out:
   ret void
 }
 
-; Moves this thread to any allowed processor but `cpu`, for good. Without another one the system call fails: nothing moves.
+; Moves this thread to any allowed processor but `cpu`, for good. Without another one the system
+; call fails: nothing moves.
 define internal void @leave_cpu(i32 %cpu) {
   %mask = alloca [16 x i64], align 64
   call void @llvm.memcpy.p0.p0.i64(ptr %mask, ptr @allowed, i64 128, i1 false)
@@ -149,16 +139,18 @@ spin:
   %now = load atomic i32, ptr @seq acquire, align 4
   %changed = icmp ne i32 %now, %last
   br i1 %changed, label %called, label %patience
-patience:
+patience:  ; pauses of about 150-300 us: longer than Python needs between two small programs
   %tries.next = add i32 %tries, 1
-  %enough = icmp ugt i32 %tries.next, $spin
+  %enough = icmp ugt i32 %tries.next, 12000
   br i1 %enough, label %sleep, label %pause
 pause:
-  $pause
+  $x86_64 call void @llvm.x86.sse2.pause()
+  $aarch64 call void @llvm.aarch64.isb(i32 15)
   br label %spin
 sleep:  ; returns at once if seq has changed; when woken without a job, spins again
   %up = atomicrmw add ptr @sleepers, i32 1 seq_cst
-  %woken = call i64 (i64, ...) @syscall(i64 $futex, ptr @seq, i32 $futex_wait, i32 %last, ptr null, ptr null, i32 0)
+  %woken = call i64 (i64, ...) @syscall(
+    i64 $futex, ptr @seq, i32 128, i32 %last, ptr null, ptr null, i32 0)  ; FUTEX_WAIT, private
   %down = atomicrmw sub ptr @sleepers, i32 1 seq_cst
   br label %wait
 called:
@@ -187,7 +179,8 @@ entry:
   %any = icmp sgt i32 %sleepers, 0
   br i1 %any, label %call, label %out
 call:
-  %woken = call i64 (i64, ...) @syscall(i64 $futex, ptr @seq, i32 $futex_wake, i32 2147483647, ptr null, ptr null, i32 0)
+  %woken = call i64 (i64, ...) @syscall(
+    i64 $futex, ptr @seq, i32 129, i32 2147483647, ptr null, ptr null, i32 0)  ; FUTEX_WAKE, private
   br label %out
 out:
   ret void
@@ -255,7 +248,8 @@ done:
   ret void
 }
 
-; Runs the pool with `wanted` threads, the caller's included. Returns how many there are: fewer if the system refuses.
+; Runs the pool with `wanted` threads, the caller's included. Returns how many there are: fewer if
+; the system refuses.
 define i64 @weft_pool_start(i64 %wanted) {
 entry:
   call void @acquire()
@@ -264,7 +258,8 @@ entry:
   store i64 0, ptr @ready
   %attributes = alloca [128 x i8], align 16
   %r0 = call i32 @pthread_attr_init(ptr %attributes)
-  %r1 = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 $stack_bytes)
+  ; 8 MB, as of a main thread: kernels keep their scratch there
+  %r1 = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 8388608)
   br label %check
 check:
   %i = phi i64 [1, %entry], [%i.next, %created]
@@ -341,15 +336,16 @@ wait:
   %active = load atomic i32, ptr @active seq_cst, align 4
   %done = icmp eq i32 %active, 0
   br i1 %done, label %out, label %hold
-hold:
+hold:  ; so many pauses before the caller yields its processor
   %tries.next = add i32 %tries, 1
-  %long = icmp ugt i32 %tries.next, $join_spin
+  %long = icmp ugt i32 %tries.next, 2000
   br i1 %long, label %yield, label %pause
 yield:
   %yielded = call i32 @sched_yield()
   br label %again
 pause:
-  $pause
+  $x86_64 call void @llvm.x86.sse2.pause()
+  $aarch64 call void @llvm.aarch64.isb(i32 15)
   br label %again
 again:
   br label %wait
@@ -357,6 +353,7 @@ out:
   ret void
 }
 
+; Returns when all chunks have run.
 define void @weft_parallel_for(ptr %function, ptr %context, i64 %chunks) {
 entry:
   %many = icmp sgt i64 %chunks, 1
@@ -380,38 +377,3 @@ serial:
   call void @serial_for(ptr %function, ptr %context, i64 %chunks)
   ret void
 }
-""")
-
-# Where there is no pool: the same functions on one thread.
-NO_POOL = """
-define internal void @wake() { ret void }
-define i64 @weft_pool_start(i64 %wanted) { ret i64 1 }
-define void @weft_pool_forget() { ret void }
-define i64 @weft_pool_migrations() { ret i64 0 }
-define void @weft_parallel_for(ptr %function, ptr %context, i64 %chunks) {
-  call void @serial_for(ptr %function, ptr %context, i64 %chunks)
-  ret void
-}
-"""
-
-
-def has_pool(system: str, machine: str) -> bool:
-    """Linux on x86-64 and aarch64: elsewhere there is one thread."""
-    return system == "linux" and machine in PAUSE
-
-
-def pool_text(system: str, machine: str) -> str:
-    """The pool for an operating system and processor, named as by sys.platform and platform.machine."""
-    if not has_pool(system, machine):
-        return NO_POOL
-    return POOL.substitute(
-        max_threads=MAX_THREADS,
-        spin=SPIN,
-        join_spin=JOIN_SPIN,
-        futex=FUTEX[machine],
-        futex_wait=FUTEX_WAIT,
-        futex_wake=FUTEX_WAKE,
-        stack_bytes=STACK_BYTES,
-        pause=PAUSE[machine],
-        declare_pause=DECLARE_PAUSE[machine],
-    )

@@ -1,15 +1,13 @@
-"""Out: the LLVM IR text of `weft_call`: a program as a built-in function of Python, a fifth of the time of a call by ctypes.
+; Program as a built-in function of Python, a fifth of the time of a call by ctypes. In: addresses.
+; Out: 1 if a check has failed, else 0.
+;
+; Such a function is C: (self, objects, count), behind a PyMethodDef with METH_FASTCALL. The objects
+; are the addresses that differ from call to call; `self` is a bytes object, i64 each:
+;     the driver's table, its arguments, 1 if other Python threads wait meanwhile,
+;     then for each object its place in the arguments
+; The function puts the addresses into their places and runs the program. All that it needs of
+; Python is part of the stable ABI.
 
-Such a function is C: (self, objects, count), behind a PyMethodDef with METH_FASTCALL. The objects are the addresses that differ
-from call to call; `self` is a bytes object, i64 each:
-
-    the driver's table, its arguments, 1 if other Python threads wait meanwhile, then for each object its place in the arguments
-
-The function puts the addresses into their places, runs the program, and returns 1 if a check has failed, else 0. All that it
-needs of Python is part of the stable ABI.
-"""
-
-CALL = """
 declare ptr @PyBytes_AsString(ptr)
 declare i64 @PyLong_AsLongLong(ptr)
 declare ptr @PyLong_FromLong(i64)
@@ -56,4 +54,3 @@ out:
   %result = call ptr @PyLong_FromLong(i64 %failed)
   ret ptr %result
 }
-"""

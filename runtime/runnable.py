@@ -1,0 +1,33 @@
+"""Base of executables on any device. In: what plans the memory anew. Out: its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import WeftError
+from ..ir.program.program import CheckSite
+
+if TYPE_CHECKING:
+    from ..ir.program.memory_report import Memory
+
+
+class Runnable:
+    """`planned` makes its Memory report: an image has no names, so the passes run again for it."""
+
+    planned: Callable[[], Memory] | None = None
+
+    def __init__(
+        self, donations: dict[int, int], checks: Sequence[CheckSite], arena_bytes: int
+    ) -> None:
+        self.donations, self.checks, self.arena_bytes = donations, checks, arena_bytes
+
+    def memory(self) -> Memory:
+        """Which buffers a run needs, where and when; nothing runs.
+
+        Raises WeftError for an executable of an image alone.
+        """
+        if self.planned is None:
+            what = "an image, which does not name what its buffers hold"
+            raise WeftError(f"this executable was made of {what}")
+        return self.planned()
