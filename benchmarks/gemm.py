@@ -22,7 +22,7 @@ import numpy as np
 import weft as wf
 from roofline import Launch, Peak, Stream, launch
 from weft import options
-from weft.codegen.cpu.target import Target, host, named
+from weft.codegen.llvm.target import Target, host, named
 
 FORMS = ("nn", "tn", "nt", "tt")
 LARGE = 96  # dimensions from which the FMA peak is within reach

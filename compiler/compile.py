@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from .. import options
-from ..codegen.cpu.lowering import LoweredKernel, LoweredProgram, lower_all
+from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node, node, verify
 from ..ir.graph.op import Op
 from ..ir.graph.site import NOWHERE, provenance, settled

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import WeftError
-from ..ir.program.program import CheckSite
+from ..ir.passes.bounds_checks import CheckSite
 
 POSITION_BITS = 40
 NO_CHECK_FAILED = -1  # in the status block

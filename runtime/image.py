@@ -12,7 +12,8 @@ from typing import Any
 
 from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
-from ..ir.program.program import Call, CheckSite, Program, Ref
+from ..ir.passes.bounds_checks import CheckSite
+from ..ir.program.program import Call, Program, Ref
 from .texts import CHECK, PARALLEL
 
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond

@@ -9,8 +9,8 @@ import platform
 
 from llvmlite import __version__ as llvmlite_version
 
-from ..codegen.cpu import target
-from ..codegen.cpu.target import Target
+from ..codegen.llvm import target
+from ..codegen.llvm.target import Target
 from . import cache
 
 # the lines of /proc/cpuinfo that name a processor, on x86-64 and aarch64

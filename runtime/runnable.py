@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import WeftError
-from ..ir.program.program import CheckSite
+from ..ir.passes.bounds_checks import CheckSite
 
 if TYPE_CHECKING:
     from ..ir.program.memory_report import Memory

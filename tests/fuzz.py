@@ -18,7 +18,7 @@ import numpy as np
 from fuzz_graphs import EXACT, FLOATS, INTS, MOVES, ROUNDS, SUMS, Array, Builder, Choose, arithmetic
 from harness import assert_same_bits, compiled, execute, inputs_of, schedules
 from opspec import assert_matches, float_info
-from weft.codegen.cpu.target import host
+from weft.codegen.llvm.target import host
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, toposort

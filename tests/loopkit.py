@@ -3,9 +3,9 @@
 import ctypes
 
 import numpy as np
-from weft.codegen.cpu.target import named
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
+from weft.codegen.llvm.target import named
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import const, node, scalar_node
 from weft.ir.graph.index import Index, Range, Value, Var, var

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from weft import options
 from weft.codegen.cpu import lowering
 from weft.codegen.cpu.chain.chain import lower_chain
-from weft.codegen.cpu.target import host, named, supported
+from weft.codegen.llvm.target import host, named, supported
 from weft.compiler import compile
 from weft.frontend.lazy import realize
 from weft.ir.kernels import chain

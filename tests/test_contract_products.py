@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft import options
-from weft.codegen.cpu.target import host
+from weft.codegen.llvm.target import host
 from weft.runtime import processor
 
 Array = np.ndarray[Any, Any]

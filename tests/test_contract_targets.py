@@ -14,7 +14,7 @@ import products
 import pytest
 import weft as wf
 from weft import options
-from weft.codegen.cpu.target import named, supported
+from weft.codegen.llvm.target import named, supported
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 PATH = os.pathsep.join([str(Path(wf.__file__).parent.parent), os.environ.get("PYTHONPATH", "")])

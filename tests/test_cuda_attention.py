@@ -14,12 +14,12 @@ from harness import Env, inputs_of, interpret, layout, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from weft import options
-from weft.codegen.cpu.lowering import LoweredProgram
 from weft.codegen.cuda.emit.emit import emit, shared_bytes
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
 from weft.codegen.cuda.toolchain import nvcc, nvrtc
 from weft.codegen.cuda.toolchain.build import compile_text
+from weft.codegen.kernels.lower_program import LoweredProgram
 from weft.compiler import compile as compiler
 from weft.compiler.backends.cpu import HostBackend
 from weft.compiler.backends.cuda import CudaBackend

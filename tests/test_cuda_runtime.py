@@ -23,7 +23,8 @@ from weft.codegen.cuda.toolchain.built import Built, Usage
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
-from weft.ir.program.program import Call, CheckSite, Program, Ref, Value
+from weft.ir.passes.bounds_checks import CheckSite
+from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Unit

@@ -10,7 +10,7 @@ from pathlib import Path
 import executed
 import pytest
 from executed import HELPERS, Output, run, target
-from weft.codegen.cpu.target import named, supported
+from weft.codegen.llvm.target import named, supported
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGES = [p for p in sorted(DOCS.glob("*.md")) if "\n<!-- prints" in p.read_text()]

@@ -10,7 +10,8 @@ from weft import options
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
-from weft.ir.program.program import Call, CheckSite, Program, Ref, Value
+from weft.ir.passes.bounds_checks import CheckSite
+from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.code import Code

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import weft as wf
 from machinekit import machine_of
-from weft.codegen.cpu.target import host
 from weft.codegen.kernels.axes import TINY_WORK
+from weft.codegen.llvm.target import host
 from weft.frontend.lazy import realize
 from weft.inspection.reports import report as report_module
 

@@ -17,7 +17,7 @@ from cudakit import needs_compiler
 from golden_cases import CASES
 from weft import options
 from weft.codegen.cpu.settings import Settings
-from weft.codegen.cpu.target import Target
+from weft.codegen.llvm.target import Target
 from weft.compiler.backends import cuda
 from weft.compiler.compile import Compiled, build, program_of
 from weft.compiler.structure import Structure

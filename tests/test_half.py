@@ -11,7 +11,7 @@ import pytest
 from harness import assert_same_bits, check, check_close, compiled, execute, fused, leaf, normal_inputs
 from opspec import assert_matches
 from optable import HALVES
-from weft.codegen.cpu.target import named, supported
+from weft.codegen.llvm.target import named, supported
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import bfloat16, graph
 from weft.ir.graph import dtype as dt

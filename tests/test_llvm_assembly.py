@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 from loopkit import Op, Store, Var, argument, compiled, const, f32, gemm_tile, kernel, lanes, load, op, var
-from weft.codegen.cpu.target import host, named, supported
 from weft.codegen.llvm.emit import emit
+from weft.codegen.llvm.target import host, named, supported
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 random = np.random.default_rng(0)

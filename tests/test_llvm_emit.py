@@ -37,8 +37,8 @@ from loopkit import (
     value_of,
     var,
 )
-from weft.codegen.cpu.target import host, named, supported
 from weft.codegen.llvm.emit import emit
+from weft.codegen.llvm.target import host, named, supported
 from weft.ir.loops.loop import GRID, UNROLL, For
 from weft.ir.loops.verify import verify
 

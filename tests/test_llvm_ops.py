@@ -20,9 +20,9 @@ from loopkit import (
     op,
     var,
 )
-from weft.codegen.cpu.target import host, named, supported
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.expr import EmitError
+from weft.codegen.llvm.target import host, named, supported
 from weft.codegen.math.expand import expand_loops
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]

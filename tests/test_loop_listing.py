@@ -7,7 +7,7 @@ import re
 import pytest
 import weft as wf
 from loopkit import Op, Range, Reduce, Store, Var, argument, const, f32, kernel, lanes, load, op, serial, unroll, var
-from weft.codegen.cpu.target import named
+from weft.codegen.llvm.target import named
 from weft.ir.loops.infix import infix, number
 from weft.ir.loops.listing import listing, numbered, summary
 from weft.ir.loops.text import show

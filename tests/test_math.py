@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from weft.codegen.cpu.target import Target, named, supported
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit, phase_name
+from weft.codegen.llvm.target import Target, named, supported
 from weft.codegen.math.expand import expand, expand_all, expand_loops
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph

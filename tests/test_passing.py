@@ -9,8 +9,8 @@ import pytest
 import weft as wf
 from loopkit import Index, Store, Var, argument, kernel, lanes, load, serial, var
 from weft import options
-from weft.codegen.cpu.target import host, named
 from weft.codegen.llvm.emit import emit
+from weft.codegen.llvm.target import host, named
 from weft.inspection.explain import compiled_behind
 
 LARGE = host().l3 // 4 + 4096  # elements of float32

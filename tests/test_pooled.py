@@ -8,7 +8,7 @@ import pytest
 from harness import assert_close, check_close, compiled, execute, fused, interpret, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from weft.codegen.cpu.target import named, supported
+from weft.codegen.llvm.target import named, supported
 from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt

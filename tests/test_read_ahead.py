@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import weft as wf
-from weft.codegen.cpu.target import host
+from weft.codegen.llvm.target import host
 from weft.inspection.explain import compiled_behind
 from weft.ir.loops.loop import LANES, For, Prefetch
 from weft.ir.loops.walk import statements

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import weft as wf
-from weft.codegen.cpu.target import host
+from weft.codegen.llvm.target import host
 from weft.inspection.explain import compiled_behind
 
 random = np.random.default_rng(0)

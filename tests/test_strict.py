@@ -14,7 +14,7 @@ from fuzz_strict import TINY, compare_seed, compare_strictly
 from harness import compiled, inputs_of, leaf, normal_inputs
 from optable import ROWS, Row, leaves, values
 from weft import options
-from weft.codegen.cpu.rows import Tuning
+from weft.codegen.cpu.chunks import Tuning
 from weft.compiler.backends.settings import _cuda_settings
 from weft.compiler.programs.interpreted import strictly
 from weft.ir.gradient.gradient import vjp

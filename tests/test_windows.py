@@ -12,8 +12,8 @@ from harness import assert_close, check_close, compiled, execute, interpret, lea
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
-from weft.codegen.cpu.target import named, supported
 from weft.codegen.cpu.window.problem import cells, sizes, tiles_of
+from weft.codegen.llvm.target import named, supported
 from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt

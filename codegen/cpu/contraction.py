@@ -14,13 +14,14 @@ from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
 from ..kernels.axes import extent
 from ..kernels.contraction import Problem, analyse, contiguous
+from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
+from ..llvm.target import Target
+from .chunks import Tuning
 from .contract.dot import lower_dot
 from .contract.empty import lower_empty
 from .contract.packed import lower_packed
 from .contract.skinny import lower_skinny
-from .rows import Lowered, Tuning
-from .target import Target
 from .window.window import lower_window
 
 MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row

@@ -12,23 +12,18 @@ from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, var
-from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, Buf, Prefetch
 from ...ir.loops.walk import Substitution, indices, postorder
 from ..kernels import axes
+from ..kernels.axes import _loads
 from ..kernels.evaluate import Place
 from ..kernels.stages import RowLoop
-from .target import Target
+from ..llvm.target import Target
 
 HIDING_WORK = 6  # operations an element from which a loop over a row in a cache leaves memory idle for long
 STORE_WORK = 8  # what storing an element adds to that
 LEAST_AHEAD = 1 << 10  # bytes of a row: so much is read ahead by executing out of order
 AHEAD = 8 << 10  # bytes from what is read to what is asked for: half as many come late, twice as many push others out of L1
-
-
-def itemsize_in_memory(value: Node) -> int:
-    """Bytes of an element of a factor where it lies."""
-    return max((n.arg[0].dtype.itemsize for n in _loads(value)), default=value.dtype.itemsize)
 
 
 def prefetches(value: Node, lane: Var) -> list[Prefetch]:
@@ -79,8 +74,3 @@ def _loop_cost(loop: RowLoop) -> int:
             varies.add(n)
     stores = sum(w.buf.space == GLOBAL for w in loop.writes)
     return axes.work(varies) + len(loop.reductions) + STORE_WORK * stores
-
-
-def _loads(value: Node) -> list[Node]:
-    found = [n for n in postorder([value]) if n.op is Op.LOAD]
-    return [n for n in found if n.arg[0].space == GLOBAL and not n.arg[1].values()]

@@ -23,7 +23,7 @@ from ..kernels.cascade import TERMS, cascade, has_blocks
 from ..kernels.evaluate import load
 from ..kernels.framing import identity, row_statements
 from ..kernels.stages import Reduction, RowLoop
-from .target import Target
+from ..llvm.target import Target
 
 Partials = list[Node | None]
 

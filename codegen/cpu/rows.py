@@ -10,16 +10,14 @@ tiny          for row: for element: combine; for element: write     one chunk, n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import prod
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, unravel, var
-from ...ir.kernels.kernel import Kernel, work
-from ...ir.loops.loop import GLOBAL, GRID, LANES, SERIAL, Alloc, Buf, For, Loops, Param, Reduce, Stmt, Store
+from ...ir.kernels.kernel import Kernel
+from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
-from ...wording import plural
 from ..kernels import axes as schedule
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.evaluate import load
@@ -31,14 +29,20 @@ from ..kernels.framing import (
     identity,
     in_a_row,
     in_registers,
+    own_axes,
+    place_values,
     reductions_of,
     row_statements,
     scratch_of,
 )
+from ..kernels.lowered import Lowered
+from ..kernels.phases import in_phases
+from ..kernels.row_classes import axes_by_class
 from ..kernels.stages import UNROLLED, ColumnSum, RowLoop
+from ..llvm.target import Target
+from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
-from .target import Target
 from .tiny import nest
 
 INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
@@ -48,29 +52,6 @@ MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase st
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
 SHORT_BLOCK = 2048  # lanes of a task
 STRAIGHT = 4  # vectors of lanes that are code without a loop
-
-
-@dataclass
-class Lowered:
-    """Loops, the values of their params, how many operations each phase does, and what was chosen and why."""
-
-    loops: Loops
-    params: tuple[int, ...]
-    work: list[int]
-    schedule: str
-
-
-Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels that give the same bits
-
-
-@dataclass
-class Tuning:
-    """At least this many chunks, which tests may force; whether the kernel is tiny; who times candidates, if anybody."""
-
-    min_chunks: int = 1
-    tiny: bool = False
-    fastest: Fastest | None = None
-    strict: bool = False  # reductions take one term after the other, in the order of their axes
 
 
 class RowLowering(Framing):
@@ -285,49 +266,8 @@ class RowLowering(Framing):
         return Lowered(loops, chunk.values, [self.work()], text)
 
 
-class Chunks:
-    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
-
-    def __init__(
-        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = schedule.MAX_CHUNKS
-    ) -> None:
-        count, size = schedule.chunks(rows, row_work, minimum, most)
-        if size % multiple and size > multiple:
-            size = -(-size // multiple) * multiple
-            count = -(-rows // size)
-        self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
-        # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
-        self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
-        self.first = var(self.grid) * size
-        self.step = self.row if size > 1 else self.grid  # the variable of the next row
-        self.position = self.first + var(self.row) if size > 1 else self.first
-        self.total = Param("rows")
-        self.params = (Param("chunks"), self.total)
-        self.values = (count, rows)
-
-    def phase(self, body: list[Stmt], wrap: bool = True) -> For:
-        return For(self.grid, self.params[0], GRID, self.each(body) if wrap else body)
-
-    def each(self, body: list[Stmt]) -> list[Stmt]:
-        """The body for every row of a chunk."""
-        return [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)] if self.size > 1 else body
-
-    def describe(self) -> str:
-        return f"{plural(self.count, 'chunk')} of {self.size}"
-
-    def lowered(
-        self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str, given: Mapping[Param, int] | None = None
-    ) -> Lowered:
-        """A kernel that does the body for every row, and nothing else; `given` are the params of the body, with their values."""
-        given = given or {}
-        loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
-        return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
-
-
-def one_chunk(
-    kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], params: tuple[Param, ...], values: tuple[int, ...]
-) -> Lowered:
-    """A tiny kernel: all of it in one chunk."""
-    phase = For(Var("g", 1), 1, GRID, body)
-    loops = Loops(kernel.name, buffers, params, [phase])
-    return Lowered(loops, values, [work(u.node for u in kernel.units)], "tiny: one lane, one chunk")
+def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
+    """Loops of a map or rows kernel."""
+    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
+    places = place_values(kernel, strides)
+    return in_phases([RowLowering(kernel, places, target, tuning, axes).lower() for axes in found])

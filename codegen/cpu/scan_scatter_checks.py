@@ -10,11 +10,12 @@ from ...ir.graph.index import Index, Range, Var, row_major, unravel, var
 from ...ir.graph.op import SCANS
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
-from ...ir.passes.rows_as_masks import counted_axis
 from ..kernels import axes as schedule
 from ..kernels.evaluate import Evaluator, Place, as_index, load
 from ..kernels.framing import place_values, places_of
-from .rows import Chunks, Lowered, Tuning
+from ..kernels.lowered import Lowered
+from ..kernels.single_op import owner_of
+from .chunks import Chunks, Tuning
 
 MIN_WALKS = 2  # chunks in which single numbers are scattered: each looks at all indices, which takes half of its time
 LONG_UPDATE = 4  # numbers whose addition takes as long as looking at an index
@@ -85,14 +86,6 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
     walks = "all indices" if counted is None else "its indices"
     text = f"scatter: each chunk owns {chunk.size} of {shape[owner]} destinations and walks {walks}"
     return Lowered(Loops(kernel.name, buffers, chunk.params, [phase]), chunk.values, [total], text)
-
-
-def owner_of(n: Node) -> tuple[int, int | None]:
-    """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
-    axes, shape = n.arg[:2]
-    found = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
-    fits = [(extent, a, d) for extent, a, d in found if d is not None and n.src[1].shape[d] == extent]
-    return max(fits, key=lambda f: f[0])[1:] if fits else (axes[0], None)
 
 
 def _scatter_chunks(n: Node, owners: int, row: int, walks_all: bool, tuning: Tuning) -> Chunks:

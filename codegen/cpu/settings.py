@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .target import Target
+from ..llvm.target import Target
 
 SERIAL_WORK = 40_000  # operations, loads among them, below which waking threads costs more than it gains: 1 to 1.5 us
 

@@ -12,19 +12,19 @@ from memory to memory: from x, then between a scratch buffer and the output; the
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import prod
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, cast, const, node
-from ...ir.graph.index import Index, Mask, Var, unravel, var
+from ...ir.graph.index import Index, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...wording import plural
-from ..kernels.evaluate import as_index, counter, load
-from ..kernels.single_op import Alone
-from .rows import Chunks, Lowered, Tuning
-from .target import Target
+from ..kernels.evaluate import counter, load
+from ..kernels.lowered import Lowered
+from ..kernels.sorting import PACKED_BITS, Sorting, place_at, with_constant
+from ..llvm.target import Target
+from .chunks import Chunks, Tuning
 
 RANK_LIMIT = 128  # elements up to which ranks beat counting digits (measured, lines of float32; places fit in any key)
 UNROLL_LIMIT = 16  # elements whose keys and ranks stay in registers
@@ -33,81 +33,7 @@ BUCKETS = 1 << DIGIT_BITS
 BLOCK = 1 << 16  # elements of a line that one chunk counts and moves
 MAX_BLOCKS = 64
 FEW_LINES = 16  # with at least so many, lines are parallel enough
-PACKED_BITS = 32  # of a key that shares a word with a place
 RECORD_WORK = 8  # operations a record and pass, relative to an add: two random accesses
-
-_UNSIGNED = {d.bits: d for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}
-_SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
-
-
-def sort_key(x: Node, descending: bool) -> Node:
-    """An unsigned integer that is smaller where x sorts first: NaN is the greatest, -0.0 equals 0.0."""
-    if x.dtype.kind == "b":
-        key = cast(x, dt.uint8)
-    elif x.dtype.is_float:
-        key = _float_key(x)
-    elif x.dtype.kind == "i":
-        key = with_constant(Op.XOR, node(Op.BITCAST, (x,), _UNSIGNED[x.dtype.bits]), 1 << (x.dtype.bits - 1))
-    else:
-        key = x
-    return with_constant(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
-
-
-def _float_key(x: Node) -> Node:
-    """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest. In integers alone,
-    since 16-bit floats are only moved."""
-    bits, unsigned, signed = x.dtype.bits, _UNSIGNED[x.dtype.bits], _SIGNED[x.dtype.bits]
-    sign, infinity = 1 << (bits - 1), ((1 << (bits - x.dtype.digits)) - 1) << (x.dtype.digits - 1)
-    raw = node(Op.BITCAST, (x,), unsigned)
-    filled = node(Op.BITCAST, (with_constant(Op.SHR, node(Op.BITCAST, (x,), signed), bits - 1),), unsigned)
-    key = node(Op.XOR, (raw, with_constant(Op.OR, filled, sign)))
-    size = with_constant(Op.AND, raw, sign - 1)
-    key = node(Op.WHERE, (with_constant(Op.EQ, size, 0), const(sign, unsigned), key))
-    return node(Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
-
-
-def with_constant(op: Op, x: Node, value: float) -> Node:
-    """The op of x and a number of its dtype."""
-    return node(op, (x, const(value, x.dtype)))
-
-
-class Sorting(Alone):
-    """What all schedules share: the lines of x, where an element is, where its place in the order goes."""
-
-    @property
-    def x(self) -> Node:
-        return self.node.src[0]
-
-    @property
-    def axis(self) -> int:
-        return self.node.arg[0]  # type: ignore[no-any-return]
-
-    @property
-    def n(self) -> int:
-        return self.x.shape[self.axis]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The axes that number the lines."""
-        return tuple(d for a, d in enumerate(self.x.shape) if a != self.axis)
-
-    @property
-    def lines(self) -> int:
-        return prod(self.shape)
-
-    def at(self, line: Index, i: Index) -> list[Index]:
-        """Element i of a line."""
-        index = unravel(line, self.shape)
-        index.insert(self.axis, i if self.n > 1 else Index())
-        return index
-
-    def key(self, line: Index, i: Index, guard: Mask = ()) -> Node:
-        """The key of element i; of 0 where the guard does not hold."""
-        return sort_key(self.evaluator.value(self.x, self.at(line, i), guard), self.kernel.units[0].node.arg[1])
-
-    def finish(self, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
-        params, values = (chunk.params, chunk.values) if chunk else ((), ())
-        return Lowered(Loops(self.kernel.name, (*self.buffers, *scratch), params, phases), values, work, f"sort: {text}")
 
 
 def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
@@ -124,6 +50,11 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Tar
 # ---------------------------------------------------------------- short lines
 
 
+def _finished(s: Sorting, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
+    params, values = (chunk.params, chunk.values) if chunk else ((), ())
+    return Lowered(Loops(s.kernel.name, (*s.buffers, *scratch), params, phases), values, work, f"sort: {text}")
+
+
 def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
     """A lane a line: its elements' ranks are counts of the elements before them."""
     work = s.n * (s.n + 8) // 4
@@ -136,7 +67,7 @@ def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:
     else:
         phase = chunk.phase(_rank_line(s, Index()))
     text = f"ranks over {s.lines} lines of {s.n}, a lane a line, {chunk.describe()}"
-    return s.finish([phase], chunk, [], [s.lines * work], text)
+    return _finished(s, [phase], chunk, [], [s.lines * work], text)
 
 
 def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
@@ -160,11 +91,6 @@ def _rank_line(s: Sorting, line: Index) -> list[Stmt]:
         ]),
         For(i, s.n, kind, [Store(s.out.buf, s.out.at(s.at(line, place_at(load(ranks, var(i)), s.n))), counter(var(i)))]),
     ]  # fmt: skip
-
-
-def place_at(n: Node, extent: int) -> Index:
-    """A computed number as an index; it is below the extent by construction."""
-    return as_index(cast(n, dt.int64), extent)
 
 
 # ---------------------------------------------------------------- long lines
@@ -267,7 +193,7 @@ def _radix(s: Sorting, tuning: Tuning) -> Lowered:
         move = r.move(p, line, var(i), lambda digit, first=first: (counts, digit + first))  # type: ignore[misc]
         body.append(For(i, s.n, SERIAL, move))
     work = s.lines * s.n * r.passes * RECORD_WORK
-    return s.finish([chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
+    return _finished(s, [chunk.phase(body)], chunk, r.scratch, [work], f"radix, {r.passes} passes, {chunk.describe()}")
 
 
 def _blocks(s: Sorting, blocks: int) -> Lowered:
@@ -283,7 +209,7 @@ def _blocks(s: Sorting, blocks: int) -> Lowered:
         records = s.lines * s.n * RECORD_WORK
         work += [records // 2, s.lines * blocks * BUCKETS * 4, records]
     text = f"radix, {r.passes} passes, {plural(blocks, 'block')} of {size} in each of {plural(s.lines, 'line')}"
-    return s.finish(phases, None, [*r.scratch, counts], work, text)
+    return _finished(s, phases, None, [*r.scratch, counts], work, text)
 
 
 def _block(s: Sorting, blocks: int, size: int) -> tuple[Var, Index, Index]:

@@ -9,8 +9,8 @@ from ...ir.graph.graph import Node
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
-from ..cpu.lowering import Strides
-from ..cpu.rows import Lowered
+from ..kernels.lower_program import Strides
+from ..kernels.lowered import Lowered
 from ..math.expand import expand_loops
 from .attention.attention import lower_chain
 from .schedules.bounds_checks import lower_checks

@@ -10,7 +10,8 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Index, Mod, Range, Value, Var, stretch, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
-from ...ir.loops.loop import SERIAL, For, If, Stmt
+from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
+from ...ir.loops.walk import postorder
 
 CHUNK_WORK = 16_384  # operations a chunk: about 4 us, far above the cost of handing it out
 MAX_CHUNKS = 256
@@ -196,3 +197,13 @@ def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
 def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:
     """The body in the last of several parts, which is where what is left over stands; as one statement, with its own scratch."""
     return If((Range(part, last, last + 1),), body) if last else For(Var("once", 1), 1, SERIAL, body)
+
+
+def itemsize_in_memory(value: Node) -> int:
+    """Bytes of an element of a factor where it lies."""
+    return max((n.arg[0].dtype.itemsize for n in _loads(value)), default=value.dtype.itemsize)
+
+
+def _loads(value: Node) -> list[Node]:
+    found = [n for n in postorder([value]) if n.op is Op.LOAD]
+    return [n for n in found if n.arg[0].space == GLOBAL and not n.arg[1].values()]

@@ -19,13 +19,13 @@ from ...ir.kernels.align import factor_vars
 from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
 from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join, resolve
 from ...ir.loops.walk import indices, postorder
-from ..cpu.target import Lanes
 from . import axes
 from .axes import extent
 from .chain_mask import SpaceMask, mask_of
 from .contraction import Groups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
+from .lanes import Lanes
 from .stages import EXPENSIVE
 
 Held = dict[Node, Node]  # values that are known where an expression is evaluated
@@ -327,3 +327,6 @@ class StagePlan:
             out.append(StageOf(*now, fresh, [u for u in live if u not in needed]))
             live = {u: None for u in (*live, *fresh) if u in needed}
         return out
+
+
+At = Callable[[Index, Index], Node]

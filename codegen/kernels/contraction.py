@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from ...ir.graph.graph import Node, const, node, scalar_node
+from ...ir.graph.graph import Node, const, node
 from ...ir.graph.index import Index, Var, mask_of, var
 from ...ir.graph.op import Op
 from ...ir.kernels.box import box_of
@@ -21,12 +21,11 @@ from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
 from ...ir.kernels.pooled_epilogue import pooled_vars
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import indices, postorder, variables
-from ..cpu.prefetch import itemsize_in_memory
-from ..cpu.target import Lanes, Target
 from . import axes as schedule
-from .axes import extent
+from .axes import extent, itemsize_in_memory
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
+from .lanes import Lanes
 from .residues import Residues, classes
 
 Groups = list[list[Var]]
@@ -197,13 +196,3 @@ def read_once(value: Node, p: Problem) -> bool:
     loads = [n.arg for n in postorder([value]) if n.op is Op.LOAD]
     affine = all(not mask and all(isinstance(t, Var) for t, _ in at.terms) for _, at, mask in loads)
     return affine and any(buf.size >= groups_extent(p.batch) * p.n * p.k for buf, _, _ in loads)
-
-
-def add_products(terms: list[tuple[Node, Node]], total: Node, target: Target) -> Node:
-    """total + the sum of the products, in this order; fused where the target can."""
-    for a, b in terms:
-        if total.dtype.is_float and target.has_fma:
-            total = scalar_node(Op.FMA, (a, b, total), None, total.dtype)
-        else:
-            total = node(Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b))))
-    return total

@@ -18,10 +18,10 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
-from ..cpu.target import Lanes
 from . import axes as schedule
 from .axes import Access
 from .evaluate import Place
+from .lanes import Lanes
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}

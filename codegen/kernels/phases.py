@@ -13,7 +13,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.index import Var, var
 from ...ir.loops.loop import SCRATCH, SERIAL, Alloc, Buf, Extent, For, If, Param, Stmt
 from ...ir.loops.walk import Substitution, statements
-from ..cpu.rows import Lowered
+from .lowered import Lowered
 
 
 def in_phases(parts: Sequence[Lowered]) -> Lowered:

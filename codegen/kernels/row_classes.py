@@ -7,22 +7,11 @@ The input gradient of a strided depthwise convolution is such a sum (codegen/ker
 
 from __future__ import annotations
 
-from ...ir.graph.graph import Node
 from ...ir.graph.index import Var, mask_of
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel, Unit, zero_outside
-from ..cpu.rows import Lowered, RowLowering, Tuning
-from ..cpu.target import Target
-from .framing import Axes, own_axes, place_values
-from .phases import in_phases
+from .framing import Axes, own_axes
 from .residues import classes
-
-
-def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
-    """Loops of a map or rows kernel."""
-    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
-    places = place_values(kernel, strides)
-    return in_phases([RowLowering(kernel, places, target, tuning, axes).lower() for axes in found])
 
 
 def axes_by_class(kernel: Kernel) -> list[Axes]:

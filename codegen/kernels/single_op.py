@@ -8,6 +8,7 @@ from typing import Self
 from ...ir.graph.graph import Node
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Buf
+from ...ir.passes.rows_as_masks import counted_axis
 from .evaluate import Evaluator, Place
 from .framing import place_values
 
@@ -30,3 +31,11 @@ class Alone:
     @property
     def node(self) -> Node:
         return self.kernel.units[0].node
+
+
+def owner_of(n: Node) -> tuple[int, int | None]:
+    """(the axis whose destinations chunks share out, the axis of the indices that counts along it if there is one)."""
+    axes, shape = n.arg[:2]
+    found = [(shape[a], a, counted_axis(i)) for a, i in zip(axes, n.src[1:], strict=True)]
+    fits = [(extent, a, d) for extent, a, d in found if d is not None and n.src[1].shape[d] == extent]
+    return max(fits, key=lambda f: f[0])[1:] if fits else (axes[0], None)

@@ -14,9 +14,9 @@ from ...ir.graph.op import Op
 from ...ir.loops.loop import REG, Buf
 from ...ir.loops.text import Names
 from ...ir.loops.walk import operands
-from ..cpu.target import Target
 from .lane_plan import Plan
 from .lanes import Scope, index_bits, pointer, vector_index
+from .target import Target
 from .values import Val, integer, iota, memory_type, suffix, vector_type
 from .writer import Writer
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
-from ..cpu.target import Target
+from .target import Target
 from .values import Val, const_text, elem_type, integer
 from .writer import Writer
 

@@ -17,13 +17,13 @@ from ...ir.graph.site import NOWHERE, provenance
 from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Check, Extent, For, If, Loops, Param, Prefetch, Reduce, Stmt, Store
 from ...ir.loops.text import Names, names_of
 from ...ir.loops.walk import Substitution, index_values, reads, statements, writes
-from ..cpu.target import Target
 from . import memory
 from .access import Function, zero
 from .combine import combined, fused
 from .expr import evaluate
 from .lane_plan import partial_groups, plan_phase, straight_groups
 from .lanes import Lanes, Scope, both, mask_value, needed, scalar_index, vector_index
+from .target import Target
 from .transpose import square, transposed
 from .values import Val, integer, iota, vector_literal
 from .writer import Writer

@@ -12,11 +12,11 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.loops.walk import SLOW, usual_operands
-from ..cpu.target import Target
 from . import memory
 from .access import Function
 from .combine import fused, maximum
 from .lanes import Scope, both, index_bits, scalar_index, vector_index
+from .target import Target
 from .values import Val, const_text, elem_type, suffix
 from .writer import Writer
 

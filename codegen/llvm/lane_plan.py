@@ -9,8 +9,8 @@ from ...ir.graph.index import Index, Var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, LANES, REG, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import part_of, postorder, roots, statements, usual_operands
-from ..cpu.target import Target
 from .lanes import Lanes
+from .target import Target
 from .values import integer
 
 MOST_COLUMNS = 16  # elements of a row a lane that are sorted in registers

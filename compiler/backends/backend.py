@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ... import options
-from ...codegen.cpu.lowering import LoweredKernel, Lowering
 from ...codegen.cpu.settings import Settings
+from ...codegen.kernels.lower_program import LoweredKernel, Lowering
 from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Policy
 from ...ir.loops.loop import Loops

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from queue import SimpleQueue
 
 from ... import system
-from ...codegen.cpu.target import Target
 from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.emit import emit
+from ...codegen.llvm.target import Target
 from ...ir.loops.loop import Loops
 from ...ir.loops.text import show
 from ...runtime import cache, flat, native

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...codegen.cpu.lowering import HostLowering, LoweredKernel
+from ...codegen.cpu.lowering import HostLowering
 from ...codegen.cpu.settings import Settings
-from ...codegen.cpu.target import Target
+from ...codegen.kernels.lower_program import LoweredKernel
 from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.emit import emit
 from ...codegen.llvm.lane_plan import stays_loop
+from ...codegen.llvm.target import Target
 from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Policy
 from ...ir.loops.listing import listing, numbered

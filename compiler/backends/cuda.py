@@ -7,12 +7,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from ...codegen.cpu.lowering import LoweredKernel
 from ...codegen.cuda.emit.emit import emit, shared_bytes
 from ...codegen.cuda.lowering import CudaLowering, stays_loop
 from ...codegen.cuda.settings import CudaSettings
 from ...codegen.cuda.toolchain.built import Usage
 from ...codegen.cuda.toolchain.disassembly import compiled_texts, missing_tools
+from ...codegen.kernels.lower_program import LoweredKernel
 from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Policy
 from ...ir.loops.listing import listing, numbered

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ... import options
 from ...codegen.cpu.settings import SERIAL_WORK, Settings
-from ...codegen.cpu.target import named
 from ...codegen.cuda.settings import CudaSettings
+from ...codegen.llvm.target import named
 from ...errors import DeviceError
 from ...runtime import device as devices
 from ...runtime import processor

@@ -12,8 +12,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...codegen.cpu.rows import Lowered
-from ...codegen.cpu.target import Target
+from ...codegen.kernels.lowered import Lowered
+from ...codegen.llvm.target import Target
 from ...codegen.math.expand import expand_loops
 from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op

@@ -16,7 +16,8 @@ from ...ir.graph.arith import Evaluator
 from ...ir.graph.graph import Node, indices_of, toposort
 from ...ir.graph.negative_indices import shift_of
 from ...ir.graph.op import INDEXED, Op
-from ...ir.program.program import CheckSite, Value
+from ...ir.passes.bounds_checks import CheckSite
+from ...ir.program.program import Value
 from ...runtime.failures import CheckFailed
 from ...runtime.memory import devices
 from ...runtime.memory.devices import CPU

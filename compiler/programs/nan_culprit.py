@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...codegen.cpu.lowering import LoweredKernel
+from ...codegen.kernels.lower_program import LoweredKernel
 from ...frontend.lazy.transaction import Lines
 from ...ir.analysis.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
 from ...ir.graph import dtype as dt

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ...codegen.cpu.target import Target
+from ...codegen.llvm.target import Target
 from ...runtime import processor, threads
 from .limits import BITS, Nothing, Peak
 from .roofline import Figure, Machine, Place

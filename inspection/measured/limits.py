@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from ... import options
-from ...codegen.cpu.target import Target
 from ...codegen.llvm.build import compile_text
+from ...codegen.llvm.target import Target
 from ...runtime import native, threads
 from ...runtime.ticks import address
 

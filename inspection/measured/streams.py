@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...codegen.cpu.target import Target
+from ...codegen.llvm.target import Target
 from .limits import Chunked, module
 
 STEPS = 8  # vectors that a step of a loop reads or writes

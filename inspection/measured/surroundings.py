@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import errors, options
-from ...codegen.cpu import target as targets
+from ...codegen.llvm import target as targets
 from ...runtime import processor
 from ...runtime.cuda.devices import USE_CPU
 from ...runtime.memory.devices import CPU, available, unit

@@ -19,7 +19,8 @@ from ...ir.kernels.kernel import Kernel, Unit
 from ...ir.kernels.places import Read
 from ...ir.loops.loop import Check
 from ...ir.loops.walk import statements
-from ...ir.program.program import Call, CheckSite
+from ...ir.passes.bounds_checks import CheckSite
+from ...ir.program.program import Call
 from ...runtime.image import chunk_count
 from ..measured.judged import predicted
 from ..measured.machine import machine

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..passes.widen_halves import computes_half
 from . import bfloat16, special
 from . import dtype as dt
 from .dtype import DType
 from .graph import Node
+from .halves import computes_half
 from .op import Op
 
 Array = np.ndarray[Any, Any]

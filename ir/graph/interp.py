@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..passes.widen_halves import TRANSPARENT, computes_half, is_sum
 from . import dtype as dt
 from .arith import ELEMENTWISE_VALUES, Array, Evaluator, convert, in_float32, with_halves
 from .dtype import DType
 from .graph import Node, toposort
+from .halves import TRANSPARENT, computes_half, is_sum
 from .op import Op
 
 

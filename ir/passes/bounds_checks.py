@@ -11,8 +11,7 @@ from ..graph import dtype as dt
 from ..graph.graph import Node, full, indices_of, node, rebuild, toposort
 from ..graph.negative_indices import shift_of
 from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
-from ..graph.site import provenance
-from ..program.program import CheckSite
+from ..graph.site import Site, provenance
 
 WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
 
@@ -104,3 +103,19 @@ def _made_of_inputs(order: list[Node]) -> set[Node]:
 def leaves_of(nodes: Iterable[Node]) -> list[Node]:
     """The inputs below these Nodes."""
     return [n for n in toposort(nodes) if n.op is Op.INPUT]
+
+
+@dataclass(frozen=True)
+class CheckSite:
+    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
+
+    `shift` is what separates a negative value from the index that was written (ir/graph/negative_indices.py). `kernel`: the
+    Check looks at values instead (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
+    """
+
+    what: str
+    axis: int
+    extent: int
+    site: Site | None
+    shift: int = 0
+    kernel: int | None = None

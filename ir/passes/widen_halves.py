@@ -12,12 +12,9 @@ from collections.abc import Sequence
 
 from ..graph import dtype as dt
 from ..graph.graph import Node, cast, const, node, rebuild, toposort
-from ..graph.op import HINTS, LEAVES, VIEWS, Op
+from ..graph.halves import TRANSPARENT, computes_half, is_sum
+from ..graph.op import Op
 from ..graph.site import provenance
-
-# the ops that move values as they are, or convert them; all others compute
-MOVES = LEAVES | VIEWS | HINTS | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}
-TRANSPARENT = VIEWS | {Op.DETACH}
 
 
 def widen(roots: Sequence[Node]) -> list[Node]:
@@ -31,15 +28,6 @@ def widen(roots: Sequence[Node]) -> list[Node]:
         with provenance(n.site):
             done[n] = _widened(n, done, unrounded)
     return [done[r] for r in roots]
-
-
-def is_sum(n: Node) -> bool:
-    return n.op is Op.REDUCE and n.arg[0] == "add"
-
-
-def computes_half(n: Node) -> bool:
-    """Does it compute with 16-bit floats?"""
-    return n.op not in MOVES and any(s.dtype.is_half for s in n.src)
 
 
 def _widened(n: Node, done: dict[Node, Node], unrounded: dict[Node, Node]) -> Node:

@@ -10,9 +10,10 @@ from ..graph.graph import Node
 from ..graph.index import row_major_strides
 from ..graph.op import Op
 from ..loops.loop import Buf, Loops
+from ..passes.bounds_checks import CheckSite
 from .arena import Block, place
 from .in_place import Accesses
-from .program import Call, CheckSite, Lifetime, Program, Ref, Value
+from .program import Call, Lifetime, Program, Ref, Value
 from .run_order import RunningOrder, Waits, least_peak
 
 

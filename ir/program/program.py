@@ -9,6 +9,7 @@ from ..graph.dtype import DType
 from ..graph.shapes import Shape
 from ..graph.site import Site
 from ..loops.loop import Loops
+from ..passes.bounds_checks import CheckSite
 
 
 @dataclass(frozen=True)
@@ -53,22 +54,6 @@ class Value:
         """Bytes from its first element to the end of its last."""
         last = sum((d - 1) * s for d, s in zip(self.shape, self.strides, strict=True))
         return (last + 1) * self.dtype.itemsize if prod(self.shape) else 0
-
-
-@dataclass(frozen=True)
-class CheckSite:
-    """What a failing Check reports: the name of the operation, the axis, its extent, the user's line.
-
-    `shift` is what separates a negative value from the index that was written (ir/graph/negative_indices.py). `kernel`: the
-    Check looks at values instead (codegen/kernels/finite_checks.py), those of this kernel of the program, named by `what`.
-    """
-
-    what: str
-    axis: int
-    extent: int
-    site: Site | None
-    shift: int = 0
-    kernel: int | None = None
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,8 @@ from dataclasses import astuple, dataclass, field
 from typing import Any
 
 from ...ir.loops.loop import Loops
-from ...ir.program.program import Call, CheckSite, Program
+from ...ir.passes.bounds_checks import CheckSite
+from ...ir.program.program import Call, Program
 from ..image import PlaceOf, SiteAt, chunk_count, packed_checks, unpacked_checks
 
 

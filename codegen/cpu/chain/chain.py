@@ -24,14 +24,15 @@ from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt,
 from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels.axes import extent
-from ...kernels.chain import ChainProblem, Held, Position, Result, StageOf, StagePlan
+from ...kernels.chain import At, ChainProblem, Held, Position, Result, StageOf, StagePlan
+from ...kernels.chain_task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
-from ..rows import Chunks, Lowered, Tuning
-from ..target import Target
-from .task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
-from .tiles import At, Product, every, product_loops, transposed
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Chunks, Tuning
+from .tiles import Product, every, product_loops, transposed
 
 TASKS = 16  # wanted, to balance, whatever the number of threads
 MIN_COLUMNS = 256  # of a block, over which rescaling costs little

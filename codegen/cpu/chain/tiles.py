@@ -10,10 +10,10 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
+from ...kernels.chain import At
 from ...kernels.evaluate import load
 from ..contract.dot import balanced
 
-At = Callable[[Index, Index], Node]
 Steps = Callable[[Callable[[Index], list[Stmt]]], list[Stmt]]  # loops around what one step does
 
 

@@ -20,12 +20,13 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ....wording import plural
 from ...kernels import axes
-from ...kernels.axes import extent
+from ...kernels.axes import extent, itemsize_in_memory
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
-from ..prefetch import AHEAD, itemsize_in_memory, prefetches
-from ..rows import Chunks, Lowered, Tuning
-from ..target import Target
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Chunks, Tuning
+from ..prefetch import AHEAD, prefetches
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6

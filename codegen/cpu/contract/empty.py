@@ -9,7 +9,8 @@ from ....ir.loops.walk import postorder
 from ...kernels import axes
 from ...kernels.axes import extent
 from ...kernels.contraction import Problem, groups_extent, spread_groups
-from ..rows import Chunks, Lowered, Tuning
+from ...kernels.lowered import Lowered
+from ..chunks import Chunks, Tuning
 
 
 def lower_empty(p: Problem, tuning: Tuning) -> Lowered:

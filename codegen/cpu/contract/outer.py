@@ -10,16 +10,18 @@ from __future__ import annotations
 
 from math import prod
 
-from ....ir.graph.graph import Node, const
+from ....ir.graph.graph import Node, const, node, scalar_node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
+from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from ....wording import plural
 from ...kernels import axes
 from ...kernels.axes import extent
-from ...kernels.contraction import Problem, add_products, contiguous, groups_extent, is_plain, spread_groups
+from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain, spread_groups
 from ...kernels.evaluate import load
-from ..rows import Chunks, Lowered, Tuning
-from ..target import Target
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Chunks, Tuning
 
 SCALARS = 16  # of the row factor that stay in registers
 ROWS = 256  # of a task: enough to use what was packed
@@ -104,3 +106,13 @@ class _Block:
         if self.panel is None:
             return self._factor(self.p.lane_factor, k, by)
         return load(self.panel, row_major([*k, var(lane)], [*(v.extent for v in self.k), self.block]))
+
+
+def add_products(terms: list[tuple[Node, Node]], total: Node, target: Target) -> Node:
+    """total + the sum of the products, in this order; fused where the target can."""
+    for a, b in terms:
+        if total.dtype.is_float and target.has_fma:
+            total = scalar_node(Op.FMA, (a, b, total), None, total.dtype)
+        else:
+            total = node(Op.OR if total.dtype.kind == "b" else Op.ADD, (total, node(Op.MUL, (a, b))))
+    return total

@@ -24,9 +24,10 @@ from ....wording import plural
 from ...kernels.axes import extent, in_last
 from ...kernels.contraction import Problem, groups_extent, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Chunks, Tuning
 from ..prefetch import touched
-from ..rows import Chunks, Lowered, Tuning
-from ..target import Target
 from .sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, candidates, choose
 
 

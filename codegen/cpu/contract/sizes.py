@@ -12,7 +12,7 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
 from ...kernels.axes import extent
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
-from ..target import Target
+from ...llvm.target import Target
 
 PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source
 BLOCK = 1 << 17  # elements of the results of a task

@@ -15,8 +15,9 @@ from dataclasses import replace
 from ....ir.graph.index import var
 from ....wording import plural
 from ...kernels.contraction import Problem, contiguous, read_once
-from ..rows import Lowered, Tuning
-from ..target import Target
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Tuning
 from .dot import lower_dot
 from .outer import lower_outer
 from .stream import lower_stream

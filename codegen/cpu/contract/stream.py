@@ -19,11 +19,13 @@ from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Sto
 from ....wording import plural
 from ...kernels import axes
 from ...kernels.axes import extent
-from ...kernels.contraction import Problem, add_products, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
+from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Chunks, Tuning
 from ..prefetch import AHEAD, prefetches
-from ..rows import Chunks, Lowered, Tuning
-from ..target import Target
+from .outer import add_products
 
 STEPS = {32: (4, 4), 16: (4, 2)}  # steps of k and vectors of lanes at once, whose elements stay in registers; by vector registers
 

@@ -22,7 +22,8 @@ from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, F
 from ....ir.loops.walk import postorder
 from ...kernels import axes as schedule
 from ...kernels.evaluate import load
-from ..rows import Lowered, Tuning
+from ...kernels.lowered import Lowered
+from ..chunks import Tuning
 from .panel import pack_vector
 from .problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of, waiting
 from .task import Span, WindowTask

@@ -17,7 +17,8 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...kernels.evaluate import load
-from ..rows import Lowered, Tuning
+from ...kernels.lowered import Lowered
+from ..chunks import Tuning
 from .problem import Windows, cells, channel_block, sizes, step_cycles, tile_lines, tiles_of
 from .task import Span, WindowTask
 

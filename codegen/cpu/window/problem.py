@@ -13,7 +13,7 @@ from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ...kernels.axes import CHUNK_WORK, in_last
 from ...kernels.contraction import Problem, contiguous, is_plain
-from ..target import Target
+from ...llvm.target import Target
 from .source import Footprint, Source
 
 TASKS = 32  # wanted tasks: enough to balance, whatever the number of threads

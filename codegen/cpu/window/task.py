@@ -17,7 +17,8 @@ from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Sto
 from ....wording import plural
 from ...kernels.evaluate import Place, load
 from ...kernels.framing import in_registers
-from ..rows import Chunks, Lowered, Tuning
+from ...kernels.lowered import Lowered
+from ..chunks import Chunks, Tuning
 from .pool import pool_stages
 from .problem import Units, Windows, spread
 

@@ -15,7 +15,8 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
 from ...kernels.evaluate import load
-from ..rows import Lowered, Tuning
+from ...kernels.lowered import Lowered
+from ..chunks import Tuning
 from .problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
 from .task import Span, WindowTask
 

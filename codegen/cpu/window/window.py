@@ -15,8 +15,9 @@ from functools import partial
 from ....ir.graph.index import Index, Var, var
 from ...kernels.axes import extent
 from ...kernels.contraction import Problem, spread_groups
-from ..rows import Lowered, Tuning
-from ..target import Target
+from ...kernels.lowered import Lowered
+from ...llvm.target import Target
+from ..chunks import Tuning
 from . import channels as window_channels
 from . import places as window_places
 from . import weight_gradients as window_sums

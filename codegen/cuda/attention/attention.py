@@ -7,8 +7,8 @@ from dataclasses import replace
 from ....ir.graph.graph import Node
 from ....ir.kernels.chain import turned
 from ....ir.kernels.kernel import Kernel
-from ...cpu.rows import Lowered
 from ...kernels.chain import ChainProblem, StagePlan
+from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
 from ..schedules.grid import Blocks
 from ..target import CudaTarget

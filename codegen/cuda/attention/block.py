@@ -21,8 +21,8 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import WORDS, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....wording import plural
-from ...cpu.chain.task import Sizes, Task, new_maximum, whole_sum
 from ...kernels.chain import ChainProblem, Position, Result, Score, StageOf, StagePlan
+from ...kernels.chain_task import Sizes, Task, new_maximum, whole_sum
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
 from .flags import Check

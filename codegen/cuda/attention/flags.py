@@ -18,10 +18,10 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, Alloc, Buf, For, Reduce, Stmt, Store
 from ....wording import plural
-from ...cpu.chain.task import Sizes, Task
-from ...cpu.rows import Lowered
 from ...kernels.chain import ChainProblem, Result
+from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
+from ...kernels.lowered import Lowered
 from ..schedules.grid import Blocks
 
 THREADS = 256

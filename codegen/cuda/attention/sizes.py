@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ...cpu.chain.task import Sizes
 from ...kernels.axes import extent
 from ...kernels.chain import ChainProblem
+from ...kernels.chain_task import Sizes
 from ..target import CudaTarget
 from .panels import COLUMNS, Panels
 from .tiles import VECTOR

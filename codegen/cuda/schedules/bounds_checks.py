@@ -8,9 +8,9 @@ from __future__ import annotations
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.loops.loop import GRID, LANES, Check, For, Loops
-from ...cpu.rows import Lowered
 from ...kernels.evaluate import Evaluator, load
 from ...kernels.framing import places_of
+from ...kernels.lowered import Lowered
 from .grid import threads_for
 
 THREADS = 256

@@ -16,10 +16,10 @@ from ....ir.graph.index import Index, Range, Var, unravel, var
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
-from ...cpu.rows import Lowered
 from ...kernels import axes as schedule
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, combined, identity, reductions_of
+from ...kernels.lowered import Lowered
 from ...kernels.stages import Reduction, RowLoop, Stage
 from ..target import WARP
 from .grid import Blocks, place_of, threads_for

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
-from ...cpu.rows import Lowered
 from ...kernels.contraction import Problem, analyse
+from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
 from ..contract.block import lower_tiled
 from ..contract.tile import choose

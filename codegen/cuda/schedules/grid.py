@@ -8,7 +8,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GRID, LANES, WARPS, Buf, For, Loops, Param, Stmt
 from ....wording import plural
-from ...cpu.rows import Lowered
+from ...kernels.lowered import Lowered
 from ..target import WARP
 
 LEAST_GRID = 256  # blocks that every grid variable allows for, so that sizes below share the text of a kernel

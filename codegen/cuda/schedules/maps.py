@@ -10,10 +10,10 @@ from __future__ import annotations
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import GLOBAL
 from ....ir.loops.walk import postorder
-from ...cpu.rows import Lowered
 from ...kernels import axes
 from ...kernels.axes import Access
 from ...kernels.framing import Framing, in_registers, roots_of, writes_of
+from ...kernels.lowered import Lowered
 from ...kernels.stages import Stage
 from .grid import Blocks, threads_for
 from .vectors import vector

@@ -16,8 +16,8 @@ from ....ir.graph.graph import Node, cast, const, node
 from ....ir.graph.index import Index, Mask, Range, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, Alloc, Buf, For, Stmt, Store
-from ...cpu.sort import PACKED_BITS, place_at, with_constant
 from ...kernels.evaluate import as_index, condition, counter, load
+from ...kernels.sorting import PACKED_BITS, place_at, with_constant
 from .grid import place_of, threads_for
 
 TILE = 2048  # records that a block sorts in shared memory

@@ -11,10 +11,10 @@ from ....ir.graph.graph import const, node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import REG, Alloc, Buf, Reduce, Stmt, Store
-from ...cpu.rows import Lowered
 from ...kernels import axes
 from ...kernels.contraction import Groups, Problem, groups_extent, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.lowered import Lowered
 from .grid import flat_phase
 
 THREADS = 128

@@ -16,11 +16,11 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, indices, postorder
-from ...cpu.rows import Lowered
 from ...kernels import axes as schedule
 from ...kernels.axes import Access
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, reductions_of, row_statements, scratch_of
+from ...kernels.lowered import Lowered
 from ...kernels.stages import ColumnSum, RowLoop, Stage
 from ..target import WARP
 from .grid import Blocks

@@ -6,9 +6,9 @@ from math import prod
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
-from ...cpu.rows import Lowered
 from ...kernels import axes as schedule
 from ...kernels.framing import Framing, place_values
+from ...kernels.lowered import Lowered
 from ...kernels.phases import in_phases
 from ...kernels.row_classes import axes_by_class
 from ..target import CudaTarget

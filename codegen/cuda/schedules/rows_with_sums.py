@@ -16,11 +16,11 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
-from ...cpu.column_sums import last_phases, row_part
-from ...cpu.rows import Lowered
 from ...kernels import axes as schedule
+from ...kernels.column_sums import last_phases, row_part
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, own_axes, place_values
+from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
 from ...kernels.stages import ColumnSum
 from ..target import WARP, CudaTarget

@@ -19,8 +19,8 @@ from ....ir.graph.op import SCANS, Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ....wording import plural
-from ...cpu.rows import Lowered
 from ...kernels.evaluate import condition, load
+from ...kernels.lowered import Lowered
 from ...kernels.single_op import Alone
 from .grid import Blocks, place_of, threads_for
 

@@ -17,13 +17,12 @@ from ....ir.graph.index import Index, Mask, Range, Value, Var, row_major, unrave
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...cpu.rows import Lowered
-from ...cpu.scan_scatter_checks import owner_of
 from ...kernels import axes as schedule
 from ...kernels.axes import Access
 from ...kernels.evaluate import as_index, condition, counter, load
 from ...kernels.framing import identity
-from ...kernels.single_op import Alone
+from ...kernels.lowered import Lowered
+from ...kernels.single_op import Alone, owner_of
 from ..target import WARP
 from .grid import flat_phase
 from .merge_sort import Phases, Record, Records

@@ -13,9 +13,9 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...cpu.rows import Lowered
-from ...cpu.sort import Sorting, place_at
 from ...kernels.evaluate import counter, load
+from ...kernels.lowered import Lowered
+from ...kernels.sorting import Sorting, place_at
 from ..target import WARP
 from .grid import Blocks
 from .merge_sort import TILE, Record, Records

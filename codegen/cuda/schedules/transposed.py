@@ -19,10 +19,10 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, postorder
-from ...cpu.rows import Lowered
 from ...kernels import axes
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, writes_of
+from ...kernels.lowered import Lowered
 from ..target import WARP
 from .grid import Blocks, place_of
 

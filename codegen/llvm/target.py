@@ -7,20 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Protocol
 
 from ...ir.graph.dtype import DType
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _FALLBACK = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
-
-
-class Lanes(Protocol):
-    """What the choice of lanes asks of a target."""
-
-    def lanes_of(self, dtypes: Iterable[DType]) -> int:
-        """Lanes of a loop that computes these."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +49,7 @@ def host() -> Target:
 
 def detected() -> tuple[str, str, list[str]]:
     """What LLVM says of this CPU: its name, its features as text, those that it has."""
-    from ..llvm.library import library
+    from .library import library
 
     llvm = library()
     features = llvm.get_host_cpu_features()

@@ -10,19 +10,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from ....ir.graph import dtype as dt
-from ....ir.graph.dtype import DType
-from ....ir.graph.graph import Node, const, node
-from ....ir.graph.index import Index, Mask, Value, Var, unravel, var
-from ....ir.graph.op import Op
-from ....ir.kernels.kernel import WORDS, Unit
-from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
-from ....ir.loops.walk import indices, postorder
-from ...kernels.axes import extent
-from ...kernels.chain import ChainProblem, Held, Position, Result, Score, StageOf
-from ...kernels.chain_mask import FAR, may_hold
-from ...kernels.evaluate import load
-from .tiles import At
+from ...ir.graph import dtype as dt
+from ...ir.graph.dtype import DType
+from ...ir.graph.graph import Node, const, node
+from ...ir.graph.index import Index, Mask, Value, Var, unravel, var
+from ...ir.graph.op import Op
+from ...ir.kernels.kernel import WORDS, Unit
+from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
+from ...ir.loops.walk import indices, postorder
+from .axes import extent
+from .chain import At, ChainProblem, Held, Position, Result, Score, StageOf
+from .chain_mask import FAR, may_hold
+from .evaluate import load
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 CHUNK = 64  # columns that a mask may rule out at once

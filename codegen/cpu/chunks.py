@@ -1,0 +1,77 @@
+"""Chunks of rows that threads share. In: how many rows there are, the work of one. Out: a grid loop, Loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...ir.graph.index import Var, var
+from ...ir.kernels.kernel import Kernel, work
+from ...ir.loops.loop import GRID, SERIAL, Buf, For, Loops, Param, Stmt
+from ...wording import plural
+from ..kernels import axes as schedule
+from ..kernels.lowered import Lowered
+from ..llvm.target import Target
+
+Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels that give the same bits
+
+
+
+@dataclass
+class Tuning:
+    """At least this many chunks, which tests may force; whether the kernel is tiny; who times candidates, if anybody."""
+
+    min_chunks: int = 1
+    tiny: bool = False
+    fastest: Fastest | None = None
+    strict: bool = False  # reductions take one term after the other, in the order of their axes
+
+
+
+class Chunks:
+    """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
+
+    def __init__(
+        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = schedule.MAX_CHUNKS
+    ) -> None:
+        count, size = schedule.chunks(rows, row_work, minimum, most)
+        if size % multiple and size > multiple:
+            size = -(-size // multiple) * multiple
+            count = -(-rows // size)
+        self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
+        # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
+        self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
+        self.first = var(self.grid) * size
+        self.step = self.row if size > 1 else self.grid  # the variable of the next row
+        self.position = self.first + var(self.row) if size > 1 else self.first
+        self.total = Param("rows")
+        self.params = (Param("chunks"), self.total)
+        self.values = (count, rows)
+
+    def phase(self, body: list[Stmt], wrap: bool = True) -> For:
+        return For(self.grid, self.params[0], GRID, self.each(body) if wrap else body)
+
+    def each(self, body: list[Stmt]) -> list[Stmt]:
+        """The body for every row of a chunk."""
+        return [For(self.row, self.size, SERIAL, body, base=self.first, total=self.total)] if self.size > 1 else body
+
+    def describe(self) -> str:
+        return f"{plural(self.count, 'chunk')} of {self.size}"
+
+    def lowered(
+        self, kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], text: str, given: Mapping[Param, int] | None = None
+    ) -> Lowered:
+        """A kernel that does the body for every row, and nothing else; `given` are the params of the body, with their values."""
+        given = given or {}
+        loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
+        return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
+
+
+
+def one_chunk(
+    kernel: Kernel, buffers: tuple[Buf, ...], body: list[Stmt], params: tuple[Param, ...], values: tuple[int, ...]
+) -> Lowered:
+    """A tiny kernel: all of it in one chunk."""
+    phase = For(Var("g", 1), 1, GRID, body)
+    loops = Loops(kernel.name, buffers, params, [phase])
+    return Lowered(loops, values, [work(u.node for u in kernel.units)], "tiny: one lane, one chunk")

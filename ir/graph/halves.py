@@ -1,0 +1,23 @@
+"""What 16-bit floats are computed in. In: Nodes. Out: whether they compute in float32, add up, or only move."""
+
+from __future__ import annotations
+
+from .graph import Node
+from .op import HINTS, LEAVES, VIEWS, Op
+
+TRANSPARENT = VIEWS | {Op.DETACH}
+
+
+
+def is_sum(n: Node) -> bool:
+    return n.op is Op.REDUCE and n.arg[0] == "add"
+
+
+
+def computes_half(n: Node) -> bool:
+    """Does it compute with 16-bit floats?"""
+    return n.op not in MOVES and any(s.dtype.is_half for s in n.src)
+
+
+# the ops that move values as they are, or convert them; all others compute
+MOVES = LEAVES | VIEWS | HINTS | {Op.CAST, Op.BITCAST, Op.WHERE, Op.GATHER, Op.ARGSORT}
