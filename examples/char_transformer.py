@@ -41,8 +41,8 @@ class Block(nn.Module):
 
     def forward(self, x: wf.Tensor) -> wf.Tensor:
         y = self.norm1(x)
-        found, _ = self.attention(y, y, y, need_weights=False, is_causal=True)
-        x = x + self.dropout(found)
+        attended, _ = self.attention(y, y, y, need_weights=False, is_causal=True)
+        x = x + self.dropout(attended)
         return x + self.dropout(self.layers(self.norm2(x)))
 
 
@@ -210,9 +210,9 @@ def main(argv: Sequence[str] | None = None) -> float:
         title = f"epoch {epoch + 1}/{args.epochs}"
         bar = Progress(title, len(data), "steps", compiled=epoch == training.first)
         loss = train_epoch(model, optimizer, schedule, data, bar)
-        found = evaluate(model, DataLoader(held_out, args.batch_size))
-        training.end_epoch(loss=loss, held_out_loss=found, perplexity=exp(found))
-        losses = f"loss {loss:.4f}, on held-out text {found:.4f}, perplexity {exp(found):.3f}"
+        held_out_loss = evaluate(model, DataLoader(held_out, args.batch_size))
+        training.end_epoch(loss=loss, held_out_loss=held_out_loss, perplexity=exp(held_out_loss))
+        losses = f"loss {loss:.4f}, on held-out text {held_out_loss:.4f}, perplexity {exp(held_out_loss):.3f}"
         print(f"{title}: {losses}, {1e3 / bar.rate:.1f} ms a step", flush=True)
     if args.plot:
         losses = {"training": "loss", "held-out text": "held_out_loss"}

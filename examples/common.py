@@ -1,4 +1,4 @@
-"""What the examples share. In: a command line, the numbers of each epoch. Out: options, checkpoints, curves.
+"""Parts that the examples share. In: a command line, the numbers of each epoch. Out: options, checkpoints, curves.
 
 A script beside this file imports it as `common`, since Python looks first where the script is.
 """

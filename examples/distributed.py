@@ -34,8 +34,8 @@ def accuracy(model: nn.Module, test: Images) -> float:
     """The share of test images that are right; each process looks at a part of them."""
     mine = slice(parallel.rank(), None, parallel.world_size())
     with wf.no_grad():
-        found = model(wf.tensor(test.images[mine]) / 255).argmax(axis=1) == wf.tensor(test.labels[mine])
-    return parallel.all_reduce(found.sum()).item() / len(test)
+        right = model(wf.tensor(test.images[mine]) / 255).argmax(axis=1) == wf.tensor(test.labels[mine])
+    return parallel.all_reduce(right.sum()).item() / len(test)
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:

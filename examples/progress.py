@@ -1,4 +1,4 @@
-"""How far a loop is, and how fast. In: what each step has done. Out: a bar on a terminal, a rate.
+"""Progress and pace of a loop. In: what each step has done. Out: a bar on a terminal, a rate.
 
 Scripts beside this file import it as `progress`.
 """

@@ -131,12 +131,12 @@ def verdict(model: SentimentCNN, vocabulary: Vocabulary, text: str) -> str:
 
 def set_vectors(model: SentimentCNN, vocabulary: Vocabulary, path: str) -> int:
     """Takes the vectors of a file where it has some; the number of words that it has."""
-    vectors, found = read_glove(path, vocabulary)
+    vectors, known = read_glove(path, vocabulary)
     start = model.embedding.weight.cpu().numpy()
     if vectors.shape != start.shape:
         raise DataError(f"{path}: the vectors have {vectors.shape[1]} numbers, the model has {start.shape[1]}: use --dim")
-    model.embedding.weight.assign(wf.tensor(np.where(found[:, None], vectors, start)))
-    return int(found.sum())
+    model.embedding.weight.assign(wf.tensor(np.where(known[:, None], vectors, start)))
+    return int(known.sum())
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -8,7 +8,7 @@ from ..frontend.tensor.names_elsewhere import of_module
 from . import amp, data, functional, init, layers, optim, parallel, utils
 from .amp import GradScaler, autocast
 from .checkpoint import CheckpointError, CheckpointFileError, load, save
-from .layers import *  # noqa: F403
+from .layers import *
 from .module import Buffer, Module, Parameter
 from .stateless import functional_call
 
@@ -31,7 +31,7 @@ __all__ = [
     "save",
     "utils",
 ]
-__all__ += layers.__all__
+__all__ += layers.__all__  # type: ignore[attr-defined]
 
 for _module in (amp, data, data.transforms, functional, init, optim, optim.lr_scheduler, parallel, utils):
     vars(_module)["__getattr__"] = of_module(_module.__name__)

@@ -102,21 +102,21 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
     for name, x in objects.items():
         if not isinstance(x, Tensor) and not (hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
             raise errors.DTypeError(f"load: {name} is {shown(x)}, into which nothing is loaded; load() returns what is left")
-    found, generator = _contents(place, objects)
+    states, generator = _contents(place, objects)
     for name, x in objects.items():
-        if name not in found:
-            is_state = all(isinstance(t, Tensor) for t in found.values()) and hasattr(x, "state_dict")
+        if name not in states:
+            is_state = all(isinstance(t, Tensor) for t in states.values()) and hasattr(x, "state_dict")
             advice = f"; a state_dict alone is loaded by {name}.load_state_dict(nn.load(path))" if is_state else ""
-            raise CheckpointError(f"{place}: there is no {name!r} in it; there are {some([*found])}{advice}")
+            raise CheckpointError(f"{place}: there is no {name!r} in it; there are {some([*states])}{advice}")
     before = ops.get_rng_state()
     try:
         if random_state and generator is not None:
             ops.set_rng_state(generator)
-        _load_all(place, objects, found)
+        _load_all(place, objects, states)
     except BaseException:
         ops.set_rng_state(before)
         raise
-    return {name: state for name, state in found.items() if name not in objects}
+    return {name: state for name, state in states.items() if name not in objects}
 
 
 def _contents(path: Path, objects: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
@@ -133,17 +133,17 @@ def _contents(path: Path, objects: Mapping[str, Any]) -> tuple[dict[str, Any], A
 
 def _grouped(tensors: Mapping[str, Tensor], objects: Mapping[str, Any]) -> dict[str, Any]:
     """Tensors of a file of other origin: those whose names begin with that of an object are its state."""
-    found: dict[str, Any] = {}
+    states: dict[str, Any] = {}
     for name, t in tensors.items():
         owner = next((o for o in objects if name.startswith(f"{o}.")), None)
         if owner is None:
-            found[name] = t
+            states[name] = t
         else:
-            found.setdefault(owner, {})[name.removeprefix(f"{owner}.")] = t
-    return found
+            states.setdefault(owner, {})[name.removeprefix(f"{owner}.")] = t
+    return states
 
 
-def _load_all(path: Path, objects: Mapping[str, Any], found: Mapping[str, Any]) -> None:
+def _load_all(path: Path, objects: Mapping[str, Any], states: Mapping[str, Any]) -> None:
     """Loads each; if one refuses, all get back what they had. Optimisers come last: to load a schedule sets their rates."""
     order = sorted(objects.items(), key=lambda item: isinstance(item[1], Optimizer))
     before = [(x, x.detach() if isinstance(x, Tensor) else x.state_dict()) for _, x in order]
@@ -151,7 +151,7 @@ def _load_all(path: Path, objects: Mapping[str, Any], found: Mapping[str, Any]) 
     try:
         for name, x in order:
             touched += 1
-            _load_one(x, found[name])
+            _load_one(x, states[name])
     except BaseException as error:
         for i, (x, state) in enumerate(before):
             if i < touched or isinstance(x, Optimizer):

@@ -70,9 +70,9 @@ class CheckpointFileError(CheckpointError, OSError):
 def safetensors(version: str = "0.8") -> Any:
     """The package. Raises MissingPackageError where there is none, or an older one."""
     try:
-        found = import_module("safetensors")
-        if hasattr(found, "TensorSpec"):
-            return found
+        package = import_module("safetensors")
+        if hasattr(package, "TensorSpec"):
+            return package
     except ImportError:
         pass
     raise errors.MissingPackageError(f"checkpoints need safetensors {version} or later: pip install 'safetensors>={version}'")
@@ -110,11 +110,11 @@ def _elements(parts: Mapping[str, Storage]) -> dict[str, tuple[DType, Array]]:
 
 def checksum(elements: Mapping[str, tuple[DType, Array]], text: str) -> str:
     """The CRC-32 of a file's content: names, dtypes, shapes and elements in the order of the names, then the text."""
-    found = 0
+    checksum = 0
     for name, (dtype, array) in sorted(elements.items()):
-        found = zlib.crc32(f"{name} {dtype.name} {array.shape}".encode(), found)
-        found = zlib.crc32(array.reshape(-1).view(np.uint8).data, found)
-    return f"{zlib.crc32(text.encode(), found):08x}"
+        checksum = zlib.crc32(f"{name} {dtype.name} {array.shape}".encode(), checksum)
+        checksum = zlib.crc32(array.reshape(-1).view(np.uint8).data, checksum)
+    return f"{zlib.crc32(text.encode(), checksum):08x}"
 
 
 def _reason(error: Exception) -> str:
@@ -160,14 +160,14 @@ def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
     package = safetensors()
     try:
         data = path.read_bytes()
-        found = dict(package.deserialize(data))
+        parts = dict(package.deserialize(data))
     except (OSError, ValueError) as error:
         raise CheckpointFileError(f"{path}: cannot be read: {_reason(error)}") from error
     except package.SafetensorError as error:
         kind = next((text for start, text in OTHERS.items() if data.startswith(start)), None)
         what = "not a safetensors file, or damaged" if kind is None else f"this is {kind}, not a safetensors file"
         raise CheckpointError(f"{path}: {what}: {_reason(error) if kind is None else OTHERS_ADVICE}") from None
-    elements = {name: _part(path, name, **part) for name, part in found.items()}
+    elements = {name: _part(path, name, **part) for name, part in parts.items()}
     header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
     kept = (header.get("__metadata__") or {}).get(KEY)
     if kept is None:
@@ -181,9 +181,9 @@ def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
 def _part(path: Path, name: str, dtype: str, shape: list[int], data: bytearray) -> tuple[DType, Array]:
     if dtype not in NAMES:
         raise CheckpointError(f"{path}: {name} has elements of type {dtype}; Weft has {', '.join(NAMES)}")
-    found = NAMES[dtype]
+    known = NAMES[dtype]
     try:
-        return found, np.frombuffer(data, found.carrier).reshape(shape)
+        return known, np.frombuffer(data, known.carrier).reshape(shape)
     except ValueError as error:  # too many axes, or no elements but a size beyond all memory
         raise CheckpointError(f"{path}: {name} has shape {tuple(shape)}, which no array has ({error})") from None
 

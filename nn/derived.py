@@ -19,8 +19,8 @@ class Derived:
 
 def recipe_of(module: Any, name: str) -> Recipe | None:
     """How the attribute is computed, if it is."""
-    found = object.__getattribute__(module, "__dict__").get(ATTRIBUTE)  # vars() would count as read in a jitted function
-    return None if found is None else found.recipes.get(name)
+    derived = object.__getattribute__(module, "__dict__").get(ATTRIBUTE)  # vars() would count as read in a jitted function
+    return None if derived is None else derived.recipes.get(name)
 
 
 def derive(module: Any, name: str, recipe: Recipe) -> Any:

@@ -5,7 +5,8 @@ Names with an underscore are torch's, and assign to a Tensor of any float dtype;
 
 from __future__ import annotations
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from .. import errors
 from ..frontend import ops
@@ -13,7 +14,6 @@ from ..frontend.gradients.gradient import no_grad
 from ..frontend.operands.arguments import shown
 from ..frontend.tensor.tensor import Tensor
 from ..ir.graph import dtype as dt
-from ..ir.graph.dtype import DType
 from .initial import (
     calculate_gain,
     fans,
@@ -59,11 +59,13 @@ __all__ = [
 T = TypeVar("T", bound=Tensor)
 
 
-def _drawn(name: str, tensor: Tensor) -> DType:
-    """The dtype in which values for this Tensor are drawn: 16-bit floats are rounded from float32."""
+def _drawn(draw: Callable[..., Tensor], tensor: T, *settings: Any) -> T:
+    """The Tensor with values drawn in its dtype; 16-bit floats are rounded from float32."""
+    name = f"{draw.__name__}_"
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
         raise errors.DTypeError(f"{name}: the tensor is one of floats, not {shown(tensor)}")
-    return dt.float32 if tensor.dtype.is_half else tensor.dtype
+    dtype = dt.float32 if tensor.dtype.is_half else tensor.dtype
+    return _filled(name, tensor, draw(tensor.shape, *settings, dtype))
 
 
 def _filled(name: str, tensor: T, value: float | Tensor) -> T:
@@ -79,8 +81,7 @@ def uniform_(tensor: T, a: float = 0.0, b: float = 1.0) -> T:
     >>> nn.init.uniform_(wf.zeros(3), 2.0, 2.0).tolist()
     [2.0, 2.0, 2.0]
     """
-    dtype = _drawn("uniform_", tensor)
-    return _filled("uniform_", tensor, uniform(tensor.shape, a, b, dtype))
+    return _drawn(uniform, tensor, a, b)
 
 
 def normal_(tensor: T, mean: float = 0.0, std: float = 1.0) -> T:
@@ -89,8 +90,7 @@ def normal_(tensor: T, mean: float = 0.0, std: float = 1.0) -> T:
     >>> abs(nn.init.normal_(wf.zeros(1000), mean=5.0).mean().item() - 5) < 0.2
     True
     """
-    dtype = _drawn("normal_", tensor)
-    return _filled("normal_", tensor, normal(tensor.shape, mean, std, dtype))
+    return _drawn(normal, tensor, mean, std)
 
 
 def trunc_normal_(tensor: T, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0) -> T:
@@ -99,8 +99,7 @@ def trunc_normal_(tensor: T, mean: float = 0.0, std: float = 1.0, a: float = -2.
     >>> abs(nn.init.trunc_normal_(wf.zeros(1000))).max().item() <= 2
     True
     """
-    dtype = _drawn("trunc_normal_", tensor)
-    return _filled("trunc_normal_", tensor, trunc_normal(tensor.shape, mean, std, a, b, dtype))
+    return _drawn(trunc_normal, tensor, mean, std, a, b)
 
 
 def constant_(tensor: T, val: float) -> T:
@@ -147,8 +146,7 @@ def xavier_uniform_(tensor: T, gain: float = 1.0) -> T:
     >>> abs(nn.init.xavier_uniform_(wf.zeros(4, 2))).max().item() <= 1
     True
     """
-    dtype = _drawn("xavier_uniform_", tensor)
-    return _filled("xavier_uniform_", tensor, xavier_uniform(tensor.shape, gain, dtype))
+    return _drawn(xavier_uniform, tensor, gain)
 
 
 def xavier_normal_(tensor: T, gain: float = 1.0) -> T:
@@ -157,8 +155,7 @@ def xavier_normal_(tensor: T, gain: float = 1.0) -> T:
     >>> nn.init.xavier_normal_(wf.zeros(4, 2), gain=0.0).sum().item()
     0.0
     """
-    dtype = _drawn("xavier_normal_", tensor)
-    return _filled("xavier_normal_", tensor, xavier_normal(tensor.shape, gain, dtype))
+    return _drawn(xavier_normal, tensor, gain)
 
 
 def kaiming_uniform_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
@@ -167,8 +164,7 @@ def kaiming_uniform_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlineari
     >>> abs(nn.init.kaiming_uniform_(wf.zeros(2, 6))).max().item() <= 1
     True
     """
-    dtype = _drawn("kaiming_uniform_", tensor)
-    return _filled("kaiming_uniform_", tensor, kaiming_uniform(tensor.shape, a, mode, nonlinearity, dtype))
+    return _drawn(kaiming_uniform, tensor, a, mode, nonlinearity)
 
 
 def kaiming_normal_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu") -> T:
@@ -177,8 +173,7 @@ def kaiming_normal_(tensor: T, a: float = 0.0, mode: str = "fan_in", nonlinearit
     >>> nn.init.kaiming_normal_(wf.zeros(2, 6), mode="fan_out", nonlinearity="relu").shape
     (2, 6)
     """
-    dtype = _drawn("kaiming_normal_", tensor)
-    return _filled("kaiming_normal_", tensor, kaiming_normal(tensor.shape, a, mode, nonlinearity, dtype))
+    return _drawn(kaiming_normal, tensor, a, mode, nonlinearity)
 
 
 def orthogonal_(tensor: T, gain: float = 1.0) -> T:
@@ -188,5 +183,4 @@ def orthogonal_(tensor: T, gain: float = 1.0) -> T:
     >>> bool(wf.allclose(w.T @ w, wf.eye(2), atol=1e-6))
     True
     """
-    dtype = _drawn("orthogonal_", tensor)
-    return _filled("orthogonal_", tensor, orthogonal(tensor.shape, gain, dtype))
+    return _drawn(orthogonal, tensor, gain)

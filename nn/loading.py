@@ -1,4 +1,4 @@
-"""What a state_dict assigns. In: the Tensors of a Module by name, the state. Out: their new values, or one error that lists all
+"""Assignment of a state_dict. In: the Tensors of a Module by name, the state. Out: their new values, or one error that lists all
 that does not fit.
 """
 
@@ -21,22 +21,22 @@ class Keys(NamedTuple):
     unexpected_keys: list[str]
 
 
-def load(who: str, own: Mapping[str, Tensor], given: Mapping[str, Any], strict: bool) -> Keys:
+def load(who: str, own: Mapping[str, Tensor], state: Mapping[str, Any], strict: bool) -> Keys:
     """Assigns by name. A Tensor may stand in `own` under several names, of which the state needs one."""
-    if not isinstance(given, Mapping):
-        raise errors.DTypeError(f"load_state_dict: the state is a dict of Tensors or arrays by name, not {shown(given)}")
-    found = {id(t) for name, t in own.items() if name in given}
+    if not isinstance(state, Mapping):
+        raise errors.DTypeError(f"load_state_dict: the state is a dict of Tensors or arrays by name, not {shown(state)}")
+    named = {id(t) for name, t in own.items() if name in state}
     missing: dict[int, str] = {}
     for name, t in own.items():
-        if id(t) not in found:
+        if id(t) not in named:
             missing.setdefault(id(t), name)
-    keys = Keys([*missing.values()], [str(name) for name in given if name not in own])
+    keys = Keys([*missing.values()], [str(name) for name in state if name not in own])
     values: dict[int, tuple[Tensor, Tensor]] = {}
     misfits: list[errors.WeftError] = []
     for name, t in own.items():
-        if name in given:
+        if name in state:
             try:
-                values[id(t)] = t, fitting(name, t, given[name])
+                values[id(t)] = t, fitting(name, t, state[name])
             except errors.WeftError as error:
                 misfits.append(error)
     _refuse(who, [*_wrong_names(keys)] if strict else [], misfits)

@@ -147,11 +147,11 @@ class Module(Tree):
         if target is not None and not target.is_float:
             raise errors.DTypeError(f"{type(self).__name__}.to: parameters are floats, which {target.name} is not")
         for _, t in [*Tree.named_parameters(self), *Tree.named_buffers(self)]:
-            wanted = (place, target if t.dtype.is_float else None)
-            new = t.to(*wanted)
+            goal = (place, target if t.dtype.is_float else None)
+            new = t.to(*goal)
             if new is not t:
                 state.become(t, new.detach().node)
-                t.grad = None if t.grad is None else t.grad.to(*wanted)
+                t.grad = None if t.grad is None else t.grad.to(*goal)
         return self
 
     def cpu(self) -> Self:
@@ -185,15 +185,15 @@ class Module(Tree):
 
         A Module below that defines state_dict() itself says what stands there for its part of the tree.
         """
-        found = {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
+        values = {name: t.detach() for name, t in self._state(remove_duplicate=True).items()}
         replaced: tuple[str, ...] = ()
         for name, module in self.named_modules():
             path = f"{name}."
             if module is not self and not path.startswith(replaced) and _has_own(module, "state_dict"):
                 replaced += (path,)
-                found = {name: t for name, t in found.items() if not name.startswith(path)}
-                found |= {path + name: t for name, t in module.state_dict().items()}
-        return found
+                values = {name: t for name, t in values.items() if not name.startswith(path)}
+                values |= {path + name: t for name, t in module.state_dict().items()}
+        return values
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True) -> Keys:
         """Assigns Tensors or arrays by name, each cast to the dtype that is there. Returns (missing_keys, unexpected_keys).

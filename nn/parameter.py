@@ -1,4 +1,4 @@
-"""What a Module keeps. In: a Tensor or any array. Out: a Parameter, which is learned, or a Buffer, which is not.
+"""Parameters and Buffers of Modules. In: a Tensor or any array. Out: a Parameter, which is learned, or a Buffer, which is not.
 
 Both are leaves of their own: of a value in memory they share the memory, of a lazy one they are computed with the next program.
 """

@@ -38,19 +38,19 @@ def functional_call(
             fields[name] = old
 
 
-def _values(module: Module, given: Any) -> dict[int, Tensor]:
+def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
     """By id of a Parameter or Buffer, what stands for it."""
-    if not isinstance(module, Module) or not isinstance(given, Mapping):
-        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {shown(module)}, {shown(given)}")
+    if not isinstance(module, Module) or not isinstance(tensors, Mapping):
+        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {shown(module)}, {shown(tensors)}")
     own = {**dict(module.named_buffers(remove_duplicate=False)), **dict(module.named_parameters(remove_duplicate=False))}
-    unknown = [name for name in given if name not in own]
+    unknown = [name for name in tensors if name not in own]
     if unknown:
         names = some([*map(str, unknown)])
         raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
-    for name, value in given.items():
+    for name, value in tensors.items():
         if not isinstance(value, Tensor):
             raise errors.DTypeError(f"functional_call: {name} is a Tensor, not {shown(value)}")
-    return {id(own[name]): value for name, value in given.items()}
+    return {id(own[name]): value for name, value in tensors.items()}
 
 
 def _replaced(x: Any, values: Mapping[int, Tensor]) -> Any:
@@ -59,8 +59,8 @@ def _replaced(x: Any, values: Mapping[int, Tensor]) -> Any:
         case Tensor():
             return values.get(id(x), x)
         case dict():
-            found = {name: _replaced(value, values) for name, value in x.items()}
-            return found if any(found[name] is not value for name, value in x.items()) else x
+            replaced = {name: _replaced(value, values) for name, value in x.items()}
+            return replaced if any(replaced[name] is not value for name, value in x.items()) else x
         case list() | tuple():
             items = [_replaced(value, values) for value in x]
             same = all(a is b for a, b in zip(items, x, strict=True))

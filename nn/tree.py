@@ -77,8 +77,8 @@ class Tree(Attributes, Naming):
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
         """Sets the attribute to a Buffer of this Tensor or array, or to None."""
-        given = tensor is None or isinstance(tensor, Buffer)
-        self._register("register_buffer", name, tensor if given else Buffer(tensor, persistent))
+        is_buffer = tensor is None or isinstance(tensor, Buffer)
+        self._register("register_buffer", name, tensor if is_buffer else Buffer(tensor, persistent))
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Sets the attribute to a Module, or to None."""
@@ -157,11 +157,11 @@ class Tree(Attributes, Naming):
         return self._get("buffer", target, self._named(Buffer, remove_duplicate=False))  # type: ignore[no-any-return]
 
     def _get(self, what: str, target: str, named: Iterator[tuple[str, Any]]) -> Any:
-        found = dict(named)
-        if not isinstance(target, str) or target not in found:
-            there = some([name for name in found if name])
+        modules = dict(named)
+        if not isinstance(target, str) or target not in modules:
+            there = some([name for name in modules if name])
             raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {there}")
-        return found[target]
+        return modules[target]
 
     def _named(
         self, kind: Any, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

@@ -51,6 +51,16 @@ SAME: dict[str, tuple[nn.Module, Callable[[wf.Tensor], wf.Tensor], tuple[int, ..
 }
 
 
+STATELESS = [kind for name in nn.layers.__all__ if getattr(kind := getattr(nn, name), "_settings", ())]
+
+
+@pytest.mark.parametrize("kind", STATELESS, ids=lambda kind: kind.__name__)
+def test_the_settings_of_a_layer_are_those_of_its_function(kind: type[nn.Module]) -> None:
+    own, of_function = signature(kind).parameters, signature(kind._function).parameters  # type: ignore[attr-defined]
+    assert {name: p.default for name, p in own.items()} == {name: of_function[name].default for name in own}
+    assert not own.keys() & vars(kind).keys()  # an attribute is a layer's own
+
+
 @pytest.mark.parametrize("name", SAME)
 def test_a_layer_is_its_function(name: str) -> None:
     layer, function, shape = SAME[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-from importlib import import_module
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -12,9 +11,7 @@ import pytest
 import weft as wf
 from weft import options
 from weft.nn import data
-from weft.nn.data import Vocabulary
-
-sst2 = import_module("weft.nn.data.sst2")  # the function hides the module
+from weft.nn.data import Vocabulary, glue
 
 # ---------------------------------------------------------------- tokens
 
@@ -157,13 +154,13 @@ def test_path_comes_before_option_before_download_before_reviews(tmp_path: Path,
     with ZipFile(tmp_path / "net" / "SST-2.zip", "w") as archive:
         for name in ("train.tsv", "dev.tsv"):
             archive.writestr(f"SST-2/{name}", "sentence\tlabel\nnet\t0\n")
-    monkeypatch.setattr(sst2, "download", lambda source: tmp_path / "net")
+    monkeypatch.setattr(glue, "download", lambda source: tmp_path / "net")
     with options.override(data_dir=tmp_path / "option"):
         assert [data.sst2(path)[0].texts for path in (tmp_path / "path", None)] == [["path"], ["option/sst2"]]
     for folder in (None, tmp_path):  # where WEFT_DATA_DIR has other sets
         with options.override(data_dir=folder):
             assert data.sst2()[1].texts == ["net"]
-    monkeypatch.setattr(sst2, "download", lambda source: None)
+    monkeypatch.setattr(glue, "download", lambda source: None)
     with options.override(data_dir=None):
         train, dev = data.sst2()
     assert (len(train), len(dev)) == (4000, 500) and not set(train.texts) & set(dev.texts) and train.source == dev.source

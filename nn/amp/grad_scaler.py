@@ -179,11 +179,11 @@ class GradScaler:
                 "GradScaler.update: no optimiser has made a step(), or unscale_(), since the last update()"
             )
         else:
-            found, grown = reduce(or_, flags), self._scale * growth
+            overflow, grown = reduce(or_, flags), self._scale * growth
             made = self._growth_tracker + 1
             grows = (made == interval).logical_and(grown.isfinite())
-            self._scale.assign(ops.where(found, self._scale * backoff, ops.where(grows, grown, self._scale)))
-            self._growth_tracker.assign(ops.where(found.logical_or(made == interval), 0, made))
+            self._scale.assign(ops.where(overflow, self._scale * backoff, ops.where(grows, grown, self._scale)))
+            self._growth_tracker.assign(ops.where(overflow.logical_or(made == interval), 0, made))
 
     def get_scale(self) -> float:
         """The scale, computed; 1.0 where nothing is scaled. Raises JitError in a jitted function."""
@@ -200,12 +200,12 @@ class GradScaler:
         if not self._enabled:
             return
         refuse("GradScaler.load_state_dict")
-        wanted = ["scale", *self._settings, "_growth_tracker"]
-        missing = [name for name in wanted if name not in state_dict]
+        names = ["scale", *self._settings, "_growth_tracker"]
+        missing = [name for name in names if name not in state_dict]
         if missing:
             raise errors.StateError(f"GradScaler.load_state_dict: the state has no {', '.join(missing)}")
-        given, *settings, made = (state_dict[name] for name in wanted)
-        scale, tracker = _positive("scale", given), as_int("GradScaler", "_growth_tracker", made)
+        first, *settings, made = (state_dict[name] for name in names)
+        scale, tracker = _positive("scale", first), as_int("GradScaler", "_growth_tracker", made)
         self._settings |= _settings(*settings)
         self._scale.assign(scale)
         self._growth_tracker.assign(tracker)
@@ -248,16 +248,16 @@ def _settings(growth_factor: Any, backoff_factor: Any, growth_interval: Any) -> 
     growth, backoff = _positive("growth_factor", growth_factor), _positive("backoff_factor", backoff_factor)
     interval = as_int("GradScaler", "growth_interval", growth_interval)
     if growth <= 1.0 or backoff >= 1.0 or interval < 1:
-        given = f"{growth_factor=}, {backoff_factor=}, {growth_interval=}"
+        numbers = f"{growth_factor=}, {backoff_factor=}, {growth_interval=}"
         raise errors.ArgumentError(
-            f"GradScaler: a scale grows by more than 1 and shrinks by less, after 1 step or more, not {given}"
+            f"GradScaler: a scale grows by more than 1 and shrinks by less, after 1 step or more, not {numbers}"
         )
     return {"growth_factor": growth, "backoff_factor": backoff, "growth_interval": interval}
 
 
 def _positive(what: str, value: Any) -> float:
     """Finite in float32, too."""
-    found = as_positive("GradScaler", what, value)
-    if found > dt.largest(dt.float32):
+    number = as_positive("GradScaler", what, value)
+    if number > dt.largest(dt.float32):
         raise errors.ArgumentError(f"GradScaler: {what} is a finite float32, not {shown(value)}")
-    return found
+    return number

@@ -3,54 +3,22 @@
 from __future__ import annotations
 
 from . import transforms
-from .buckets import BucketBatchSampler
-from .collate import default_collate
-from .corpus import Sentences, reviews
-from .dataset import ConcatDataset, Dataset, Subset, TensorDataset, random_split
-from .embedded import digits
-from .glove import read_glove
-from .idx import Array, DataError, read_idx
-from .image_sets import fashion_mnist, mnist, read_mnist
-from .images import Images
-from .lines import read_lines
-from .loader import DataLoader
-from .points import POINT_SETS, Points, points
-from .samplers import BatchSampler, RandomSampler, Sampler, SequentialSampler
-from .sst2 import read_tsv, sst2
-from .text import Vocabulary, pad_sequences, tokenize
+from .buckets import *
+from .collate import *
+from .corpus import *
+from .dataset import *
+from .embedded import *
+from .glove import *
+from .glue import *
+from .idx import *
+from .image_sets import *
+from .images import *
+from .lines import *
+from .loader import *
+from .point_sets import *
+from .samplers import *
+from .text import *
 
-__all__ = [
-    "POINT_SETS",
-    "Array",
-    "BatchSampler",
-    "BucketBatchSampler",
-    "ConcatDataset",
-    "DataError",
-    "DataLoader",
-    "Dataset",
-    "Images",
-    "Points",
-    "RandomSampler",
-    "Sampler",
-    "Sentences",
-    "SequentialSampler",
-    "Subset",
-    "TensorDataset",
-    "Vocabulary",
-    "default_collate",
-    "digits",
-    "fashion_mnist",
-    "mnist",
-    "pad_sequences",
-    "points",
-    "random_split",
-    "read_glove",
-    "read_idx",
-    "read_lines",
-    "read_mnist",
-    "read_tsv",
-    "reviews",
-    "sst2",
-    "tokenize",
-    "transforms",
-]
+# The names that the files list, as in functional/__init__.py; transforms has names of its own.
+_FILES = [file for file in globals().values() if file is not transforms and hasattr(file, "__all__")]
+globals()["__all__"] = ["transforms", *(name for file in _FILES for name in file.__all__)]

@@ -83,12 +83,12 @@ def _stacked(items: list[Any]) -> Any:
     raise errors.DTypeError(f"DataLoader: items with {shown(first)} do not make a batch: {ADVICE}")
 
 
-def _numbers(found: Array) -> Array:
-    if found.dtype.kind == "f":
-        return found.astype(default_float().numpy, copy=False)
-    if found.dtype.kind not in NUMBERS:
+def _numbers(array: Array) -> Array:
+    if array.dtype.kind == "f":
+        return array.astype(default_float().numpy, copy=False)
+    if array.dtype.kind not in NUMBERS:
         raise TypeError
-    return found.astype(NUMBERS[found.dtype.kind], copy=False)
+    return array.astype(NUMBERS[array.dtype.kind], copy=False)
 
 
 def _of_fields(first: Any, items: list[Any]) -> Any:

@@ -75,11 +75,11 @@ def reviews(count: int, seed: int = 0) -> Sentences:
     if not 1 <= as_int("reviews", "count", count) <= MOST:
         raise errors.ArgumentError(f"reviews: count must be in 1 .. {MOST:,}, not {count}")
     draws = Random(as_int("reviews", "seed", seed))
-    found: dict[str, int] = {}
-    while len(found) < count:
-        label = (len(found) + 1) % 2
-        found.setdefault(_written(_expanded("SENTENCE+", bool(label), draws.random)), label)
-    return Sentences(list(found), np.array(list(found.values()), np.int64), "embedded grammar of film reviews")
+    labels: dict[str, int] = {}
+    while len(labels) < count:
+        label = (len(labels) + 1) % 2
+        labels.setdefault(_written(_expanded("SENTENCE+", bool(label), draws.random)), label)
+    return Sentences(list(labels), np.array(list(labels.values()), np.int64), "embedded grammar of film reviews")
 
 
 def _expanded(symbol: str, positive: bool, draw: Callable[[], float]) -> str:

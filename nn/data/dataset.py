@@ -41,9 +41,9 @@ class Dataset:
         return ConcatDataset([self, other])
 
 
-def indexable(name: str, dataset: Any, wanted: Sequence[str] = ("__getitem__", "__len__")) -> Any:
+def indexable(name: str, dataset: Any, methods: Sequence[str] = ("__getitem__", "__len__")) -> Any:
     """The data set. Raises DTypeError for what is none."""
-    for method in wanted:
+    for method in methods:
         if not hasattr(dataset, method):
             raise errors.DTypeError(f"{name}: a data set has items and a length, but {shown(dataset)} has no {method}()")
     return dataset
@@ -138,8 +138,8 @@ class ConcatDataset(Dataset):
         return int(self._ends[-1])
 
     def __getitem__(self, index: int) -> Any:
-        wanted = np.array([as_int("ConcatDataset", "the index", index)])
-        ((part, row),) = zip(*self._places(wanted), strict=True)
+        rows = np.array([as_int("ConcatDataset", "the index", index)])
+        ((part, row),) = zip(*self._places(rows), strict=True)
         return self.datasets[part][int(row)]
 
     def _places(self, rows: Array) -> tuple[Array, Array]:
@@ -178,8 +178,8 @@ def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
     [8, 2]
     """
     indexable("random_split", dataset)
-    given = as_sequence("random_split", "lengths", lengths)
-    sizes = _sizes(len(dataset), [as_real("random_split", "each of lengths", n) for n in given])
+    numbers = as_sequence("random_split", "lengths", lengths)
+    sizes = _sizes(len(dataset), [as_real("random_split", "each of lengths", n) for n in numbers])
     order = random.permutation(len(dataset))
     return [Subset(dataset, rows) for rows in np.split(order, np.cumsum(sizes)[:-1])]
 

@@ -78,8 +78,8 @@ def _load(source: Source, path: str | Path | None, transform: Transform | None) 
 
 def _stand_in(source: Source) -> tuple[Images, Images]:
     train, test = digits()
-    said = instead_of(source, train.source)
-    return replace(train, source=said), replace(test, source=said)
+    text = instead_of(source, train.source)
+    return replace(train, source=text), replace(test, source=text)
 
 
 def read_mnist(folder: str | Path) -> tuple[Images, Images]:

@@ -1,4 +1,4 @@
-"""Which rows a batch has. In: a length. Out: the numbers of rows, one by one or as an array for each batch."""
+"""Samplers: the rows of each batch. In: a length. Out: the numbers of rows, one by one or as an array for each batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the files of a data set are. In: a path or nothing. Out: their folder; None where only what is embedded is left.
+"""Folders with the files of data sets. In: a path or nothing. Out: their folder; None where only what is embedded is left.
 
 The order is the same for all sets: the path that is given, WEFT_DATA_DIR, a download whose checksums are known.
 """
@@ -47,11 +47,11 @@ def find(source: Source, path: str | Path | None = None) -> Path | None:
 def folder_of(source: Source, path: str | Path) -> Path:
     """The folder itself or the one below that holds the files. Raises DataError."""
     folders = (".", *source.folders)
-    found = _first_with_any(source, as_path(source.name, path), folders)
-    if found is None:
+    folder = _first_with_any(source, as_path(source.name, path), folders)
+    if folder is None:
         below = " or ".join(folder for folder in source.folders if folder != ".")
         raise DataError(f"{path}: there is no {_either(source.files[0])} in it, nor in its subfolder {below}")
-    return found
+    return folder
 
 
 def _first_with_any(source: Source, base: Path, folders: tuple[str, ...]) -> Path | None:
@@ -60,10 +60,10 @@ def _first_with_any(source: Source, base: Path, folders: tuple[str, ...]) -> Pat
 
 def file_of(folder: Path, name: str) -> Path:
     """The path of a file, which may lie there unpacked. Raises DataError."""
-    found = _present(folder, name)
-    if found is None:
+    path = _present(folder, name)
+    if path is None:
         raise DataError(f"{folder}: there is no {_either(name)} in it")
-    return found
+    return path
 
 
 def _present(folder: Path, name: str) -> Path | None:

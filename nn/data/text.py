@@ -125,10 +125,10 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
     array([[5, 6, 7, 0],
            [8, 0, 0, 0]])
     """
-    found = [as_integers("pad_sequences", "each row", row) for row in as_sequence("pad_sequences", "rows", rows)]
-    width = max(map(len, found), default=0) if length is None else as_count("pad_sequences", "length", length)
-    out = np.full((len(found), width), as_int("pad_sequences", "value", value), np.int64)
-    for line, row in zip(out, found, strict=True):
+    sequences = [as_integers("pad_sequences", "each row", row) for row in as_sequence("pad_sequences", "rows", rows)]
+    width = max(map(len, sequences), default=0) if length is None else as_count("pad_sequences", "length", length)
+    out = np.full((len(sequences), width), as_int("pad_sequences", "value", value), np.int64)
+    for line, row in zip(out, sequences, strict=True):
         line[: len(row)] = row[:width]
     return out
 

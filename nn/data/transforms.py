@@ -1,4 +1,4 @@
-"""What is done to images when they are loaded. In: NumPy arrays, one image or a batch. Out: arrays.
+"""Transforms of images while they are loaded. In: NumPy arrays, one image or a batch. Out: arrays.
 
 torchvision's names and meaning: images are (..., H, W), those read from files (H, W) or (H, W, C) uint8 until `ToTensor`. A data
 set with `transform=` calls `batch` with all images of a batch. Random transforms draw from Weft's generator; in a DataLoader
@@ -53,10 +53,10 @@ class Transform:
 
 def _images(name: str, images: Any) -> Array:
     """An array of images (N, ...)."""
-    found = as_array(name, "images", images)
-    if not found.ndim:
+    array = as_array(name, "images", images)
+    if not array.ndim:
         raise errors.ShapeError(f"{name}: images are (N, ...), not {shown(images)}")
-    return found
+    return array
 
 
 def in_batch(transform: Any, images: Array) -> Any:
@@ -74,8 +74,8 @@ class Compose(Transform):
     """
 
     def __init__(self, transforms: Sequence[Callable[[Any], Any]]) -> None:
-        given = as_sequence("Compose", "transforms", transforms)
-        self.transforms = [as_function("Compose", "each of transforms", t) for t in given]
+        steps = as_sequence("Compose", "transforms", transforms)
+        self.transforms = [as_function("Compose", "each of transforms", t) for t in steps]
 
     def __call__(self, image: Any) -> Any:
         for transform in self.transforms:
@@ -161,8 +161,8 @@ class Normalize(Transform):
 
 
 def _per_channel(what: str, value: Any) -> tuple[float, ...]:
-    given = as_sequence("Normalize", what, value) if hasattr(value, "__iter__") else [value]
-    return tuple(as_double("Normalize", f"each of {what}", x) for x in given)
+    numbers = as_sequence("Normalize", what, value) if hasattr(value, "__iter__") else [value]
+    return tuple(as_double("Normalize", f"each of {what}", x) for x in numbers)
 
 
 class RandomHorizontalFlip(Transform):
@@ -244,7 +244,7 @@ class RandomCrop(Transform):
 
 def _sides(padding: Any) -> tuple[int, ...]:
     """(left, top, right, bottom)."""
-    given = as_ints("RandomCrop", "padding", 0 if padding is None else padding)
-    if len(given) not in (1, 2, 4) or min(given) < 0:
+    widths = as_ints("RandomCrop", "padding", 0 if padding is None else padding)
+    if len(widths) not in (1, 2, 4) or min(widths) < 0:
         raise errors.ArgumentError(f"RandomCrop: padding is one, two or four widths, not {shown(padding)}")
-    return given * (4 // len(given))
+    return widths * (4 // len(widths))

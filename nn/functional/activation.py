@@ -8,12 +8,10 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double, as_positive, normalise_axis
-from ...frontend.operands.autocast import widened
-from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.random import drawing
 from ...frontend.tensor.tensor import Tensor
-from .common import numbers
+from .common import in_float32, in_float32_at_least, numbers
 
 __all__ = [
     "celu",
@@ -58,7 +56,6 @@ def silu(x: Tensor) -> Tensor:
     return x.silu()
 
 
-@of_tensors
 @in_float32
 def mish(x: Tensor) -> Tensor:
     """x * tanh(softplus(x)) (Misra 2019).
@@ -79,9 +76,7 @@ def sigmoid(x: Tensor) -> Tensor:
     return x.sigmoid()
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def logsigmoid(x: Tensor) -> Tensor:
     """log(sigmoid(x)).
 
@@ -101,9 +96,7 @@ def tanh(x: Tensor) -> Tensor:
     return x.tanh()
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta * x)) / beta, and x itself where beta * x is above the threshold.
 
@@ -115,7 +108,6 @@ def softplus(x: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     return ops.where(scaled > limit, x, scaled.softplus() / slope)
 
 
-@of_tensors
 @in_float32
 def softsign(x: Tensor) -> Tensor:
     """x / (1 + |x|).
@@ -129,7 +121,6 @@ def softsign(x: Tensor) -> Tensor:
 # ---------------------------------------------------------------- exponential below 0
 
 
-@of_tensors
 @in_float32
 def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """x above 0, alpha * (exp(x) - 1) below; the derivative at 0 is alpha (Clevert et al. 2015).
@@ -140,7 +131,6 @@ def elu(x: Tensor, alpha: float = 1.0) -> Tensor:
     return ops.where(x > 0.0, x, x.expm1() * as_double("elu", "alpha", alpha))
 
 
-@of_tensors
 @in_float32
 def selu(x: Tensor) -> Tensor:
     """elu with an alpha and a scale that keep mean 0 and variance 1 from layer to layer (Klambauer et al. 2017).
@@ -151,7 +141,6 @@ def selu(x: Tensor) -> Tensor:
     return elu(x, SELU_ALPHA) * SELU_SCALE
 
 
-@of_tensors
 @in_float32
 def celu(x: Tensor, alpha: float = 1.0) -> Tensor:
     """x above 0, alpha * (exp(x / alpha) - 1) below, of slope 1 at 0 (Barron 2017).
@@ -198,7 +187,6 @@ def softmin(x: Tensor, axis: int = -1) -> Tensor:
     return (-numbers("softmin", x)).softmax(axis=normalise_axis("softmin", axis, x.ndim))
 
 
-@of_tensors
 @drawing
 @in_float32
 def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: int = -1) -> Tensor:
@@ -221,7 +209,6 @@ def gumbel_softmax(logits: Tensor, tau: float = 1.0, hard: bool = False, axis: i
     return chosen.detach() + (soft - soft.detach())
 
 
-@of_tensors
 @in_float32
 def glu(x: Tensor, axis: int = -1) -> Tensor:
     """a * sigmoid(b) of the two halves of an axis, which has half the extent then (Dauphin et al. 2016). Raises ShapeError.

@@ -12,7 +12,7 @@ from ...frontend.operands.broadcast import broadcast_shape
 from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .dropout import dropout
+from .dropouts import dropout
 
 __all__ = ["scaled_dot_product_attention"]
 

@@ -7,19 +7,14 @@ from typing import NamedTuple
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_double, as_fraction, as_int
-from ...frontend.operands.autocast import widened
 from ...frontend.operands.broadcast import holds
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import indices, reduced, weighted
+from .common import in_float32_at_least, indices, reduced, weighted
 
 __all__ = ["cross_entropy", "multi_margin_loss", "nll_loss"]
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def cross_entropy(
     x: Tensor,
     target: Tensor,
@@ -58,9 +53,7 @@ def cross_entropy(
     return _averaged("cross_entropy", each, labels, reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def nll_loss(
     x: Tensor, target: Tensor, weight: Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
 ) -> Tensor:
@@ -76,9 +69,7 @@ def nll_loss(
     return _averaged("nll_loss", weighted(-_pick(x, labels.places, axis), labels.weights), labels, reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def multi_margin_loss(
     x: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, *, reduction: str = "mean"
 ) -> Tensor:
@@ -152,9 +143,9 @@ def _class_axis(name: str, x: Tensor, target: Tensor) -> int:
     if x.ndim == 0:
         raise errors.ShapeError(f"{name}: x needs an axis of classes, but has shape ()")
     axis = min(1, x.ndim - 1)
-    wanted = x.shape[:axis] + x.shape[axis + 1 :]
-    if target.shape != wanted:
-        raise errors.ShapeError(f"{name}: for x of shape {x.shape} the labels must have shape {wanted}, not {target.shape}")
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    if target.shape != shape:
+        raise errors.ShapeError(f"{name}: for x of shape {x.shape} the labels must have shape {shape}, not {target.shape}")
     indices(target, name)
     return axis
 

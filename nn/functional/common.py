@@ -1,13 +1,35 @@
-"""What several functions share. In: their arguments. Out: those, checked; and losses reduced to what was asked for."""
+"""Parts of several functions. In: functions, arguments, losses. Out: decorated, checked, reduced."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from ... import errors
+from ...frontend.operands import in_float32 as half
 from ...frontend.operands.arguments import as_choice
+from ...frontend.operands.autocast import widened
 from ...frontend.operands.broadcast import broadcast_shape
+from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 
+F = TypeVar("F", bound=Callable[..., Any])
 REDUCTIONS = ("mean", "sum", "none")
+
+
+# Decorators of functions of Tensors, from the outside in: of_tensors, since the others look at
+# dtypes, which only Tensors have; autocast's choice, which is made once for what the user calls;
+# then in_float32, for operands that are 16-bit floats after that.
+
+
+def in_float32(function: F) -> F:
+    """Of Tensors or what makes them; 16-bit floats are widened, and the result rounded once."""
+    return of_tensors(half.in_float32(function))
+
+
+def in_float32_at_least(function: F) -> F:
+    """The same, but inside nn.autocast the result of 16-bit floats is float32, and not rounded."""
+    return of_tensors(widened(half.in_float32(function)))
 
 
 def indices(x: Tensor, name: str) -> Tensor:

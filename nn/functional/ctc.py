@@ -12,11 +12,8 @@ from itertools import accumulate
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_int
-from ...frontend.operands.autocast import widened
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import REDUCTIONS, indices, reduced
+from .common import REDUCTIONS, in_float32_at_least, indices, reduced
 
 __all__ = ["ctc_loss"]
 
@@ -24,9 +21,7 @@ NEVER = -1e30  # the logarithm of what cannot happen: finite, so that sums and d
 NAME = "ctc_loss"
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -78,8 +73,8 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_len
     if targets.ndim != 1 and (targets.ndim != 2 or targets.shape[0] != count):
         raise errors.ShapeError(f"{NAME}: targets are (N, S), or all sequences one after the other, got {shapes}")
     if input_lengths.shape != (count,) or target_lengths.shape != (count,):
-        found = f"{input_lengths.shape} and {target_lengths.shape}"
-        raise errors.ShapeError(f"{NAME}: there is one length for each of {count} sequences, got shapes {found}")
+        shapes = f"{input_lengths.shape} and {target_lengths.shape}"
+        raise errors.ShapeError(f"{NAME}: there is one length for each of {count} sequences, got shapes {shapes}")
     if not 0 <= blank < log_probs.shape[2]:
         raise errors.ArgumentError(f"{NAME}: blank={blank} is no label of 0 .. {log_probs.shape[2] - 1}")
 

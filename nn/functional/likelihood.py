@@ -7,19 +7,14 @@ from math import log, pi
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_positive
-from ...frontend.operands.autocast import widened
 from ...frontend.operands.broadcast import broadcast_shape
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import numbers, reduced, same_shapes
+from .common import in_float32_at_least, numbers, reduced, same_shapes
 
 __all__ = ["gaussian_nll_loss", "poisson_nll_loss"]
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def gaussian_nll_loss(
     x: Tensor, target: Tensor, var: Tensor, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
@@ -47,9 +42,7 @@ def gaussian_nll_loss(
     return reduced(name, each + 0.5 * log(2.0 * pi) if as_bool(name, "full", full) else each, reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def poisson_nll_loss(
     x: Tensor,
     target: Tensor,

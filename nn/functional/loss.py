@@ -5,11 +5,8 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_nonnegative, as_positive
-from ...frontend.operands.autocast import widened
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import REDUCTIONS, broadcast_weighted, reduced, same_shapes
+from .common import REDUCTIONS, broadcast_weighted, in_float32_at_least, reduced, same_shapes
 
 __all__ = [
     "binary_cross_entropy",
@@ -27,9 +24,7 @@ LEAST_LOG = -100.0  # torch's bound of the logarithms in binary_cross_entropy
 # ---------------------------------------------------------------- distances
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """(x - target)**2; the two shapes must be equal.
 
@@ -41,9 +36,7 @@ def mse_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     return reduced("mse_loss", difference * difference, reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """|x - target|, with derivative 0 where they are equal; the two shapes must be equal.
 
@@ -54,9 +47,7 @@ def l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     return reduced("l1_loss", (x - target).abs(), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def smooth_l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """(x - target)**2 / (2 beta) where |x - target| < beta, else |x - target| - beta / 2; the two shapes must be equal.
 
@@ -70,9 +61,7 @@ def smooth_l1_loss(x: Tensor, target: Tensor, *, reduction: str = "mean", beta: 
     return reduced("smooth_l1_loss", _huber(x - target, width) * (1.0 / width), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def huber_loss(x: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """(x - target)**2 / 2 where |x - target| < delta, else delta * (|x - target| - delta / 2); the two shapes must be equal.
 
@@ -91,9 +80,7 @@ def _huber(difference: Tensor, width: float) -> Tensor:
 # ---------------------------------------------------------------- probabilities
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean") -> Tensor:
     """-(target * log x + (1 - target) * log(1 - x)) of probabilities x; the two shapes must be equal, weight broadcasts.
 
@@ -109,9 +96,7 @@ def binary_cross_entropy(x: Tensor, target: Tensor, weight: Tensor | None = None
     return reduced("binary_cross_entropy", broadcast_weighted("binary_cross_entropy", each, weight), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def binary_cross_entropy_with_logits(
     x: Tensor,
     target: Tensor,
@@ -137,9 +122,7 @@ def binary_cross_entropy_with_logits(
     return reduced(name, broadcast_weighted(name, wrong + rest, weight), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def kl_div(x: Tensor, target: Tensor, *, reduction: str = "mean", log_target: bool = False) -> Tensor:
     """target * (log target - x) of log-probabilities x; log_target says that target holds logarithms too.
 

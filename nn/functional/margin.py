@@ -8,11 +8,8 @@ from collections.abc import Callable
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double, as_function
-from ...frontend.operands.autocast import widened
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import broadcast_weighted, indices, numbers, reduced, same_shapes
+from .common import broadcast_weighted, in_float32_at_least, indices, numbers, reduced, same_shapes
 from .similarity import pairwise_distance
 
 __all__ = [
@@ -29,9 +26,7 @@ Distance = Callable[[Tensor, Tensor], Tensor]
 # ---------------------------------------------------------------- pairs and triplets
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def margin_ranking_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
     """max(0, margin - target * (x1 - x2)): x1 is to be greater than x2 where target is 1, less where it is -1.
 
@@ -46,9 +41,7 @@ def margin_ranking_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 
     return reduced(name, (as_double(name, "margin", margin) - target * (x1 - x2)).clip(0.0), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -75,9 +68,7 @@ def triplet_margin_loss(
     return reduced("triplet_margin_loss", each, reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def triplet_margin_with_distance_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -111,9 +102,7 @@ def _of_triplets(name: str, triplet: tuple[Tensor, ...], distance: Distance, mar
 # ---------------------------------------------------------------- labels
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def soft_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """log(1 + exp(-target * x)) of scores x and targets 1 or -1, safe for any x; the two shapes must be equal.
 
@@ -124,9 +113,7 @@ def soft_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> T
     return reduced("soft_margin_loss", (-target * x).softplus(), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def multilabel_soft_margin_loss(x: Tensor, target: Tensor, weight: Tensor | None = None, *, reduction: str = "mean") -> Tensor:
     """The mean over the classes, the last axis, of binary_cross_entropy_with_logits(x, target); weight (C,) scales each class.
 
@@ -141,9 +128,7 @@ def multilabel_soft_margin_loss(x: Tensor, target: Tensor, weight: Tensor | None
     return reduced(name, broadcast_weighted(name, each, weight).mean(axis=-1), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def multilabel_margin_loss(x: Tensor, target: Tensor, *, reduction: str = "mean") -> Tensor:
     """The sum of max(0, 1 - x[label] + x[other]) / C over the labels of a row and all classes that are none of them.
 

@@ -11,21 +11,18 @@ from math import prod
 from ... import errors
 from ...frontend.functions.moments import moments
 from ...frontend.operands.arguments import as_bool, as_double, as_int, as_ints
-from ...frontend.operands.autocast import widened
 from ...frontend.operands.broadcast import default_float
-from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.dtypes import finfo
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.graph import deviation_squared
+from .common import in_float32, in_float32_at_least
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 Axes = tuple[int, ...]
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def layer_norm(
     x: Tensor,
     normalized_shape: int | Sequence[int],
@@ -45,9 +42,7 @@ def layer_norm(
     return _affine(centred * scale, weight, bias)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
     """x / sqrt(mean of x**2 + eps) * weight over the trailing axes (Zhang and Sennrich 2019).
 
@@ -61,9 +56,7 @@ def rms_norm(x: Tensor, normalized_shape: int | Sequence[int], weight: Tensor | 
     return _affine(x * _root((x * x).mean(axis=tuple(range(-len(shape), 0)), keepdims=True), eps), weight, None)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def group_norm(x: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     """x (N, C, ...), normalised over each of num_groups groups of channels of each sample (Wu and He 2018).
 
@@ -185,8 +178,8 @@ def _track(
     wide = x.float() if x.dtype.is_half else x
     if not isinstance(momentum, Tensor):
         momentum = as_double(name, "momentum", momentum)
-    found = _deviations(wide, axes)[0].mean(axis=axes), wide.var(axis=axes, correction=1)
-    for running, new in zip((running_mean, running_var), found, strict=True):
+    statistics = _deviations(wide, axes)[0].mean(axis=axes), wide.var(axis=axes, correction=1)
+    for running, new in zip((running_mean, running_var), statistics, strict=True):
         if running is not None:
             running.assign(running * (1.0 - momentum) + new.detach().mean(axis=over) * momentum)
 
@@ -232,20 +225,20 @@ def _along(t: Tensor | None, x: Tensor) -> Tensor | None:
     return None if t is None else t.reshape(-1, *[1] * (x.ndim - 2))
 
 
-def _trailing(name: str, x: Tensor, normalized_shape: int | Sequence[int], *given: Tensor | None) -> tuple[int, ...]:
+def _trailing(name: str, x: Tensor, normalized_shape: int | Sequence[int], *tensors: Tensor | None) -> tuple[int, ...]:
     shape = as_ints(name, "normalized_shape", normalized_shape)
     if not shape or x.shape[-len(shape) :] != shape:
         raise errors.ShapeError(f"{name}: the last axes of x must be normalized_shape={shape}, but x has shape {x.shape}")
-    for what, t in zip(("weight", "bias"), given, strict=False):
+    for what, t in zip(("weight", "bias"), tensors, strict=False):
         if t is not None and t.shape != shape:
             raise errors.ShapeError(f"{name}: {what} must have shape {shape}, not {t.shape}")
     return shape
 
 
-def _check_channels(name: str, x: Tensor, given: dict[str, Tensor | None]) -> None:
+def _check_channels(name: str, x: Tensor, tensors: dict[str, Tensor | None]) -> None:
     if x.ndim < 2:
         raise errors.ShapeError(f"{name}: expected x of shape (N, C, ...), got {x.shape}")
-    for what, t in given.items():
+    for what, t in tensors.items():
         if t is not None and t.shape != x.shape[1:2]:
             raise errors.ShapeError(f"{name}: {what} must have shape {x.shape[1:2]} for x of shape {x.shape}, not {t.shape}")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_double
-from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
+from .common import in_float32
 
 __all__ = ["hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu", "relu6", "threshold"]
 
@@ -48,7 +48,6 @@ def hardtanh(x: Tensor, min_val: float = -1.0, max_val: float = 1.0) -> Tensor:
     return ops.where(x <= low, low, ops.where(x >= high, high, x))
 
 
-@of_tensors
 @in_float32
 def hardsigmoid(x: Tensor) -> Tensor:
     """relu6(x + 3) / 6 (Courbariaux et al. 2015).
@@ -59,7 +58,6 @@ def hardsigmoid(x: Tensor) -> Tensor:
     return relu6(x + 3.0) / 6.0
 
 
-@of_tensors
 @in_float32
 def hardswish(x: Tensor) -> Tensor:
     """x * relu6(x + 3) / 6, of slope 0 at -3 and 1 at 3 (Howard et al. 2019).
@@ -70,7 +68,6 @@ def hardswish(x: Tensor) -> Tensor:
     return x * relu6(x + 3.0) / 6.0
 
 
-@of_tensors
 @in_float32
 def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     """x above 0, negative_slope * x below.
@@ -81,7 +78,6 @@ def leaky_relu(x: Tensor, negative_slope: float = 0.01) -> Tensor:
     return x.leaky_relu(negative_slope)
 
 
-@of_tensors
 @in_float32
 def prelu(x: Tensor, weight: Tensor) -> Tensor:
     """x above 0, weight * x below: weight has one element, or one for each channel, along axis 1 of (N, C, ...).

@@ -9,10 +9,10 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
-from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows import unfold as blocks
+from .common import in_float32
 
 __all__ = ["fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # and the axes that x has then
@@ -21,7 +21,6 @@ IMAGES = {3: "(N, C, L)", 4: "(N, C, H, W)", 5: "(N, C, D, H, W)"}
 unfold, fold = function(blocks.unfold2d, "unfold"), function(blocks.fold2d, "fold")
 
 
-@of_tensors
 @in_float32
 def interpolate(
     x: Tensor,
@@ -43,8 +42,8 @@ def interpolate(
     """
     as_choice("interpolate", "mode", mode, ["nearest", "nearest-exact", *LINEAR])
     if x.ndim not in IMAGES or LINEAR.get(mode, x.ndim) != x.ndim:
-        wanted = IMAGES[LINEAR[mode]] if mode in LINEAR else "(N, C, L), (N, C, H, W) or (N, C, D, H, W)"
-        raise errors.ShapeError(f"interpolate: mode {mode!r} takes x of shape {wanted}, got {x.shape}")
+        shape = IMAGES[LINEAR[mode]] if mode in LINEAR else "(N, C, L), (N, C, H, W) or (N, C, D, H, W)"
+        raise errors.ShapeError(f"interpolate: mode {mode!r} takes x of shape {shape}, got {x.shape}")
     if mode in LINEAR and not x.dtype.is_float:
         raise errors.DTypeError(f"interpolate: mode {mode!r} takes means of floats, got {x.dtype.name}")
     if align_corners is not None and mode not in LINEAR:
@@ -108,8 +107,8 @@ def _sizes(extents: tuple[int, ...], size: Any, scale_factor: Any) -> list[tuple
         each = scale_factor if isinstance(scale_factor, (tuple, list)) else [scale_factor] * len(extents)
         factors = [as_double("interpolate", "scale_factor", f) for f in each]
         if len(factors) != len(extents) or not all(0 < f < float("inf") for f in factors):
-            wanted = f"a positive number or {len(extents)} of them"
-            raise errors.ArgumentError(f"interpolate: scale_factor is {wanted}, not {shown(scale_factor)}")
+            kinds = f"a positive number or {len(extents)} of them"
+            raise errors.ArgumentError(f"interpolate: scale_factor is {kinds}, not {shown(scale_factor)}")
         news, steps = tuple(int(old * f) for old, f in zip(extents, factors, strict=True)), [1.0 / f for f in factors]
     if min(*news, *extents) < 1:
         raise errors.ShapeError(f"interpolate: there is no image of {news} made of one of {extents}")

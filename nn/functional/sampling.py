@@ -11,9 +11,8 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_shape, shown
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
+from .common import in_float32
 
 __all__ = ["affine_grid", "grid_sample"]
 
@@ -22,7 +21,6 @@ PADDINGS = ("zeros", "border", "reflection")
 CUBIC = -0.75  # the parameter a of Keys 1981
 
 
-@of_tensors
 @in_float32
 def grid_sample(
     x: Tensor, grid: Tensor, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
@@ -54,16 +52,16 @@ def grid_sample(
         places.append(place.reshape(along))
         shares.append(share.reshape(along))
         insides.append(inside.reshape(along))
-    found = ops.gather(x, list(ops.broadcast_arrays(*places)), (0, *range(2, x.ndim)))
-    found = ops.where(reduce(and_, insides).unsqueeze(-1), found, 0.0)  # a share of 0 leaves a NaN one
-    weighted = found * prod(shares[1:], start=shares[0]).unsqueeze(-1)
+    pixels = ops.gather(x, list(ops.broadcast_arrays(*places)), (0, *range(2, x.ndim)))
+    pixels = ops.where(reduce(and_, insides).unsqueeze(-1), pixels, 0.0)  # a share of 0 leaves a NaN one
+    weighted = pixels * prod(shares[1:], start=shares[0]).unsqueeze(-1)
     return ops.moveaxis(weighted.sum(axis=tuple(range(1 + spatial, 1 + 2 * spatial))), -1, 1)  # type: ignore[no-any-return]
 
 
 def _check_grid(x: Tensor, grid: Tensor) -> None:
     if x.ndim not in (4, 5) or grid.ndim != x.ndim or (grid.shape[0], grid.shape[-1]) != (x.shape[0], x.ndim - 2):
-        wanted = "x (N, C, H, W) and grid (N, H', W', 2), or x (N, C, D, H, W) and grid (N, D', H', W', 3)"
-        raise errors.ShapeError(f"grid_sample: expected {wanted}, got x {x.shape} and grid {grid.shape}")
+        shapes = "x (N, C, H, W) and grid (N, H', W', 2), or x (N, C, D, H, W) and grid (N, D', H', W', 3)"
+        raise errors.ShapeError(f"grid_sample: expected {shapes}, got x {x.shape} and grid {grid.shape}")
     if not x.dtype.is_float or not grid.dtype.is_float:
         raise errors.DTypeError(f"grid_sample: x and grid are floats, not {x.dtype.name} and {grid.dtype.name}")
     if not prod(x.shape[2:]):
@@ -118,7 +116,6 @@ def _padded(at: Tensor, extent: int, padding: str, aligned: bool) -> Tensor:
     return at.clip(0.0, extent - 1.0)
 
 
-@of_tensors
 @in_float32
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None = None) -> Tensor:
     """The grid (N, H, W, 2) of places theta[n] @ (column, row, 1) for grid_sample to an image of size (N, C, H, W).
@@ -132,8 +129,8 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     name, shape = "affine_grid", as_shape("affine_grid", (size,))
     spatial = len(shape) - 2
     if spatial not in (2, 3) or theta.shape != (shape[0], spatial, spatial + 1):
-        wanted = "theta (N, 2, 3) and size (N, C, H, W), or theta (N, 3, 4) and size (N, C, D, H, W)"
-        raise errors.ShapeError(f"{name}: expected {wanted}, got theta {theta.shape} and size {shown(size)}")
+        shapes = "theta (N, 2, 3) and size (N, C, H, W), or theta (N, 3, 4) and size (N, C, D, H, W)"
+        raise errors.ShapeError(f"{name}: expected {shapes}, got theta {theta.shape} and size {shown(size)}")
     if not theta.dtype.is_float:
         raise errors.DTypeError(f"{name}: theta is of floats, not {theta.dtype.name}")
     aligned = as_bool(name, "align_corners", align_corners)

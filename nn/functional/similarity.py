@@ -1,23 +1,18 @@
-"""How alike vectors are, and losses of that. In: pairs of vectors. Out: a number per pair, or a scalar."""
+"""Similarity of vectors, and losses of it. In: pairs of vectors. Out: a number per pair, or a scalar."""
 
 from __future__ import annotations
 
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double, normalise_axis
-from ...frontend.operands.autocast import widened
 from ...frontend.operands.broadcast import broadcast_shape
-from ...frontend.operands.in_float32 import in_float32
-from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from .common import numbers, reduced, same_shapes
+from .common import in_float32_at_least, numbers, reduced, same_shapes
 
 __all__ = ["cosine_embedding_loss", "cosine_similarity", "hinge_embedding_loss", "normalize", "pairwise_distance"]
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def normalize(x: Tensor, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> Tensor:
     """x divided by its norm of order p along an axis; norms below eps count as eps.
 
@@ -28,9 +23,7 @@ def normalize(x: Tensor, p: float = 2.0, axis: int = 1, eps: float = 1e-12) -> T
     return x / x.norm(as_double("normalize", "p", p), place, keepdims=True).clip(least)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdims: bool = False) -> Tensor:
     """The norm of order p of x1 - x2 + eps along the last axis, of shapes that broadcast.
 
@@ -45,9 +38,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return difference.norm(as_double(name, "p", p), -1, as_bool(name, "keepdims", keepdims))
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) -> Tensor:
     """sum(x1 * x2) / (|x1| * |x2|) along an axis, of shapes that broadcast; lengths below eps count as eps.
 
@@ -60,9 +51,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, axis: int = 1, eps: float = 1e-8) 
     return (a * b).sum(axis=place)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float = 0.0, *, reduction: str = "mean") -> Tensor:
     """1 - cosine_similarity where target is 1, max(0, cosine_similarity - margin) where it is -1.
 
@@ -79,9 +68,7 @@ def cosine_embedding_loss(x1: Tensor, x2: Tensor, target: Tensor, margin: float 
     return reduced("cosine_embedding_loss", _of_sign(target, 1.0 - cosine, apart), reduction)
 
 
-@of_tensors
-@widened
-@in_float32
+@in_float32_at_least
 def hinge_embedding_loss(x: Tensor, target: Tensor, margin: float = 1.0, *, reduction: str = "mean") -> Tensor:
     """x where target is 1, max(0, margin - x) where it is -1; the two shapes must be equal.
 

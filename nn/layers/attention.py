@@ -111,12 +111,12 @@ class MultiheadAttention(Module):
             apart = [self.q_proj_weight, self.k_proj_weight, self.v_proj_weight]
             biases = [None] * 3 if self.in_proj_bias is None else self.in_proj_bias.split(width)
             return [F.linear(x, w, b) for x, w, b in zip((inputs + inputs[-1:] * 2)[:3], apart, biases, strict=True)]
-        found: list[Tensor] = []
+        projections: list[Tensor] = []
         for i, x in enumerate(inputs):
             rows = slice(i * width, None if i == last else (i + 1) * width)
             bias = None if self.in_proj_bias is None else self.in_proj_bias[rows]
-            found += F.linear(x, packed[rows], bias).split(width, -1)
-        return found
+            projections += F.linear(x, packed[rows], bias).split(width, -1)
+        return projections
 
     def _heads(self, x: Tensor) -> Tensor:
         """(N, L, E) as (N, num_heads, L, E / num_heads)."""
@@ -145,9 +145,9 @@ class MultiheadAttention(Module):
         axes = {query.ndim, key.ndim, value.ndim}
         if not features or axes not in ({2}, {3}) or len(batches) > 1 or key.shape[:-1] != value.shape[:-1]:
             order = "(N, L, E)" if self.batch_first else "(L, N, E)"
-            wanted = f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key, {self.vdim} for value"
+            expected = f"{order} or (L, E) with E = {self.embed_dim} for query, {self.kdim} for key, {self.vdim} for value"
             shapes = f"query {query.shape}, key {key.shape}, value {value.shape}"
-            raise errors.ShapeError(f"MultiheadAttention: expected {wanted}, got {shapes}")
+            raise errors.ShapeError(f"MultiheadAttention: expected {expected}, got {shapes}")
 
     def extra_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, dropout={self.dropout}, batch_first={self.batch_first}"

@@ -75,8 +75,8 @@ class _Sequence(_Container):
 
     def extend(self, values: Iterable[Any]) -> Self:
         """Adds members at the end, all or none."""
-        found = [self._member(str(i), value) for i, value in enumerate(as_sequence(type(self).__name__, "what is added", values))]
-        for value in found:
+        parts = [self._member(str(i), value) for i, value in enumerate(as_sequence(type(self).__name__, "what is added", values))]
+        for value in parts:
             self.append(value)
         return self
 
@@ -109,11 +109,11 @@ class _Sequence(_Container):
 
     def _hold(self, members: Iterable[tuple[str, Any]]) -> None:
         """Holds these instead, numbered anew unless one has a name."""
-        found = [*members]
+        modules = [*members]
         for name in self._members():
             delattr(self, name)
-        is_numbered = all(name.isdecimal() for name, _ in found)
-        for i, (name, value) in enumerate(found):
+        is_numbered = all(name.isdecimal() for name, _ in modules)
+        for i, (name, value) in enumerate(modules):
             setattr(self, str(i) if is_numbered else name, value)
 
 
@@ -236,12 +236,12 @@ class _Mapping(_Container):
     def update(self, members: Any) -> None:
         """Adds members of a dict, or of pairs, or sets others in their place; all or none."""
         try:
-            given = dict(members.items() if isinstance(members, _Mapping) else members)
+            pairs = dict(members.items() if isinstance(members, _Mapping) else members)
         except (TypeError, ValueError):
-            wanted = f"the {self.what}s are a dict or pairs (name, {self.kind.__name__})"
-            raise errors.DTypeError(f"{type(self).__name__}: {wanted}, not {shown(members)}") from None
-        found = {name: self._member(name, value) for name, value in given.items()}
-        for name, value in found.items():
+            kinds = f"the {self.what}s are a dict or pairs (name, {self.kind.__name__})"
+            raise errors.DTypeError(f"{type(self).__name__}: {kinds}, not {shown(members)}") from None
+        parts = {name: self._member(name, value) for name, value in pairs.items()}
+        for name, value in parts.items():
             self._add(name, value)
 
     def pop(self, key: str) -> Any:

@@ -46,9 +46,9 @@ class _Conv(Module):
         self.bias = Parameter(init.layer_bias((out_channels, *shape[1:]))) if has_bias else None
 
     def extra_repr(self) -> str:
-        given = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups": 1, "padding_mode": "zeros"}
-        found = {k: getattr(self, k, default) for k, default in given.items()}
-        rest = "".join(f", {k}={value}" for k, value in found.items() if value != given[k])
+        defaults = {"stride": 1, "padding": 0, "output_padding": 0, "dilation": 1, "groups": 1, "padding_mode": "zeros"}
+        settings = {k: getattr(self, k, default) for k, default in defaults.items()}
+        rest = "".join(f", {k}={value}" for k, value in settings.items() if value != defaults[k])
         return f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}{rest}, bias={self.bias is not None}"
 
 
@@ -163,15 +163,15 @@ class _Transposed(_Conv):
 
     def _extra(self, extents: tuple[int, ...], output_size: Any) -> tuple[int, ...]:
         """The output_padding that leads to this size of the result."""
-        rank, wanted = self._rank, as_ints(self._rank.name, "output_size", output_size)
-        wanted = wanted[2:] if len(wanted) == 2 + self.spatial else wanted
+        rank, size = self._rank, as_ints(self._rank.name, "output_size", output_size)
+        size = size[2:] if len(size) == 2 + self.spatial else size
         strides, pads, dilations = (rank.sizes(k, getattr(self, k)) for k in ("stride", "padding", "dilation"))
         sizes = zip(extents, self.kernel_size, strides, pads, dilations, strict=True)
         least = tuple((n - 1) * s - 2 * p + (k - 1) * d + 1 for n, k, s, p, d in sizes)
-        if len(wanted) != self.spatial or any(not 0 <= w - n < s for w, n, s in zip(wanted, least, strides, strict=True)):
+        if len(size) != self.spatial or any(not 0 <= w - n < s for w, n, s in zip(size, least, strides, strict=True)):
             most = tuple(n + s - 1 for n, s in zip(least, strides, strict=True))
-            raise errors.ArgumentError(f"{rank.name}: output_size is from {least} to {most} for images {extents}, not {wanted}")
-        return tuple(w - n for w, n in zip(wanted, least, strict=True))
+            raise errors.ArgumentError(f"{rank.name}: output_size is from {least} to {most} for images {extents}, not {size}")
+        return tuple(w - n for w, n in zip(size, least, strict=True))
 
 
 class ConvTranspose1d(_Transposed):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from ... import errors
 from ...frontend.operands.arguments import as_double, as_ints
 from ...frontend.tensor.binding import of_tensors
@@ -28,12 +31,20 @@ __all__ = [
     "ZeroPad3d",
 ]
 
+EXAMPLES = {
+    1: "((2, 1){value})(wf.tensor([[1.0, 2.0, 3.0]])).tolist()\n[[{line}]]",
+    2: "((1, 2, 0, 1){value})(wf.rand(1, 3, 4, 5)).shape\n(1, 3, 5, 8)",
+    3: "(1{value})(wf.rand(3, 4, 5, 6)).shape\n(3, 6, 7, 8)",
+}
+
 
 class _Pad(Module):
     """padding: an int for all sides, or (before, after) of the last axis, then of the last but one, and so on, as for F.pad."""
 
     spatial = 0
     mode = ""
+    around = ""  # what is around a Tensor
+    line = ""  # what 1, 2, 3 becomes with two elements before it and one after
     value: float | None = None
 
     def __init__(self, padding: Pair) -> None:
@@ -50,8 +61,31 @@ class _Pad(Module):
         return f"{self.padding}" if self.value is None else f"{self.padding}, value={self.value}"
 
 
+Padding = TypeVar("Padding", bound=_Pad)
+
+
+def of_rank(spatial: int) -> Callable[[type[Padding]], type[Padding]]:
+    """A layer for lines, images or volumes from one for all."""
+
+    def completed(cls: type[Padding]) -> type[Padding]:
+        axes = Rank(cls.__name__, spatial).axes
+        value = ", 7.0" if issubclass(cls, _ConstantPad) else ""
+        cls.spatial = spatial
+        cls.__doc__ = f"""(N, C, {axes}) or (C, {axes}) with {cls.around} around it.
+
+padding: an int for all sides, or {2 * spatial} of them as for F.pad.
+
+>>> nn.{cls.__name__}{EXAMPLES[spatial].format(value=value, line=cls.line)}
+"""
+        return cls
+
+    return completed
+
+
 class _ConstantPad(_Pad):
     mode = "constant"
+    around = "`value`"
+    line = "7.0, 7.0, 1.0, 2.0, 3.0, 7.0"
 
     def __init__(self, padding: Pair, value: float) -> None:
         super().__init__(padding)
@@ -60,195 +94,83 @@ class _ConstantPad(_Pad):
 
 class _ZeroPad(_Pad):
     mode = "constant"
+    around = "zeros"
+    line = "0.0, 0.0, 1.0, 2.0, 3.0, 0.0"
 
 
 class _ReflectionPad(_Pad):
     mode = "reflect"
+    around = "its mirror image, but for the edge,"
+    line = "3.0, 2.0, 1.0, 2.0, 3.0, 2.0"
 
 
 class _ReplicationPad(_Pad):
     mode = "replicate"
+    around = "its edge repeated"
+    line = "1.0, 1.0, 1.0, 2.0, 3.0, 3.0"
 
 
 class _CircularPad(_Pad):
     mode = "circular"
+    around = "its other end"
+    line = "2.0, 3.0, 1.0, 2.0, 3.0, 1.0"
 
 
-class ConstantPad1d(_ConstantPad):
-    """(N, C, L) or (C, L) with `value` around it.
+@of_rank(1)
+class ConstantPad1d(_ConstantPad): ...
 
-    padding: an int for all sides, or 2 of them as for F.pad.
 
-    >>> nn.ConstantPad1d((2, 1), 7.0)(wf.tensor([[1.0, 2.0]])).tolist()
-    [[7.0, 7.0, 1.0, 2.0, 7.0]]
-    """
+@of_rank(2)
+class ConstantPad2d(_ConstantPad): ...
 
-    spatial = 1
 
+@of_rank(3)
+class ConstantPad3d(_ConstantPad): ...
 
-class ConstantPad2d(_ConstantPad):
-    """(N, C, H, W) or (C, H, W) with `value` around it.
 
-    padding: an int for all sides, or 4 of them as for F.pad.
+@of_rank(1)
+class ZeroPad1d(_ZeroPad): ...
 
-    >>> nn.ConstantPad2d((1, 2, 0, 1), 0.5)(wf.rand(1, 3, 4, 5)).shape
-    (1, 3, 5, 8)
-    """
 
-    spatial = 2
+@of_rank(2)
+class ZeroPad2d(_ZeroPad): ...
 
 
-class ConstantPad3d(_ConstantPad):
-    """(N, C, D, H, W) or (C, D, H, W) with `value` around it.
+@of_rank(3)
+class ZeroPad3d(_ZeroPad): ...
 
-    padding: an int for all sides, or 6 of them as for F.pad.
 
-    >>> nn.ConstantPad3d(1, 0.5)(wf.rand(3, 4, 5, 6)).shape
-    (3, 6, 7, 8)
-    """
+@of_rank(1)
+class ReflectionPad1d(_ReflectionPad): ...
 
-    spatial = 3
 
+@of_rank(2)
+class ReflectionPad2d(_ReflectionPad): ...
 
-class ZeroPad1d(_ZeroPad):
-    """(N, C, L) or (C, L) with zeros around it.
 
-    padding: an int for all sides, or 2 of them as for F.pad.
+@of_rank(3)
+class ReflectionPad3d(_ReflectionPad): ...
 
-    >>> nn.ZeroPad1d((2, 1))(wf.tensor([[1.0, 2.0]])).tolist()
-    [[0.0, 0.0, 1.0, 2.0, 0.0]]
-    """
 
-    spatial = 1
+@of_rank(1)
+class ReplicationPad1d(_ReplicationPad): ...
 
 
-class ZeroPad2d(_ZeroPad):
-    """(N, C, H, W) or (C, H, W) with zeros around it.
+@of_rank(2)
+class ReplicationPad2d(_ReplicationPad): ...
 
-    padding: an int for all sides, or 4 of them as for F.pad.
 
-    >>> nn.ZeroPad2d((1, 2, 0, 1))(wf.rand(1, 3, 4, 5)).shape
-    (1, 3, 5, 8)
-    """
+@of_rank(3)
+class ReplicationPad3d(_ReplicationPad): ...
 
-    spatial = 2
 
+@of_rank(1)
+class CircularPad1d(_CircularPad): ...
 
-class ZeroPad3d(_ZeroPad):
-    """(N, C, D, H, W) or (C, D, H, W) with zeros around it.
 
-    padding: an int for all sides, or 6 of them as for F.pad.
+@of_rank(2)
+class CircularPad2d(_CircularPad): ...
 
-    >>> nn.ZeroPad3d(1)(wf.rand(3, 4, 5, 6)).shape
-    (3, 6, 7, 8)
-    """
 
-    spatial = 3
-
-
-class ReflectionPad1d(_ReflectionPad):
-    """(N, C, L) or (C, L) with its mirror image around it, but for the edge.
-
-    padding: an int for all sides, or 2 of them as for F.pad.
-
-    >>> nn.ReflectionPad1d((2, 1))(wf.tensor([[1.0, 2.0, 3.0]])).tolist()
-    [[3.0, 2.0, 1.0, 2.0, 3.0, 2.0]]
-    """
-
-    spatial = 1
-
-
-class ReflectionPad2d(_ReflectionPad):
-    """(N, C, H, W) or (C, H, W) with its mirror image around it, but for the edge.
-
-    padding: an int for all sides, or 4 of them as for F.pad.
-
-    >>> nn.ReflectionPad2d((1, 2, 0, 1))(wf.rand(1, 3, 4, 5)).shape
-    (1, 3, 5, 8)
-    """
-
-    spatial = 2
-
-
-class ReflectionPad3d(_ReflectionPad):
-    """(N, C, D, H, W) or (C, D, H, W) with its mirror image around it, but for the edge.
-
-    padding: an int for all sides, or 6 of them as for F.pad.
-
-    >>> nn.ReflectionPad3d(1)(wf.rand(3, 4, 5, 6)).shape
-    (3, 6, 7, 8)
-    """
-
-    spatial = 3
-
-
-class ReplicationPad1d(_ReplicationPad):
-    """(N, C, L) or (C, L) with its edge repeated around it.
-
-    padding: an int for all sides, or 2 of them as for F.pad.
-
-    >>> nn.ReplicationPad1d((2, 1))(wf.tensor([[1.0, 2.0]])).tolist()
-    [[1.0, 1.0, 1.0, 2.0, 2.0]]
-    """
-
-    spatial = 1
-
-
-class ReplicationPad2d(_ReplicationPad):
-    """(N, C, H, W) or (C, H, W) with its edge repeated around it.
-
-    padding: an int for all sides, or 4 of them as for F.pad.
-
-    >>> nn.ReplicationPad2d((1, 2, 0, 1))(wf.rand(1, 3, 4, 5)).shape
-    (1, 3, 5, 8)
-    """
-
-    spatial = 2
-
-
-class ReplicationPad3d(_ReplicationPad):
-    """(N, C, D, H, W) or (C, D, H, W) with its edge repeated around it.
-
-    padding: an int for all sides, or 6 of them as for F.pad.
-
-    >>> nn.ReplicationPad3d(1)(wf.rand(3, 4, 5, 6)).shape
-    (3, 6, 7, 8)
-    """
-
-    spatial = 3
-
-
-class CircularPad1d(_CircularPad):
-    """(N, C, L) or (C, L) with its other end around it.
-
-    padding: an int for all sides, or 2 of them as for F.pad.
-
-    >>> nn.CircularPad1d((2, 1))(wf.tensor([[1.0, 2.0, 3.0]])).tolist()
-    [[2.0, 3.0, 1.0, 2.0, 3.0, 1.0]]
-    """
-
-    spatial = 1
-
-
-class CircularPad2d(_CircularPad):
-    """(N, C, H, W) or (C, H, W) with its other end around it.
-
-    padding: an int for all sides, or 4 of them as for F.pad.
-
-    >>> nn.CircularPad2d((1, 2, 0, 1))(wf.rand(1, 3, 4, 5)).shape
-    (1, 3, 5, 8)
-    """
-
-    spatial = 2
-
-
-class CircularPad3d(_CircularPad):
-    """(N, C, D, H, W) or (C, D, H, W) with its other end around it.
-
-    padding: an int for all sides, or 6 of them as for F.pad.
-
-    >>> nn.CircularPad3d(1)(wf.rand(3, 4, 5, 6)).shape
-    (3, 6, 7, 8)
-    """
-
-    spatial = 3
+@of_rank(3)
+class CircularPad3d(_CircularPad): ...

@@ -7,104 +7,42 @@ from ...frontend.operands.arguments import as_double, as_extents
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from ..module import Module, Parameter
-from .stateless import Stateless
+from .stateless import Unary, layer
 
-__all__ = [
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "LeakyReLU",
-    "PReLU",
-    "ReLU",
-    "ReLU6",
-    "Threshold",
-]
+__all__ = ["Hardsigmoid", "Hardswish", "Hardtanh", "LeakyReLU", "PReLU", "ReLU", "ReLU6", "Threshold"]
 
 
-class ReLU(Stateless):
-    """F.relu: max(x, 0).
-
-    >>> nn.ReLU()(wf.tensor([-1.0, 2.0])).tolist()
-    [0.0, 2.0]
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu(x)
+@layer(F.relu)
+class ReLU(Unary): ...
 
 
-class ReLU6(Stateless):
-    """F.relu6: min(max(x, 0), 6).
-
-    >>> nn.ReLU6()(wf.tensor([-1.0, 8.0])).tolist()
-    [0.0, 6.0]
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.relu6(x)
+@layer(F.relu6)
+class ReLU6(Unary): ...
 
 
-class Hardtanh(Stateless):
-    """F.hardtanh: x limited to [min_val, max_val].
-
-    >>> nn.Hardtanh()(wf.tensor([-2.0, 0.5])).tolist()
-    [-1.0, 0.5]
-    """
-
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0) -> None:
-        self.min_val, self.max_val = min_val, max_val
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardtanh(x, self.min_val, self.max_val)
+@layer(F.hardtanh)
+class Hardtanh(Unary):
+    min_val: float = -1.0
+    max_val: float = 1.0
 
 
-class Hardsigmoid(Stateless):
-    """F.hardsigmoid: relu6(x + 3) / 6.
-
-    >>> nn.Hardsigmoid()(wf.tensor([0.0])).item()
-    0.5
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardsigmoid(x)
+@layer(F.hardsigmoid)
+class Hardsigmoid(Unary): ...
 
 
-class Hardswish(Stateless):
-    """F.hardswish: x * relu6(x + 3) / 6.
-
-    >>> nn.Hardswish()(wf.tensor([1.5])).item()
-    1.125
-    """
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.hardswish(x)
+@layer(F.hardswish)
+class Hardswish(Unary): ...
 
 
-class LeakyReLU(Stateless):
-    """F.leaky_relu: x above 0, negative_slope * x below.
-
-    >>> nn.LeakyReLU(0.25)(wf.tensor([-2.0, 2.0])).tolist()
-    [-0.5, 2.0]
-    """
-
-    def __init__(self, negative_slope: float = 0.01) -> None:
-        self.negative_slope = negative_slope
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.leaky_relu(x, self.negative_slope)
+@layer(F.leaky_relu)
+class LeakyReLU(Unary):
+    negative_slope: float = 0.01
 
 
-class Threshold(Stateless):
-    """F.threshold: x above the threshold, else value.
-
-    >>> nn.Threshold(1.0, -7.0)(wf.tensor([0.5, 2.0])).tolist()
-    [-7.0, 2.0]
-    """
-
-    def __init__(self, threshold: float, value: float) -> None:
-        self.threshold, self.value = threshold, value
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.threshold(x, self.threshold, self.value)
+@layer(F.threshold)
+class Threshold(Unary):
+    threshold: float
+    value: float
 
 
 class PReLU(Module):

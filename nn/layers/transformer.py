@@ -16,7 +16,7 @@ from .. import init
 from ..module import Module
 from .attention import MultiheadAttention
 from .container import ModuleList
-from .dropout import Dropout
+from .dropouts import Dropout
 from .linear import Linear
 from .normalization import LayerNorm
 

@@ -7,7 +7,7 @@ from .adagrad import Adadelta, Adagrad
 from .adam import Adam, AdamW
 from .adam_variants import Adamax, NAdam, RAdam
 from .lbfgs import LBFGS
-from .lr_scheduler import *  # noqa: F403
+from .lr_scheduler import *
 from .optimizer import Optimizer
 from .rmsprop import RMSprop
 from .rprop import Rprop

@@ -55,8 +55,8 @@ class Adagrad(Optimizer):
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         lr, slower = group["lr"], 1.0 + (step - 1) * group["lr_decay"]
-        found = {"lr": lr, "slower": slower} if isinstance(lr, Tensor) else {"rate": lr / slower}
-        return extended(found | {"eps": group["eps"]}, group)
+        slowed = {"lr": lr, "slower": slower} if isinstance(lr, Tensor) else {"rate": lr / slower}
+        return extended(slowed | {"eps": group["eps"]}, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         rate = hyper["rate"] if "rate" in hyper else hyper["lr"] / hyper["slower"]

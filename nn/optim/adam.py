@@ -12,6 +12,8 @@ from ...frontend.tensor.tensor import Tensor
 from .groups import Check, Group, betas, decayed, decoupled, extended, rate, rate_in, scaled_rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
+CHECKS: Mapping[str, Check] = {"lr": rate, "betas": betas, "eps": as_nonnegative, "weight_decay": as_nonnegative}
+
 
 class Adam(Optimizer):
     """Adam with bias correction (Kingma and Ba 2015): p = p - lr * m / (sqrt(v) + eps), m and v averages of g and g * g.
@@ -25,14 +27,7 @@ class Adam(Optimizer):
     [0.5, 1.5]
     """
 
-    checks: ClassVar[Mapping[str, Check]] = {
-        "lr": rate,
-        "betas": betas,
-        "eps": as_nonnegative,
-        "weight_decay": as_nonnegative,
-        "amsgrad": as_bool,
-        "maximize": as_bool,
-    }
+    checks: ClassVar[Mapping[str, Check]] = {**CHECKS, "amsgrad": as_bool, "maximize": as_bool}
 
     def __init__(
         self,
@@ -55,15 +50,14 @@ class Adam(Optimizer):
         beta1, beta2 = group["betas"]
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
         factor = correction / (1.0 - beta1**step)
-        found = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": group["eps"] * correction}
-        found |= scaled_rate(group["lr"], factor)
+        hyper = {"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, "eps": group["eps"] * correction}
+        hyper |= scaled_rate(group["lr"], factor)
         if group["amsgrad"]:
-            found["amsgrad"] = True
-        return extended(found, group)
+            hyper["amsgrad"] = True
+        return extended(hyper, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
-        square = state["exp_avg_sq"] + hyper["1 - beta2"] * (grad * grad - state["exp_avg_sq"])
+        mean, square = averages(grad, state, hyper)
         largest = ops.maximum(state["max_exp_avg_sq"], square) if "amsgrad" in hyper else square
         p.assign(decayed(p, hyper) - rate_in(hyper) * mean / (largest.sqrt() + hyper["eps"]))
         state["exp_avg"].assign(mean)
@@ -96,3 +90,9 @@ class AdamW(Adam):
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         return decoupled(super().hyperparameters(group, step), group["lr"])
+
+
+def averages(grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
+    """The next averages of the gradient and of its square."""
+    mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
+    return mean, state["exp_avg_sq"] + hyper["1 - beta2"] * (grad * grad - state["exp_avg_sq"])

@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_nonnegative
 from ...frontend.tensor.tensor import Tensor
-from .groups import Check, Group, betas, decayed, decoupled, extended, rate, rate_in, scaled_rate
+from .adam import CHECKS, averages
+from .groups import Check, Group, decayed, decoupled, extended, rate_in, scaled_rate
 from .optimizer import Hyperparameters, Optimizer, Rate
-
-CHECKS: Mapping[str, Check] = {"lr": rate, "betas": betas, "eps": as_nonnegative, "weight_decay": as_nonnegative}
 
 
 class Adamax(Optimizer):
@@ -46,8 +45,8 @@ class Adamax(Optimizer):
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
-        found = {"1 - beta1": 1.0 - beta1, "beta2": beta2, "eps": group["eps"]}
-        return extended(found | scaled_rate(group["lr"], 1.0 / (1.0 - beta1**step)), group)
+        hyper = {"1 - beta1": 1.0 - beta1, "beta2": beta2, "eps": group["eps"]}
+        return extended(hyper | scaled_rate(group["lr"], 1.0 / (1.0 - beta1**step)), group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
@@ -57,22 +56,7 @@ class Adamax(Optimizer):
         state["exp_inf"].assign(largest)
 
 
-class _Averaging(Optimizer):
-    """Adam's two averages, and weight decay that is added to the gradient or not."""
-
-    def averages(self, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> tuple[Tensor, Tensor]:
-        """The next ones of the gradient and of its square."""
-        mean = state["exp_avg"] + hyper["1 - beta1"] * (grad - state["exp_avg"])
-        return mean, state["exp_avg_sq"] + hyper["1 - beta2"] * (grad * grad - state["exp_avg_sq"])
-
-    def with_decay(self, found: dict[str, Any], group: Group) -> dict[str, Any]:
-        """The hyperparameters with those that all have."""
-        beta1, beta2 = group["betas"]
-        found = extended({"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, **found}, group)
-        return decoupled(found, group["lr"]) if group["decoupled_weight_decay"] else found
-
-
-class NAdam(_Averaging):
+class NAdam(Optimizer):
     """Adam with Nesterov's momentum (Dozat 2016): p = p - lr * (a * g + b * m) / (sqrt(v) + eps), v corrected as in Adam.
 
     a = (1 - mu) / (1 - M) and b = mu' / (1 - M * mu'), with mu = beta1 * (1 - 0.96**(step * momentum_decay) / 2), mu' that of
@@ -121,11 +105,11 @@ class NAdam(_Averaging):
         beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1))
         correction = sqrt(1.0 - beta2**step)  # numerator and denominator are multiplied by it
-        found = {"mu": mu, "next mu": after, "eps": group["eps"] * correction, **scaled_rate(group["lr"], correction)}
-        return self.with_decay(found, group)
+        hyper = {"mu": mu, "next mu": after, "eps": group["eps"] * correction, **scaled_rate(group["lr"], correction)}
+        return _with_decay(hyper, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        mean, square = self.averages(grad, state, hyper)
+        mean, square = averages(grad, state, hyper)
         product, lr = state["mu_product"] * hyper["mu"], rate_in(hyper)
         of_grad, of_mean = (1.0 - hyper["mu"]) / (1.0 - product), hyper["next mu"] / (1.0 - product * hyper["next mu"])
         step = lr * (of_grad * grad + of_mean * mean) / (square.sqrt() + hyper["eps"])
@@ -135,7 +119,7 @@ class NAdam(_Averaging):
         state["exp_avg_sq"].assign(square)
 
 
-class RAdam(_Averaging):
+class RAdam(Optimizer):
     """Adam that does without v while too few steps tell its variance (Liu et al. 2020): p = p - lr * r * m / (sqrt(v) + eps).
 
     m and v are corrected as in Adam. r is the rectification of the paper; in the first steps, five with the usual betas,
@@ -170,15 +154,22 @@ class RAdam(_Averaging):
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         rectified = _rectification(beta2, step)
-        found = {"eps": group["eps"], "rectified": rectified, "plain": float(not rectified)}
-        return self.with_decay(found | scaled_rate(group["lr"], 1.0 / (1.0 - beta1**step)), group)
+        hyper = {"eps": group["eps"], "rectified": rectified, "plain": float(not rectified)}
+        return _with_decay(hyper | scaled_rate(group["lr"], 1.0 / (1.0 - beta1**step)), group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
-        mean, square = self.averages(grad, state, hyper)
+        mean, square = averages(grad, state, hyper)
         by_variance = hyper["rectified"] / (square.sqrt() + hyper["eps"])
         p.assign(decayed(p, hyper) - rate_in(hyper) * mean * ops.where(hyper["plain"] > 0.0, hyper["plain"], by_variance))
         state["exp_avg"].assign(mean)
         state["exp_avg_sq"].assign(square)
+
+
+def _with_decay(hyper: dict[str, Any], group: Group) -> dict[str, Any]:
+    """The hyperparameters with those that both have; weight decay is added to the gradient or not."""
+    beta1, beta2 = group["betas"]
+    hyper = extended({"1 - beta1": 1.0 - beta1, "1 - beta2": 1.0 - beta2, **hyper}, group)
+    return decoupled(hyper, group["lr"]) if group["decoupled_weight_decay"] else hyper
 
 
 def _rectification(beta2: float, step: int) -> float:

@@ -36,8 +36,8 @@ class SequentialLR(LRScheduler):
             if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
                 raise errors.ArgumentError(f"{name}: schedulers are schedules of this optimiser by epochs, not {shown(s)}")
         if not self.schedulers or len(self.milestones) != len(self.schedulers) - 1 or sorted(self.milestones) != self.milestones:
-            given = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
-            raise errors.ArgumentError(f"{name}: between two schedulers stands one milestone, in ascending order, not {given}")
+            both = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
+            raise errors.ArgumentError(f"{name}: between two schedulers stands one milestone, in ascending order, not {both}")
         super().__init__(optimizer, last_epoch)
 
     def enter(self, epoch: float) -> None:
@@ -51,8 +51,8 @@ class SequentialLR(LRScheduler):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and changes nothing then."""
-        own, found = checked_state(self, state), _inner_states("SequentialLR.load_state_dict", self.schedulers, state)
-        for schedule, values in zip(self.schedulers, found, strict=True):
+        own, inner = checked_state(self, state), _inner_states("SequentialLR.load_state_dict", self.schedulers, state)
+        for schedule, values in zip(self.schedulers, inner, strict=True):
             vars(schedule).update(values)
         self.enter(own["last_epoch"])
 
@@ -110,8 +110,8 @@ class ChainedScheduler(LRScheduler):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes to where another schedule was. Raises StateError, DTypeError, ArgumentError, and changes nothing then."""
-        own, found = checked_state(self, state), _inner_states("ChainedScheduler.load_state_dict", self.schedulers, state)
-        for schedule, values in zip(self.schedulers, found, strict=True):
+        own, inner = checked_state(self, state), _inner_states("ChainedScheduler.load_state_dict", self.schedulers, state)
+        for schedule, values in zip(self.schedulers, inner, strict=True):
             vars(schedule).update(values)
             schedule.enter(schedule.last_epoch)
         self.rates = own["rates"]

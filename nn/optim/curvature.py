@@ -1,4 +1,4 @@
-"""What L-BFGS knows of the curvature. In: gradients and steps, all parameters in one axis. Out: directions.
+"""L-BFGS's estimate of the curvature. In: gradients and steps, all parameters in one axis. Out: directions.
 
 It is kept as torch keeps it: a dict with changes of the gradient (old_dirs), the steps that made them (old_stps), 1 / their
 products (ro) and the scale of the first estimate (H_diag). The programs are those of one pair, so that they are compiled once
@@ -82,15 +82,15 @@ def checked(name: str, entry: Any, like: Tensor) -> State:
     missing = [what for what in ("func_evals", "n_iter", *unknown()) if what not in entry]
     if missing:
         raise errors.StateError(f"{name}: the state has no {', '.join(missing)}")
-    given = {what: x for what, x in entry.items() if x is not None}
-    found: State = {what: as_count(name, what, entry[what]) for what in ("func_evals", "n_iter")}
-    found |= {what: as_double(name, what, given[what]) for what in ("t", "H_diag", "prev_loss") if what in given}
-    found |= {what: fitting(f"{name}: {what}", like, given[what]) for what in ("d", "prev_flat_grad") if what in given}
+    entries = {what: x for what, x in entry.items() if x is not None}
+    state: State = {what: as_count(name, what, entry[what]) for what in ("func_evals", "n_iter")}
+    state |= {what: as_double(name, what, entries[what]) for what in ("t", "H_diag", "prev_loss") if what in entries}
+    state |= {what: fitting(f"{name}: {what}", like, entries[what]) for what in ("d", "prev_flat_grad") if what in entries}
     for what in ("old_dirs", "old_stps"):
-        found[what] = [fitting(f"{name}: {what}", like, x) for x in as_sequence(name, what, given.get(what, ()))]
-    found["ro"] = [as_double(name, "each of ro", x) for x in as_sequence(name, "ro", given.get("ro", ()))]
-    if not len(found["old_dirs"]) == len(found["old_stps"]) == len(found["ro"]):
+        state[what] = [fitting(f"{name}: {what}", like, x) for x in as_sequence(name, what, entries.get(what, ()))]
+    state["ro"] = [as_double(name, "each of ro", x) for x in as_sequence(name, "ro", entries.get("ro", ()))]
+    if not len(state["old_dirs"]) == len(state["old_stps"]) == len(state["ro"]):
         raise errors.StateError(f"{name}: old_dirs, old_stps and ro are not equally many")
-    flat = [x for value in found.values() for x in (value if isinstance(value, list) else [value])]
+    flat = [x for value in state.values() for x in (value if isinstance(value, list) else [value])]
     ops.realize(*(x for x in flat if isinstance(x, Tensor)))  # what is lazy may fail
-    return found
+    return state

@@ -55,10 +55,10 @@ class OneCycleLR(LRScheduler):
         self.cycled = cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
         first, last = as_positive(name, "div_factor", div_factor), as_positive(name, "final_div_factor", final_div_factor)
         limits = {"max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
-        found = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
+        numbers = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
         self.levels = [
-            {"first": top / first, "top": top, "last": top / first / last, "base": found["base_momentum"][k], "max": high}
-            for k, (top, high) in enumerate(zip(found["max_lr"], found["max_momentum"], strict=True))
+            {"first": top / first, "top": top, "last": top / first / last, "base": numbers["base_momentum"][k], "max": high}
+            for k, (top, high) in enumerate(zip(numbers["max_lr"], numbers["max_momentum"], strict=True))
         ]
         if last_epoch == -1:
             for group, level in zip(groups, self.levels, strict=True):

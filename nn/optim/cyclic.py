@@ -53,10 +53,10 @@ class CyclicLR(LRScheduler):
         self.scale_mode = as_choice(name, "scale_mode", scale_mode, ("cycle", "iterations"))
         self.cycled = cycled(name, optimizer) if as_bool(name, "cycle_momentum", cycle_momentum) else None
         limits = {"base_lr": base_lr, "max_lr": max_lr, "base_momentum": base_momentum, "max_momentum": max_momentum}
-        found = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
-        self.max_lrs, self.momenta = found["max_lr"], [*zip(found["base_momentum"], found["max_momentum"], strict=True)]
+        numbers = {what: [as_double(name, what, v) for v in per_group(name, what, x, optimizer)] for what, x in limits.items()}
+        self.max_lrs, self.momenta = numbers["max_lr"], [*zip(numbers["base_momentum"], numbers["max_momentum"], strict=True)]
         if last_epoch == -1:
-            for group, lr in zip(groups, found["base_lr"], strict=True):
+            for group, lr in zip(groups, numbers["base_lr"], strict=True):
                 group["initial_lr"] = lr
         super().__init__(optimizer, last_epoch)
 

@@ -30,10 +30,10 @@ def rate(name: str, what: str, value: Any) -> float | Tensor:
 
 def betas(name: str, what: str, value: Any) -> tuple[float, float]:
     """Two floats in [0, 1)."""
-    found = [as_double(name, f"each of {what}", b) for b in as_sequence(name, what, value)]
-    if len(found) != 2 or not all(0.0 <= b < 1.0 for b in found):
+    pair = [as_double(name, f"each of {what}", b) for b in as_sequence(name, what, value)]
+    if len(pair) != 2 or not all(0.0 <= b < 1.0 for b in pair):
         raise errors.ArgumentError(f"{name}: {what} must be two numbers in [0, 1), not {shown(value)}")
-    return found[0], found[1]
+    return pair[0], pair[1]
 
 
 def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
@@ -55,13 +55,13 @@ def put(group: Group, what: str, value: Any) -> None:
         group[what] = value.item() if isinstance(value, Tensor) else value
 
 
-def extended(found: dict[str, Any], group: Group) -> dict[str, Any]:
+def extended(hyper: dict[str, Any], group: Group) -> dict[str, Any]:
     """With what is applied to the gradient before `update`, by the names that `hyperparameters` gives it."""
     if group.get("weight_decay"):
-        found["weight_decay"] = group["weight_decay"]
+        hyper["weight_decay"] = group["weight_decay"]
     if group.get("maximize"):
-        found["maximize"] = True
-    return found
+        hyper["maximize"] = True
+    return hyper
 
 
 def scaled_rate(lr: Any, factor: float) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def rate_in(hyper: Mapping[str, Any]) -> Tensor:
     return hyper["rate"] if "rate" in hyper else hyper["lr"] * hyper["factor"]  # type: ignore[no-any-return]
 
 
-def decoupled(found: dict[str, Any], lr: Any) -> dict[str, Any]:
+def decoupled(hyper: dict[str, Any], lr: Any) -> dict[str, Any]:
     """With weight decay that is not added to the gradient, but shrinks the parameter by the part lr * weight_decay."""
-    decay = found.pop("weight_decay", None)
+    decay = hyper.pop("weight_decay", None)
     if decay is None:
-        return found
-    return found | ({"lr": lr, "decay": decay} if isinstance(lr, Tensor) else {"kept": 1.0 - lr * decay})
+        return hyper
+    return hyper | ({"lr": lr, "decay": decay} if isinstance(lr, Tensor) else {"kept": 1.0 - lr * decay})
 
 
 def decayed(p: Tensor, hyper: Mapping[str, Any]) -> Tensor:
@@ -101,30 +101,30 @@ def described(group: Group) -> str:
 
 def listed(name: str, params: Any) -> list[Group]:
     """The groups that `params` stands for: one, unless it holds dicts."""
-    given = _items(name, params)
-    if not given:
+    items = _items(name, params)
+    if not items:
         raise errors.ArgumentError(f"{name}: there are no parameters; an iterator like model.parameters() is used only once")
-    if not any(isinstance(g, Mapping) for g in given):
-        return [{"params": given}]
-    for g in given:
+    if not any(isinstance(g, Mapping) for g in items):
+        return [{"params": items}]
+    for g in items:
         _check_group(name, g)
-    return [dict(g) for g in given]
+    return [dict(g) for g in items]
 
 
 def with_parameters(name: str, group: Any, known: list[Tensor]) -> Group:
     """The group with a list of its parameters, and of their names where it has pairs of both. None may be known already."""
     _check_group(name, group)
-    given = [group["params"]] if isinstance(group["params"], Tensor) else _items(name, group["params"])
-    pairs = [p for p in given if isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str)]
-    found: Group = {**group, "params": [p[1] for p in pairs] if pairs else given}
+    items = [group["params"]] if isinstance(group["params"], Tensor) else _items(name, group["params"])
+    pairs = [p for p in items if isinstance(p, tuple) and len(p) == 2 and isinstance(p[0], str)]
+    new: Group = {**group, "params": [p[1] for p in pairs] if pairs else items}
     if pairs:
-        found["param_names"] = [p[0] for p in pairs]
-    if len(found["params"]) != len(given):
+        new["param_names"] = [p[0] for p in pairs]
+    if len(new["params"]) != len(items):
         raise errors.ArgumentError(f"{name}: params are parameters, or pairs of a name and a parameter, not some of each")
     seen = {*map(id, known)}
-    for p in found["params"]:
+    for p in new["params"]:
         _check_parameter(name, p, seen)
-    return found
+    return new
 
 
 def _items(name: str, params: Any) -> list[Any]:

@@ -154,9 +154,9 @@ class LBFGS(Optimizer):
 
         if group["line_search_fn"] is not None:
             start = start._replace(t=0.0, slope=line.slope)
-            found, used = strong_wolfe(at, start, line.t, line.reach, group["tolerance_change"], most)
-            self._move(origin, line.direction, found.t)
-            return found, found.t, used
+            point, used = strong_wolfe(at, start, line.t, line.reach, group["tolerance_change"], most)
+            self._move(origin, line.direction, point.t)
+            return point, point.t, used
         if is_last:  # nobody needs the loss there
             self._move(origin, line.direction, line.t)
             return start, line.t, 0
@@ -192,12 +192,12 @@ class LBFGS(Optimizer):
         """What `state_dict` gave, here or in torch. Nothing changes unless all fits. Errors as for all optimisers."""
         name = "LBFGS.load_state_dict"
         (group,), entries = stored.parts(name, self, state)
-        found = curvature.checked(name, entries[0], _flat(self.params)) if entries[0] else {"func_evals": 0, "n_iter": 0}
+        learned = curvature.checked(name, entries[0], _flat(self.params)) if entries[0] else {"func_evals": 0, "n_iter": 0}
         for what, value in group.items():
             if what not in ("params", "param_names"):
                 put(self.param_groups[0], what, value)
         self.state[0].clear()
-        self.state[0] |= curvature.unknown() | found
+        self.state[0] |= curvature.unknown() | learned
 
 
 def _flat(tensors: list[Tensor]) -> Tensor:

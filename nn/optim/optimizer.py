@@ -1,4 +1,4 @@
-"""What every optimiser does. In: parameters with gradients. Out: new values assigned to them; one step is one program.
+"""Base of all optimisers. In: parameters with gradients. Out: new values assigned to them; one step is one program.
 
 Hyperparameters live in `param_groups` and enter each step as 0-d inputs, so changing one compiles nothing. Of parameters of
 16-bit floats the state is float32, since small changes of an average would be lost, and a new value is rounded once.
@@ -88,9 +88,9 @@ class Optimizer(Naming):
 
     @lr.setter
     def lr(self, value: Rate) -> None:
-        found = rate(type(self).__name__, "lr", value)
+        lr = rate(type(self).__name__, "lr", value)
         for group in self.param_groups:
-            group["lr"] = found
+            group["lr"] = lr
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forgets the gradients, so that the next backward() starts from none; with set_to_none=False they become zeros."""
@@ -209,11 +209,11 @@ class Optimizer(Naming):
             counts = steps if every else [steps[i] for i in places]
             step = counts[0] + 1
             try:
-                found = hyperparameters(groups[k], step)
+                hyper = hyperparameters(groups[k], step)
             except (ArithmeticError, LookupError, TypeError, ValueError):
                 return None  # the function is traced again, and `step` says what is wrong
-            latest[k] = step, found  # a jitted function asks this first, then for the values
-            names = [name if type(x) is float else _form(name, x) for name, x in found.items()]
+            latest[k] = step, hyper  # a jitted function asks this first, then for the values
+            names = [name if type(x) is float else _form(name, x) for name, x in hyper.items()]
             return counts.count(step - 1) == len(counts) or [*map(counts.index, counts)], names, len(groups)
 
         return pattern
@@ -221,8 +221,8 @@ class Optimizer(Naming):
     def _live(self, k: int, place: int, ahead: int, dtype: DType) -> Hyperparameters:
         """The hyperparameters of this parameter's step that many ahead, in a jitted function those of each call."""
         steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
-        found = hyperparameters(groups[k], 1)
-        names = [name for name, x in found.items() if x is not True and not isinstance(x, Tensor)]
+        hyper = hyperparameters(groups[k], 1)
+        names = [name for name, x in hyper.items() if x is not True and not isinstance(x, Tensor)]
         count = len(names)
 
         def values() -> list[float]:
@@ -232,7 +232,7 @@ class Optimizer(Naming):
                 now = hyperparameters(groups[k], step)
             return [*now.values()] if count == len(now) else [now[name] for name in names]
 
-        fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in found.items() if name not in names}
+        fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in hyper.items() if name not in names}
         nodes = live_scalars(values, [dtype] * len(names))
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 

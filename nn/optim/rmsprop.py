@@ -51,15 +51,15 @@ class RMSprop(Optimizer):
 
     def state_names(self, group: Group) -> tuple[str, ...]:
         names = {"square_avg": True, "momentum_buffer": group["momentum"], "grad_avg": group["centered"]}
-        return tuple(name for name, wanted in names.items() if wanted)
+        return tuple(name for name, kept in names.items() if kept)
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
-        found = {"lr": group["lr"], "alpha": group["alpha"], "1 - alpha": 1.0 - group["alpha"], "eps": group["eps"]}
+        hyper = {"lr": group["lr"], "alpha": group["alpha"], "1 - alpha": 1.0 - group["alpha"], "eps": group["eps"]}
         if group["momentum"]:
-            found["momentum"] = group["momentum"]
+            hyper["momentum"] = group["momentum"]
         if group["centered"]:
-            found["centered"] = True
-        return extended(found, group)
+            hyper["centered"] = True
+        return extended(hyper, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         new = {"square_avg": hyper["alpha"] * state["square_avg"] + hyper["1 - alpha"] * (grad * grad)}

@@ -28,10 +28,10 @@ def _limits(name: str, what: str, value: Any) -> tuple[float, float]:
 
 
 def _two(name: str, what: str, value: Any) -> tuple[float, float]:
-    found = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
-    if len(found) != 2:
+    pair = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
+    if len(pair) != 2:
         raise errors.ArgumentError(f"{name}: {what} must be two numbers, not {shown(value)}")
-    return found[0], found[1]
+    return pair[0], pair[1]
 
 
 class Rprop(Optimizer):

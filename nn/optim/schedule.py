@@ -1,4 +1,4 @@
-"""What every schedule does. In: an optimiser and the number of an epoch. Out: rates in its groups; nothing is compiled."""
+"""Base of all schedules. In: an optimiser and the number of an epoch. Out: rates in its groups; nothing is compiled."""
 
 from __future__ import annotations
 
@@ -146,19 +146,19 @@ def as_optimizer(name: str, optimizer: Any) -> Optimizer:
 
 def as_epoch(name: str, epoch: Any) -> float:
     """A number of epochs, an int unless it has a fraction. Raises ArgumentError, DTypeError."""
-    found = as_real(name, "epoch", epoch)
-    if not found >= 0:
+    number = as_real(name, "epoch", epoch)
+    if not number >= 0:
         raise errors.ArgumentError(f"{name}: epoch must be at least 0, not {shown(epoch)}")
-    return found
+    return number
 
 
 def per_group(name: str, what: str, value: Any, optimizer: Optimizer) -> list[Any]:
     """One value for each group, from one for all or from a list of them. Raises ArgumentError."""
     groups = len(optimizer.param_groups)
-    found = list(value) if isinstance(value, (list, tuple)) else [value] * groups
-    if len(found) != groups:
-        raise errors.ArgumentError(f"{name}: {what} has {len(found)} values, but the optimiser has {groups} groups")
-    return found
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * groups
+    if len(values) != groups:
+        raise errors.ArgumentError(f"{name}: {what} has {len(values)} values, but the optimiser has {groups} groups")
+    return values
 
 
 def plain(value: Any) -> Any:
@@ -181,10 +181,10 @@ def _like(name: str, what: str, own: Any, value: Any) -> Any:
         return as_epoch(name, value)
     if not isinstance(own, list):
         return as_real(name, what, value)
-    found = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
-    if len(found) != len(own):
-        raise errors.StateError(f"{name}: {what} has {len(found)} values, but the optimiser has {len(own)} groups")
-    return found
+    values = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
+    if len(values) != len(own):
+        raise errors.StateError(f"{name}: {what} has {len(values)} values, but the optimiser has {len(own)} groups")
+    return values
 
 
 def _number(rate: Any) -> float:

@@ -191,8 +191,8 @@ class LambdaLR(LRScheduler):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        found = per_group("LambdaLR", "lr_lambda", lr_lambda, as_optimizer("LambdaLR", optimizer))
-        self.lr_lambdas = [as_function("LambdaLR", "lr_lambda", f) for f in found]
+        functions = per_group("LambdaLR", "lr_lambda", lr_lambda, as_optimizer("LambdaLR", optimizer))
+        self.lr_lambdas = [as_function("LambdaLR", "lr_lambda", f) for f in functions]
         super().__init__(optimizer, last_epoch)
 
     def rate(self, base: float, epoch: Any, k: int) -> float:
@@ -213,9 +213,9 @@ class MultiplicativeLR(Multiplied):
         lr_lambda: Callable[[int], float] | Sequence[Callable[[int], float]],
         last_epoch: int = -1,
     ) -> None:
-        found = per_group("MultiplicativeLR", "lr_lambda", lr_lambda, as_optimizer("MultiplicativeLR", optimizer))
-        self.lr_lambdas = [as_function("MultiplicativeLR", "lr_lambda", f) for f in found]
-        self.products = [[1.0] for _ in found]  # of each group's factors up to an epoch
+        functions = per_group("MultiplicativeLR", "lr_lambda", lr_lambda, as_optimizer("MultiplicativeLR", optimizer))
+        self.lr_lambdas = [as_function("MultiplicativeLR", "lr_lambda", f) for f in functions]
+        self.products = [[1.0] for _ in functions]  # of each group's factors up to an epoch
         super().__init__(optimizer, last_epoch)
 
     def multiplier(self, epoch: Any, k: int) -> float:

@@ -55,14 +55,14 @@ class SGD(Optimizer):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def hyperparameters(self, group: Group, step: int) -> dict[str, Any]:
-        found, momentum = {"lr": group["lr"]}, group["momentum"]
+        hyper, momentum = {"lr": group["lr"]}, group["momentum"]
         if momentum:
-            found["momentum"] = momentum
+            hyper["momentum"] = momentum
             if group["dampening"]:
-                found["gain"] = 1.0 if step == 1 else 1.0 - group["dampening"]
+                hyper["gain"] = 1.0 if step == 1 else 1.0 - group["dampening"]
             if group["nesterov"]:
-                found["nesterov"] = True
-        return extended(found, group)
+                hyper["nesterov"] = True
+        return extended(hyper, group)
 
     def update(self, p: Tensor, grad: Tensor, state: dict[str, Tensor], hyper: Hyperparameters) -> None:
         if "momentum" not in hyper:

@@ -1,4 +1,4 @@
-"""What an optimiser keeps, as plain data, and back. In: an Optimizer. Out: dicts of Tensors and numbers in the form of torch."""
+"""State of an optimiser as plain data, and back. In: an Optimizer. Out: dicts of Tensors and numbers in the form of torch."""
 
 from __future__ import annotations
 
@@ -57,16 +57,17 @@ def load_state_dict(optimizer: Optimizer, state: Any) -> None:
     name = f"{type(optimizer).__name__}.load_state_dict"
     groups, entries = parts(name, optimizer, state)
     owners = [group for group in groups for _ in group["params"]]
-    found = [_fitting(f"{name}: parameter {i}", optimizer, i, g, e) for i, (g, e) in enumerate(zip(owners, entries, strict=True))]
-    ops.realize(*(value for _, values in found for value in values.values()))  # what is lazy may fail
+    pairs = enumerate(zip(owners, entries, strict=True))
+    states = [_fitting(f"{name}: parameter {i}", optimizer, i, group, entry) for i, (group, entry) in pairs]
+    ops.realize(*(value for _, values in states for value in values.values()))  # what is lazy may fail
     for own, group in zip(optimizer.param_groups, groups, strict=True):
         for what, value in group.items():
             if what not in ("params", "param_names"):
                 put(own, what, value)
-    optimizer.steps[:] = [step for step, _ in found]
+    optimizer.steps[:] = [step for step, _ in states]
     for k, places in optimizer.places():
         optimizer.complete(k, places)
-    for own_state, (_, values) in zip(optimizer.state, found, strict=True):
+    for own_state, (_, values) in zip(optimizer.state, states, strict=True):
         for what, value in values.items():
             own_state[what].assign(value)
     ops.realize(*(t for own_state in optimizer.state for t in own_state.values()))
@@ -81,23 +82,23 @@ def parts(name: str, optimizer: Optimizer, state: Any) -> tuple[list[Group], lis
     return groups, _entries(name, groups, state["state"])
 
 
-def _groups(name: str, optimizer: Optimizer, given: list[Any]) -> list[Group]:
+def _groups(name: str, optimizer: Optimizer, groups: list[Any]) -> list[Group]:
     """The groups of the state, checked, with the places that their parameters have in it."""
     sizes = [len(group["params"]) for group in optimizer.param_groups]
-    for group in given:
+    for group in groups:
         if not isinstance(group, Mapping) or "params" not in group:
             raise errors.DTypeError(f"{name}: a group is a dict with the places of its parameters, not {shown(group)}")
         missing = [what for what in optimizer.checks if what not in group]
         if missing:
             raise errors.StateError(f"{name}: a group of the state has no {', '.join(missing)}")
-    found = [checked(name, group, optimizer.checks) for group in given]
-    for group in found:
+    new = [checked(name, group, optimizer.checks) for group in groups]
+    for group in new:
         group["params"] = as_sequence(name, "params", group["params"])
         optimizer.check_group(group)
-    if [len(group["params"]) for group in found] != sizes:
-        theirs = [len(group["params"]) for group in found]
+    if [len(group["params"]) for group in new] != sizes:
+        theirs = [len(group["params"]) for group in new]
         raise errors.StateError(f"{name}: the optimiser has groups of {sizes} parameters, the state has {theirs}")
-    return found
+    return new
 
 
 def _entries(name: str, groups: list[Group], state: Any) -> list[Mapping[str, Any]]:
@@ -117,12 +118,12 @@ def _fitting(where: str, optimizer: Optimizer, i: int, group: Group, entry: Any)
     if not isinstance(entry, Mapping):
         raise errors.DTypeError(f"{where}: the state of a parameter is a dict, not {shown(entry)}")
     names, p = optimizer.state_names(group), optimizer.params[i]
-    given = {what: value for what, value in entry.items() if value is not None and what != "step"}
-    if not given and not entry.get("step"):
+    state = {what: value for what, value in entry.items() if value is not None and what != "step"}
+    if not state and not entry.get("step"):
         return 0, {what: optimizer.new_state(what, p, group) for what in names}
-    missing, unexpected = [n for n in names if n not in given], [n for n in given if n not in {*names, *optimizer.state[i]}]
+    missing, unexpected = [n for n in names if n not in state], [n for n in state if n not in {*names, *optimizer.state[i]}]
     if missing or unexpected:
-        parts = [f"{what} {', '.join(found)}" for what, found in (("missing", missing), ("unexpected", unexpected)) if found]
+        parts = [f"{what} {', '.join(which)}" for what, which in (("missing", missing), ("unexpected", unexpected)) if which]
         raise errors.StateError(f"{where}: {'; '.join(parts)}")
     step = as_int(where, "step", int(as_real(where, "step", entry.get("step", 1))))
-    return step, {what: fitting(f"{where}: {what}", optimizer.new_state(what, p, group), value) for what, value in given.items()}
+    return step, {what: fitting(f"{where}: {what}", optimizer.new_state(what, p, group), value) for what, value in state.items()}

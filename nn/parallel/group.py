@@ -1,4 +1,4 @@
-"""What processes do together. In: a Tensor or an array in each of them. Out: what comes of all.
+"""Operations of all processes together. In: a Tensor or an array in each of them. Out: what comes of all.
 
 Each of these functions is called by all processes in the same order, with the same shapes and dtypes; where they differ, or one
 has ended, all get a GroupError that says what each does. With one process they need neither MPI nor mpi4py.
@@ -71,12 +71,12 @@ def all_reduce(tensor: Data, op: str = "sum") -> Data:
     >>> nn.parallel.all_reduce(loss, "mean").item()
     2.0
     """
-    found = _layout("all_reduce", tensor)
+    layout = _layout("all_reduce", tensor)
     mean = as_choice("all_reduce", "op", op, OPS) == "mean"
-    if found[0].kind == "b" or (mean and not found[0].is_float):
-        raise errors.DTypeError(f"all_reduce: there is no {op} of {found[0].name}: convert it first")
-    world().agree(f"all_reduce(op={op!r}) of {_described(found)}")
-    flat.replace(tensor, reduced(world(), flat.packed([tensor], [found]), mean))
+    if layout[0].kind == "b" or (mean and not layout[0].is_float):
+        raise errors.DTypeError(f"all_reduce: there is no {op} of {layout[0].name}: convert it first")
+    world().agree(f"all_reduce(op={op!r}) of {_described(layout)}")
+    flat.replace(tensor, reduced(world(), flat.packed([tensor], [layout]), mean))
     return tensor
 
 
@@ -88,11 +88,11 @@ def broadcast(tensor: Data, src: int = 0) -> Data:
     >>> nn.parallel.broadcast(wf.arange(3)).tolist()
     [0, 1, 2]
     """
-    found = _layout("broadcast", tensor)
+    layout = _layout("broadcast", tensor)
     if not 0 <= as_int("broadcast", "src", src) < world_size():
         raise errors.ArgumentError(f"broadcast: src is the rank of one of {world_size()} processes, not {src}")
-    world().agree(f"broadcast(src={src}) of {_described(found)}")
-    values = flat.packed([tensor], [found])
+    world().agree(f"broadcast(src={src}) of {_described(layout)}")
+    values = flat.packed([tensor], [layout])
     if world().comm is not None:
         world().comm.Bcast(octets(values), src)
     flat.replace(tensor, values)
@@ -105,14 +105,14 @@ def all_gather(tensor: Tensor | Array) -> list[Tensor]:
     >>> [t.tolist() for t in nn.parallel.all_gather(wf.arange(3))]
     [[0, 1, 2]]
     """
-    found = _layout("all_gather", tensor)
-    world().agree(f"all_gather of {_described(found)}")
-    own = flat.packed([tensor], [found])
+    layout = _layout("all_gather", tensor)
+    world().agree(f"all_gather of {_described(layout)}")
+    own = flat.packed([tensor], [layout])
     if world().comm is None:
-        return flat.parts(own, [found])
-    every = storage.allocate(found[0], (world_size() * own.shape[0],))
+        return flat.parts(own, [layout])
+    every = storage.allocate(layout[0], (world_size() * own.shape[0],))
     world().comm.Allgather(octets(own), octets(every))
-    return flat.parts(every, [found] * world_size())
+    return flat.parts(every, [layout] * world_size())
 
 
 def _layout(name: str, tensor: Any) -> flat.Layout:

@@ -16,8 +16,7 @@ from typing import Any
 
 from ... import errors, options
 from .messages import Sieve, reason
-from .parent import end_with_parent
-from .world import NEEDED
+from .world import NEEDED, end_with_parent
 
 PATIENCE = 10  # seconds that mpiexec has to end its processes
 CHUNK = 1 << 16
@@ -26,11 +25,11 @@ CHUNK = 1 << 16
 def find_mpiexec() -> str:
     """The mpiexec beside the running Python, else that of the PATH. Raises MissingPackageError."""
     beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
-    if found is None or find_spec("mpi4py") is None:
-        missing = "no mpiexec beside Python nor on the PATH" if found is None else "no mpi4py"
+    mpiexec = str(beside) if os.access(beside, os.X_OK) else shutil.which("mpiexec")
+    if mpiexec is None or find_spec("mpi4py") is None:
+        missing = "no mpiexec beside Python nor on the PATH" if mpiexec is None else "no mpi4py"
         raise errors.MissingPackageError(f"{NEEDED}: there is {missing}")
-    return found
+    return mpiexec
 
 
 def command(mpiexec: str, processes: int, threads: int, prefix: bool, script: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What mpiexec says of its own. In: the stderr of all processes. Out: the same without its messages, and one line for those.
+"""Messages of mpiexec itself. In: the stderr of all processes. Out: the same without its messages, and one line for those.
 
 Open MPI puts each message between two lines of dashes, like
 
@@ -30,8 +30,8 @@ def reason(said: Iterable[str]) -> str | None:
     """Why the processes were ended, in a line."""
     text = " ".join(" ".join(said).split())
     for pattern, line in REASONS.items():
-        if found := re.search(pattern, text):
-            rank, number = found[1], found[2] if found.re.groups > 1 else ""
+        if match := re.search(pattern, text):
+            rank, number = match[1], match[2] if match.re.groups > 1 else ""
             return line.format(rank, number, strsignal(int(number)) if "signal" in line else "")
     return None
 

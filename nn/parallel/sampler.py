@@ -1,4 +1,4 @@
-"""Which rows each process works on. In: a data set, the number of processes, an epoch. Out: the rows of this process."""
+"""Shares of a data set for processes. In: a data set, the number of processes, an epoch. Out: the rows of this process."""
 
 from __future__ import annotations
 

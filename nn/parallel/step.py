@@ -10,8 +10,11 @@ from ...frontend.jit.jit import jit
 from ...frontend.operands.arguments import as_function, shown
 from ...frontend.tensor.tensor import Tensor
 from ..optim import Optimizer
+from ..parameter import Parameter
 from .ddp import DistributedDataParallel
 from .world import world
+
+Parameters = list[Parameter]
 
 
 def jit_step(
@@ -38,27 +41,11 @@ def jit_step(
     as_function("jit_step", "the loss", loss)
     prepare = as_function("jit_step", "before_update", (lambda: None) if before_update is None else before_update)
     parameters = [*model.parameters()]
-
-    def forget() -> None:
-        for p in parameters:
-            p.grad = None
-
-    def gradients(*args: Any, **kwargs: Any) -> Any:
-        forget()
-        with model.no_sync():
-            result = loss(*args, **kwargs)
-            (result[0] if isinstance(result, tuple) else result).backward()
-        return result, [p.grad for p in parameters]
-
-    def update(averaged: list[Tensor | None]) -> None:
-        for p, gradient in zip(parameters, averaged, strict=True):
-            p.grad = gradient
-        prepare()
-        optimizer.step()
+    gradients, update = _first_half(model, parameters, loss), _second_half(parameters, prepare, optimizer)
 
     def alone(*args: Any, **kwargs: Any) -> Any:
-        result, found = gradients(*args, **kwargs)
-        update(found)
+        result, own = gradients(*args, **kwargs)
+        update(own)
         return result
 
     if world().comm is None:
@@ -69,8 +56,38 @@ def jit_step(
         result, _ = first(*args, **kwargs)
         model.all_reduce()
         averaged = [p.grad for p in parameters]
-        forget()
+        _forget(parameters)
         second(averaged)
         return result
 
     return step
+
+
+def _first_half(model: DistributedDataParallel, parameters: Parameters, loss: Callable[..., Any]) -> Callable[..., Any]:
+    """(what `loss` returns, the gradients of this process) from the arguments of `loss`."""
+
+    def gradients(*args: Any, **kwargs: Any) -> Any:
+        _forget(parameters)
+        with model.no_sync():
+            result = loss(*args, **kwargs)
+            (result[0] if isinstance(result, tuple) else result).backward()
+        return result, [p.grad for p in parameters]
+
+    return gradients
+
+
+def _second_half(parameters: Parameters, prepare: Callable[[], object], optimizer: Optimizer) -> Callable[..., None]:
+    """The update from averaged gradients."""
+
+    def update(averaged: list[Tensor | None]) -> None:
+        for p, gradient in zip(parameters, averaged, strict=True):
+            p.grad = gradient
+        prepare()
+        optimizer.step()
+
+    return update
+
+
+def _forget(parameters: Parameters) -> None:
+    for p in parameters:
+        p.grad = None

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .parent import end_with_parent
-from .world import die, world
+from .world import die, end_with_parent, world
 
 
 def run(script: str, args: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is done to the parameters of models. In: Modules, or parameters with gradients. Out: the same, limited or computed."""
+"""Limits and other forms of parameters. In: Modules, or parameters with gradients. Out: the same, limited or computed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done to all parameters at once. In: parameters and their gradients. Out: both limited, or joined into one vector."""
+"""Operations on all parameters at once. In: parameters and their gradients. Out: both limited, or joined into one vector."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     >>> nn.utils.parameters_to_vector([nn.Parameter([[1.0, 2.0]]), nn.Parameter([3.0])]).tolist()
     [1.0, 2.0, 3.0]
     """
-    found = _parameters("parameters_to_vector", parameters)
-    if not found:
+    tensors = _parameters("parameters_to_vector", parameters)
+    if not tensors:
         raise errors.ArgumentError("parameters_to_vector: there are no parameters; an iterator is used only once")
-    return ops.concat([p.reshape(-1) for p in found])
+    return ops.concat([p.reshape(-1) for p in tensors])
 
 
 @no_grad()
@@ -88,14 +88,14 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     ([[4.0, 5.0]], [6.0])
     """
     name = "vector_to_parameters"
-    found = _parameters(name, parameters)
+    tensors = _parameters(name, parameters)
     if not isinstance(vec, Tensor):
         raise errors.DTypeError(f"{name}: vec is a Tensor, not {shown(vec)}")
-    total = sum(p.size for p in found)
+    total = sum(p.size for p in tensors)
     if vec.shape != (total,):
         raise errors.ShapeError(f"{name}: vec has shape {vec.shape}, but the parameters have {total} elements")
     last = 0
-    for p in found:
+    for p in tensors:
         first, last = last, last + p.size
         p.assign(vec.detach()[first:last].reshape(p.shape).to(dtype=p.dtype))
 
@@ -112,8 +112,8 @@ def _joint_norm(gradients: list[Tensor], order: float) -> Tensor:
 
 
 def _parameters(name: str, parameters: Any) -> list[Tensor]:
-    found = [parameters] if isinstance(parameters, Tensor) else as_sequence(name, "parameters", parameters)
-    for p in found:
+    tensors = [parameters] if isinstance(parameters, Tensor) else as_sequence(name, "parameters", parameters)
+    for p in tensors:
         if not isinstance(p, Tensor):
             raise errors.DTypeError(f"{name}: every parameter is a Tensor, not {shown(p)}")
-    return found
+    return tensors

@@ -100,9 +100,9 @@ def _like(weight: Tensor, value: Tensor) -> Tensor:
 
 def _check(name: str, weight: Tensor, parametrization: Module, originals: Any = None) -> None:
     """Raises where the weight would get another shape or dtype."""
-    given = weight if originals is None else originals
+    parts = weight if originals is None else originals
     with no_grad():
-        new = parametrization(*given) if isinstance(given, (tuple, list)) else parametrization(given)
+        new = parametrization(*parts) if isinstance(parts, (tuple, list)) else parametrization(parts)
     if not isinstance(new, Tensor) or new.shape != weight.shape or new.dtype is not weight.dtype:
         kept = f"the shape {weight.shape} and the dtype {weight.dtype.name} of the weight"
         raise errors.ShapeError(f"{name}: {type(parametrization).__name__} must keep {kept}, but gives {shown(new)}")
@@ -112,12 +112,12 @@ def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
     """The Parameter or Buffer of this name that a Module has itself. Raises DTypeError, ArgumentError."""
     if not isinstance(module, Module):
         raise errors.DTypeError(f"{name}: module is a Module, not {shown(module)}")
-    found = vars(module).get(tensor_name) if isinstance(tensor_name, str) else None
-    if not isinstance(found, (Parameter, Buffer)):
+    tensor = vars(module).get(tensor_name) if isinstance(tensor_name, str) else None
+    if not isinstance(tensor, (Parameter, Buffer)):
         there = [what for what, value in vars(module).items() if isinstance(value, (Parameter, Buffer))]
         kind = type(module).__name__
         raise errors.ArgumentError(f"{name}: {kind} has no weight {shown(tensor_name)}; it has {', '.join(there) or 'none'}")
-    return found
+    return tensor
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:

@@ -176,11 +176,11 @@ def _mask(name: str, module: Any, tensor_name: str) -> Tensor:
     return ops.ones_like(tensor_of(name, module, tensor_name))  # type: ignore[no-any-return]
 
 
-def _scores(name: str, module: Module, tensor_name: str, given: Any) -> Tensor:
+def _scores(name: str, module: Module, tensor_name: str, importance: Any) -> Tensor:
     weight: Tensor = getattr(module, tensor_name)
-    if given is None:
+    if importance is None:
         return weight.detach()
-    scores = as_tensor(name, "importance_scores", given)
+    scores = as_tensor(name, "importance_scores", importance)
     if scores.shape != weight.shape:
         raise errors.ShapeError(f"{name}: importance_scores must have shape {weight.shape}, not {scores.shape}")
     return scores

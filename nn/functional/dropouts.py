@@ -5,12 +5,12 @@ from __future__ import annotations
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_fraction
-from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.random import drawing
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows.windows import Rank
 from ...ir.graph.shapes import Shape
+from .common import in_float32
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d"]
 
@@ -57,7 +57,6 @@ def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
     return _dropped("dropout3d", x, p, training, _channels("dropout3d", x, 3))
 
 
-@of_tensors
 @drawing
 @in_float32
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:

@@ -11,7 +11,7 @@ from ...frontend.tensor.binding import as_tensor
 from ...frontend.tensor.tensor import Tensor
 from .. import functional as F
 from .. import init
-from ..functional.embedding import refuse_max_norm, row_of
+from ..functional.embeddings import refuse_max_norm, row_of
 from ..module import Module, Parameter
 
 __all__ = ["Embedding", "EmbeddingBag"]
@@ -20,14 +20,14 @@ __all__ = ["Embedding", "EmbeddingBag"]
 class _Table(Module):
     """What both have: weight (num_embeddings, embedding_dim), normal, and zeros in row padding_idx."""
 
-    def _start(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: Any, given: Any) -> None:
+    def _start(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None, max_norm: Any, rows: Any) -> None:
         name = type(self).__name__
         refuse_max_norm(name, max_norm)
         shape = as_extents(name, num_embeddings=num_embeddings, embedding_dim=embedding_dim)
         self.num_embeddings, self.embedding_dim = shape
         self.padding_idx = None if padding_idx is None else row_of(name, padding_idx, shape[0])
-        weight = init.normal(shape) if given is None else given
-        if given is None and self.padding_idx is not None:
+        weight = init.normal(shape) if rows is None else rows
+        if rows is None and self.padding_idx is not None:
             weight = ops.where(ops.arange(shape[0]).unsqueeze(1) == self.padding_idx, 0.0, weight)
         self.weight = Parameter(weight)
 

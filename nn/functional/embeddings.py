@@ -93,8 +93,8 @@ def _at_least_one(count: Tensor, rows: Tensor) -> Tensor:
 
 def _check_bags(x: Tensor, offsets: Tensor | None, per_sample_weights: Tensor | None, how: str) -> None:
     if x.ndim != (2 if offsets is None else 1) or (offsets is not None and (offsets.ndim != 1 or not offsets.size)):
-        given = f"x has shape {x.shape}" if offsets is None else f"x has shape {x.shape} and offsets {offsets.shape}"
-        raise errors.ShapeError(f"embedding_bag: bags are the rows of x (B, L), or of a line (n,) with offsets (B,), but {given}")
+        text = f"x has shape {x.shape}" if offsets is None else f"x has shape {x.shape} and offsets {offsets.shape}"
+        raise errors.ShapeError(f"embedding_bag: bags are the rows of x (B, L), or of a line (n,) with offsets (B,), but {text}")
     if per_sample_weights is None:
         return
     if how != "sum":
