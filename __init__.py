@@ -18,14 +18,14 @@ from .frontend.modes.debug_nans import debug_nans
 from .frontend.modes.matmul_precision import matmul_precision
 from .frontend.ops import *  # noqa: F403
 from .frontend.tensor.names_elsewhere import OF_WEFT, of_module
-from .inspection.drawing import draw
-from .inspection.dump import dump
-from .inspection.explain import explain
-from .inspection.html_report import report
-from .inspection.layouts import layout
-from .inspection.modules import summary
-from .inspection.one_kernel import one_kernel
-from .inspection.profile import profile
+from .inspection.documents.report import report
+from .inspection.drawing.draw import draw
+from .inspection.dumps.dump import dump
+from .inspection.explain.explain import explain
+from .inspection.explain.one_kernel import one_kernel
+from .inspection.layout.layout import layout
+from .inspection.profile.profile import profile
+from .inspection.summary.summary import summary
 from .ir.graph.dtype import (
     DType,
     bfloat16,

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from weft.inspection.measured.limits import Peak, repeats, timed
-from weft.inspection.measured.streams import Stream
+from weft.inspection.machine.limits import Peak, repeats, timed
+from weft.inspection.machine.streams import Stream
 from weft.runtime import threads
 from weft.runtime.executable import Executable
 from weft.runtime.ticks import address

@@ -1,1 +1,1 @@
-"""The commands of `python -m weft`, a file each: `add(commands)` declares its arguments, `run(args)` gives an exit status."""
+"""The commands of `python -m weft`, a file each, with `add(commands)` and `run(args)`."""

@@ -1,4 +1,4 @@
-"""`python -m weft bench`. In: a device. Out: what this machine can do at most, and how near workloads come, as text or JSON."""
+"""`python -m weft bench`. In: a device. Out: its limits, and workloads beside them."""
 
 from __future__ import annotations
 
@@ -11,35 +11,40 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import DeviceError
-from ..inspection.measured import surroundings
+from ..inspection.machine import surroundings
+from ..inspection.tables import Column, Table
 from ..wording import amount, duration, plural
 from .status import DONE, FAILED, MISUSED, Commands, described, fail, working
 
 if TYPE_CHECKING:
-    from ..inspection.measured.bench_cases import Case
-    from ..inspection.measured.roofline import Figure, Machine
-    from ..inspection.profile import Profile
+    from ..inspection.machine.bench_cases import Case
+    from ..inspection.machine.roofline import Figure, Machine
+    from ..inspection.profile.data import Profile
 
 ABOUT = """\
-Measures what this machine can do at most, and a dozen workloads, each beside the time that the roofline predicts: the larger of
-what its bytes take to and from memory and what its arithmetic takes. It needs about half a minute; more the first time, when the
-workloads are compiled, and on a busy machine.
+Measures what this machine can do at most, and a dozen workloads, each beside the time that the
+roofline predicts: the larger of what its bytes take to and from memory and what its arithmetic
+takes. It needs about half a minute; more the first time, when the workloads are compiled, and on a
+busy machine.
 """
 
 END = """\
 how to read it:
-  read, write  bytes/s of all threads from or to a cache or the memory; both: of as many that are read as are written
-  rounds       how many of the rounds, made between the workloads, came within 5 % of the best: this is how sure a limit is.
-               Others who use the machine spoil rounds. "0 of 12" says that a workload was faster than any of them: then the
-               limit is what that has reached
+  read, write  bytes/s of all threads from or to a cache or the memory; both: of as many that are
+               read as are written
+  rounds       how many of the rounds, made between the workloads, came within 5 % of the best: this
+               is how sure a limit is. Others who use the machine spoil rounds. "0 of 12" says that
+               a workload was faster than any of them: then the limit is what that has reached
   time         of one warm run of the whole program, without Python
-  roofline     the least time by the bytes that it must move and the arithmetic that it must do on this machine
-  reached      roofline / time. Products near 100 % are as fast as the processor; exp counts as the additions and
-               multiplications of its polynomial, and a program of several kernels pays for each of them
+  roofline     the least time by the bytes that it must move and the arithmetic that it must do on
+               this machine
+  reached      roofline / time. Products near 100 % are as fast as the processor; exp counts as the
+               additions and multiplications of its polynomial, and a program of several kernels
+               pays for each of them
   numpy        the time of the same by NumPy, where it has a direct equivalent
 
-The limits are kept for wf.explain, wf.profile and reports; each bench adds its rounds to them. `python -m weft devices --measure`
-forgets them and measures anew.
+The limits are kept for wf.explain, wf.profile and reports; each bench adds its rounds to them.
+`python -m weft devices --measure` forgets them and measures anew.
 
 examples:
   python -m weft bench
@@ -55,7 +60,8 @@ TINY = "tiny call"
 
 @dataclass(frozen=True)
 class Result:
-    """What one workload took. `seconds` and `numpy` of a run; `predicted` by the roofline, `bound` of its slowest kernel."""
+    """What one workload took. `seconds` and `numpy` of a run; `predicted` by the roofline, `bound`
+    of its slowest kernel."""
 
     name: str
     about: str
@@ -73,73 +79,112 @@ class Result:
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "bench", "measure this machine, and a dozen workloads beside its limits", ABOUT, END)
-    found.add_argument("--device", default="cpu", help="cpu, or cuda:0 (default: cpu)")
-    found.add_argument("--only", metavar="NAMES", help="workloads whose names contain one of these, divided by commas")
-    found.add_argument("--json", action="store_true", help="print JSON")
+    parser = described(
+        commands,
+        "bench",
+        "measure this machine, and a dozen workloads beside its limits",
+        ABOUT,
+        END,
+    )
+    parser.add_argument("--device", default="cpu", help="cpu, or cuda:0 (default: cpu)")
+    parser.add_argument(
+        "--only",
+        metavar="NAMES",
+        help="workloads whose names contain one of these, divided by commas",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
-    from ..inspection.measured import machine as machines
-    from ..inspection.measured.bench_cases import CASES
+    from ..inspection.machine import machine as machines
+    from ..inspection.machine.bench_cases import CASES
 
     names = [*(c.name for c in CASES), *([TINY] if args.device == "cpu" else [])]
-    wanted, unknown = chosen(names, args.only)
+    asked_for, unknown = chosen(names, args.only)
     if unknown:
         return fail(f"no workload is called {unknown}: there are {', '.join(names)}", MISUSED)
-    cases = [c for c in CASES if c.name in wanted]
+    cases = [c for c in CASES if c.name in asked_for]
     try:
         with Others() as others, machines.refining(args.device) as refined:
             refined()
-            profiles = [_profiled(c, args.device, f"{n} of {len(cases)}", refined) for n, c in enumerate(cases, 1)]
+            profiles = [
+                _profiled(c, args.device, f"{n} of {len(cases)}", refined)
+                for n, c in enumerate(cases, 1)
+            ]
     except DeviceError as error:
         return fail(error, FAILED)
-    results = [result(c, *found) for c, found in zip(cases, profiles, strict=True)]
-    results += [tiny_call()] if TINY in wanted else []
+    results = [result(c, *pair) for c, pair in zip(cases, profiles, strict=True)]
+    results += [tiny_call()] if TINY in asked_for else []
     figures = machines.machine(args.device)
     if args.json:
-        found = [asdict(r) | {"reached": r.reached} for r in results]
-        told = {"machine": figures.to_dict(), "device": args.device, "others": others.cores, "workloads": found}
-        print(json.dumps(told, indent=1))
+        rows = [asdict(r) | {"reached": r.reached} for r in results]
+        report = {
+            "machine": figures.to_dict(),
+            "device": args.device,
+            "others": others.cores,
+            "workloads": rows,
+        }
+        print(json.dumps(report, indent=1))
     else:
-        print(*about(figures), *others.told(), "", HEAD, *map(row, results), sep="\n")
+        print(
+            *about(figures),
+            *others.told(),
+            "",
+            *Table(RESULTS, [*map(row, results)]).lines(),
+            sep="\n",
+        )
     return DONE
 
 
 def chosen(names: Sequence[str], only: str | None) -> tuple[list[str], str]:
-    """The names that contain one of the words between commas, all without words; and the first word that none contains, or ""."""
+    """The names that contain one of the words between commas, all without words; and the first word
+    that none contains, or "".
+    """
     words = [word.strip().lower() for word in only.split(",")] if only else [""]
-    found = {word: [n for n in names if word in n.lower()] for word in words}
-    return [n for n in names if any(n in of for of in found.values())], next((w for w, of in found.items() if not of), "")
+    matches = {word: [n for n in names if word in n.lower()] for word in words}
+    return [n for n in names if any(n in of for of in matches.values())], next(
+        (w for w, of in matches.items() if not of), ""
+    )
 
 
 # ---------------------------------------------------------------- measuring
 
 
-def _profiled(case: Case, device: str, which: str, refined: Callable[[], Machine]) -> tuple[Profile, float | None]:
+def _profiled(
+    case: Case, device: str, which: str, refined: Callable[[], Machine]
+) -> tuple[Profile, float | None]:
     """What wf.profile finds, and the seconds of NumPy's way; then one more round of the machine."""
-    from ..inspection.profile import profile
+    from ..inspection.profile.profile import profile
 
     with working(f"{which}, {case.name}"):
         work = case.make(device)
-        found = profile(work.function, *work.args)
+        measured = profile(work.function, *work.args)
         by_numpy = None if work.numpy is None or device != "cpu" else seconds_of(work.numpy)
         refined()
-    return found, by_numpy
+    return measured, by_numpy
 
 
-def result(case: Case, found: Profile, by_numpy: float | None) -> Result:
+def result(case: Case, measured: Profile, by_numpy: float | None) -> Result:
     """Beside the limits that are known now."""
-    from ..inspection.measured.judged import judged
+    from ..inspection.machine.judged import judged
 
-    report, _ = judged(found.report, found.seconds)
+    report, _ = judged(measured.report, measured.seconds)
     slowest = max(report.kernels, key=lambda k: k.measured or 0.0)
-    return Result(case.name, case.about, found.seconds, report.predicted, slowest.bound, len(report.kernels), by_numpy)
+    return Result(
+        case.name,
+        case.about,
+        measured.seconds,
+        report.predicted,
+        slowest.bound,
+        len(report.kernels),
+        by_numpy,
+    )
 
 
 class Others:
-    """How many cores other processes use inside of `with`: `cores`, None where the system does not tell."""
+    """How many cores other processes use inside of `with`: `cores`, None where the system does not
+    tell."""
 
     cores: float | None = None
 
@@ -154,7 +199,11 @@ class Others:
 
     def told(self) -> list[str]:
         """A line, if it is worth one."""
-        return [f"  other processes used {self.cores:.2g} cores meanwhile"] if self.cores and self.cores > 0.1 else []
+        return (
+            [f"  other processes used {self.cores:.2g} cores meanwhile"]
+            if self.cores and self.cores > 0.1
+            else []
+        )
 
     @staticmethod
     def _now() -> tuple[float, float | None]:
@@ -165,7 +214,7 @@ class Others:
 
 def tiny_call() -> Result:
     """A call from Python, with all that Python adds."""
-    from ..inspection.measured.bench_cases import tiny
+    from ..inspection.machine.bench_cases import tiny
 
     ours, by_numpy = tiny()
     return Result(TINY, "8 numbers, from Python", seconds_of(ours), numpy=seconds_of(by_numpy))
@@ -177,35 +226,47 @@ def seconds_of(call: Callable[[], Any]) -> float:
     start = time.perf_counter()
     call()
     count = max(1, int(1e-4 / max(time.perf_counter() - start, 1e-8)))
-    found: list[float] = []
+    rounds: list[float] = []
     end = time.perf_counter() + SECONDS
-    while len(found) < 3 or time.perf_counter() < end:
+    while len(rounds) < 3 or time.perf_counter() < end:
         start = time.perf_counter()
         for _ in range(count):
             call()
-        found.append((time.perf_counter() - start) / count)
-    return median(found)
+        rounds.append((time.perf_counter() - start) / count)
+    return median(rounds)
 
 
 # ---------------------------------------------------------------- text
 
 
-HEAD = f"{'workload':<13}{'time':>9}  {'roofline':>9}  {'reached':>7}  {'bound by':<8}  {'kernels':>7}  {'numpy':>9}  what"
+RESULTS = (
+    Column("workload", least=11),
+    Column("time", True, least=9),
+    Column("roofline", True, least=9),
+    Column("reached", True),
+    Column("bound by"),
+    Column("kernels", True),
+    Column("numpy", True, least=9),
+    Column("what"),
+)
+LIMITS = (
+    Column("", least=20),
+    *(Column(title, True, least=11) for title in ("read", "write", "both")),
+    Column("rounds", True, least=10),
+)
 
 
 def about(m: Machine) -> list[str]:
     """The limits of a machine, and how sure they are."""
     places = reversed([*zip(m.names, m.places, strict=True)])
-    limits = [(name, [f"{amount(f.rate)}B/s" for f in place.figures], _rounds(place.figures)) for name, place in places]
-    limits += [(name, [f"{amount(f.rate)}flop/s"], _rounds([f])) for name, f in m.flops.items()]
-    limits.append(("a kernel, at least", [duration(m.launch)], _rounds([m.starts])))
-    head = _limit("", ["read", "write", "both"], "rounds")
-    return [f"{m.name}, {plural(m.threads, 'thread')}", head, *(_limit(*limit) for limit in limits)]
-
-
-def _limit(name: str, cells: list[str], rounds: str) -> str:
-    columns = [*cells, *[""] * (3 - len(cells))]
-    return f"  {name:<18}{''.join(f'{cell:>13}' for cell in columns)}{rounds:>12}"
+    rows = [
+        (name, *(f"{amount(f.rate)}B/s" for f in place.figures), _rounds(place.figures))
+        for name, place in places
+    ]
+    rows += [(name, f"{amount(f.rate)}flop/s", "", "", _rounds([f])) for name, f in m.flops.items()]
+    rows.append(("a kernel, at least", duration(m.launch), "", "", _rounds([m.starts])))
+    table = Table(LIMITS, [(f"  {name}", *cells) for name, *cells in rows])
+    return [f"{m.name}, {plural(m.threads, 'thread')}", *table.lines()]
 
 
 def _rounds(figures: Iterable[Figure]) -> str:
@@ -214,9 +275,15 @@ def _rounds(figures: Iterable[Figure]) -> str:
     return f"{least.near} of {least.rounds}"
 
 
-def row(r: Result) -> str:
-    """A line of the table."""
-    reached = "" if r.reached is None else f"{r.reached:.0%}"
-    kernels = "" if r.kernels is None else str(r.kernels)
-    cells = f"{r.name:<13}{duration(r.seconds):>9}  {duration(r.predicted):>9}  {reached:>7}  {r.bound or '':<8}  {kernels:>7}"
-    return f"{cells}  {duration(r.numpy):>9}  {r.about}"
+def row(r: Result) -> tuple[str, ...]:
+    """Cells of the table."""
+    return (
+        r.name,
+        duration(r.seconds),
+        duration(r.predicted),
+        "" if r.reached is None else f"{r.reached:.0%}",
+        r.bound or "",
+        "" if r.kernels is None else str(r.kernels),
+        duration(r.numpy),
+        r.about,
+    )

@@ -1,4 +1,6 @@
-"""`python -m weft cache`. In: what to do with the folder of compiled code. Out: what it holds as text, or an empty folder."""
+"""`python -m weft cache`. In: the folder of compiled code. Out: its contents, or nothing of
+them.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +12,36 @@ from ..runtime import cache, trusted
 from .status import DONE, FAILED, Commands, described, fail
 
 ABOUT = """\
-Weft keeps the machine code of every kernel and the plan of every program on disk, so that a later process compiles nothing.
-It is safe to remove at any time: what is missing is made again.
+Weft keeps the machine code of every kernel and the plan of every program on disk, so that a later
+process compiles nothing. It is safe to remove at any time: what is missing is made again.
 """
 
 END = """\
 environment:
-  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft), yours and writable by nobody else; "none" keeps nothing
-  WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); what was not used for longest goes first
+  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft), yours and writable by nobody else; "none"
+                    keeps nothing
+  WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); what was not used for longest
+                    goes first
 
-exit status: 0, also where there is no cache; 1 if the folder cannot be read or a file not be removed; 2 for wrong usage.
+exit status: 0, also where there is no cache; 1 if the folder cannot be read or a file not be
+removed; 2 for wrong usage.
 """
 
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "cache", "look at or empty the folder of compiled code", ABOUT, END)
-    what = found.add_mutually_exclusive_group(required=True)
-    what.add_argument("--stats", action="store_true", help="say what the folder holds; changes nothing")
-    what.add_argument("--clear", action="store_true", help="remove the cache's own files, and no others of that folder")
+    parser = described(
+        commands, "cache", "look at or empty the folder of compiled code", ABOUT, END
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--stats", action="store_true", help="say what the folder holds; changes nothing"
+    )
+    what.add_argument(
+        "--clear",
+        action="store_true",
+        help="remove the cache's own files, and no others of that folder",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,11 +49,14 @@ def run(args: argparse.Namespace) -> int:
     return _clear(cache.default()) if args.clear else _stats(cache.default())
 
 
-
 def _is_there(store: cache.DiskCache) -> bool:
-    """Whether there is a cache; if not, says why. Raises OSError for a folder that cannot be read, or that others write to."""
+    """Whether there is a cache; if not, says why. Raises OSError for a folder that cannot be read,
+    or that others write to."""
     if store.folder is None:
-        print("nothing is kept on disk: WEFT_CACHE_DIR is none, or this system has no home folder or no file locks")
+        print(
+            "nothing is kept on disk: WEFT_CACHE_DIR is none, or this system has no home folder "
+            "or no file locks"
+        )
         return False
     try:
         os.close(trusted.open_folder(store.folder))
@@ -53,12 +69,21 @@ def _is_there(store: cache.DiskCache) -> bool:
 def _stats(store: cache.DiskCache) -> int:
     if not _is_there(store):
         return DONE
-    found = store.summary()
-    files = _counted(len(found.used), "file")
-    rows = [("folder", str(store.folder)), ("size", f"{_bytes(found.total)} in {files}, limit {_bytes(store.limit)}")]
-    rows += [(kind, f"{_counted(n, 'entry', 'entries')}, {_bytes(size)}") for kind, (n, size) in sorted(found.kinds.items())]
-    if found.used:
-        rows += [("last used", _time(found.used[-1])), ("oldest use", f"{_time(found.used[0])}, of the file unused for longest")]
+    contents = store.summary()
+    files = _counted(len(contents.used), "file")
+    rows = [
+        ("folder", str(store.folder)),
+        ("size", f"{_bytes(contents.total)} in {files}, limit {_bytes(store.limit)}"),
+    ]
+    rows += [
+        (kind, f"{_counted(n, 'entry', 'entries')}, {_bytes(size)}")
+        for kind, (n, size) in sorted(contents.kinds.items())
+    ]
+    if contents.used:
+        rows += [
+            ("last used", _time(contents.used[-1])),
+            ("oldest use", f"{_time(contents.used[0])}, of the file unused for longest"),
+        ]
     for name, text in rows:
         print(f"{name:<10}  {text}")
     return DONE

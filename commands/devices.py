@@ -1,26 +1,29 @@
-"""`python -m weft devices`. In: this machine. Out: what there is to compute on, what is missing, and how to install that."""
+"""`python -m weft devices`. In: this machine. Out: its devices, and missing packages."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from textwrap import fill
 
-from ..inspection.measured import surroundings
-from ..inspection.measured.surroundings import Facts
-from ..inspection.reports.terminal import width
+from ..inspection.machine import surroundings
+from ..inspection.machine.surroundings import Facts
+from ..inspection.tables import Column, Table, labelled
+from ..inspection.terminal import width
 from ..wording import amount, binary
 from .status import DONE, Commands, described
 
 ABOUT = """\
-What Weft finds to compute on: the processor and what code is made for it, threads and what limits them, caches, memory, GPUs; and
-which packages are there or missing, with the command that installs them.
+What Weft finds to compute on: the processor and what code is made for it, threads and what limits
+them, caches, memory, GPUs; and which packages are there or missing, with the command that installs
+them.
 """
 
 END = """\
 environment:
-  WEFT_NUM_THREADS  how many threads share a kernel (default: the cores that this process may run on)
-  WEFT_TARGET       the instruction set that code is made for: host, avx512, avx2 or sse2 (default: host)
+  WEFT_NUM_THREADS  how many threads share a kernel (default: the cores that this process may run
+                    on)
+  WEFT_TARGET       the instruction set that code is made for: host, avx512, avx2 or sse2 (default:
+                    host)
   WEFT_DEVICE       where new data are put: cpu, cuda or cuda:1 (default: cpu)
 
 exit status: 0, also where everything is missing.
@@ -29,20 +32,28 @@ exit status: 0, also where everything is missing.
 PAGES = {
     "always": "2 MiB, for all memory",
     "madvise": "2 MiB for who asks, as Weft does",
-    "never": "none, which is slower: as root, echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+    "never": "none, which is slower: as root, "
+    "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
 }
 LIMITS = {
     "WEFT_NUM_THREADS": "as WEFT_NUM_THREADS says",
-    "affinity": "the cores that this process may run on (its affinity; taskset and containers set it)",
+    "affinity": "the cores that this process may run on "
+    "(its affinity; taskset and containers set it)",
     "cores": "all cores; WEFT_NUM_THREADS=n takes fewer",
 }
 
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "devices", "what there is to compute on, and what is missing", ABOUT, END)
-    found.add_argument("--measure", action="store_true", help="measure bandwidths and peaks anew, some seconds, and keep them")
-    found.add_argument("--json", action="store_true", help="the same as JSON")
+    parser = described(
+        commands, "devices", "what there is to compute on, and what is missing", ABOUT, END
+    )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="measure bandwidths and peaks anew, some seconds, and keep them",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,14 +83,15 @@ def text(facts: Facts) -> str:
 
 
 def _block(title: str, rows: list[tuple[str, str]]) -> str:
-    said = [fill(value, width(), initial_indent=f"  {name:<13}", subsequent_indent=" " * 15) for name, value in rows if value]
-    return "\n".join([title, *said])
+    return "\n".join([title, *labelled(rows, width(), indent=2, label=13)])
 
 
 def _cpu(cpu: Facts) -> list[tuple[str, str]]:
     target, caches = cpu["target"], cpu["caches"]
     chosen = ", as WEFT_TARGET says" if target["chosen"] else ""
-    vectors = f"{target['cpu']}{chosen}: {target['registers']} registers of {target['vector_bits']} bits"
+    vectors = (
+        f"{target['cpu']}{chosen}: {target['registers']} registers of {target['vector_bits']} bits"
+    )
     sizes = ", ".join(f"L{level} {binary(caches[f'l{level}'])}" for level in (1, 2, 3))
     return [
         ("code for", f"{vectors}; {' '.join(target['features'])}"),
@@ -93,17 +105,25 @@ def _cpu(cpu: Facts) -> list[tuple[str, str]]:
 
 def _threads(threads: Facts) -> str:
     cores = "" if threads["cores"] in (None, threads["used"]) else f" of {threads['cores']} cores"
-    said = f"{threads['used']}{cores}: {LIMITS[threads['limit']]}"
+    text = f"{threads['used']}{cores}: {LIMITS[threads['limit']]}"
     quota = threads["quota"]
-    return said if quota is None or quota >= threads["used"] else f"{said}; the container gives the time of {quota:.3g} cores"
+    return (
+        text
+        if quota is None or quota >= threads["used"]
+        else f"{text}; the container gives the time of {quota:.3g} cores"
+    )
 
 
 def _memory(memory: Facts) -> str:
     if memory["total"] is None:
         return ""
-    said = f"{amount(memory['total'])}B, {amount(memory['available'] or 0)}B of it free"
+    text = f"{amount(memory['total'])}B, {amount(memory['available'] or 0)}B of it free"
     least = memory["container"]
-    return said if least is None or least >= memory["total"] else f"{said}; the container may have {amount(least)}B"
+    return (
+        text
+        if least is None or least >= memory["total"]
+        else f"{text}; the container may have {amount(least)}B"
+    )
 
 
 def _gpu(gpu: Facts) -> list[tuple[str, str]]:
@@ -119,13 +139,16 @@ def _gpu(gpu: Facts) -> list[tuple[str, str]]:
 def _measured(machine: Facts | None, device: str = "cpu") -> str:
     if machine is None:
         return "not yet; python -m weft devices --measure"
-    speeds = f"{amount(machine['bandwidth'])}B/s from memory, {amount(machine['cache_bandwidth'])}B/s from the last cache"
+    memory, last = (amount(machine[rate]) for rate in ("bandwidth", "cache_bandwidth"))
+    speeds = f"{memory}B/s from memory, {last}B/s from the last cache"
     peaks = ", ".join(f"{amount(peak)}flop/s in {name}" for name, peak in machine["flops"].items())
     return f"{speeds}; {peaks}; a kernel takes {amount(machine['launch'] * 1e9)}ns at least"
 
 
 def _missing(packages: list[Facts]) -> list[str]:
-    name, use = (max(len(p[key]) for p in packages) for key in ("name", "for"))
-    if 2 + name + 2 + use + 2 + max(len(p["install"]) for p in packages) <= width():
-        return [f"  {p['name']:<{name}}  {p['for']:<{use}}  {p['install']}" for p in packages]
-    return [f"  {p['name']:<{name}}  {p['for']}\n  {'':<{name}}  {p['install']}" for p in packages]
+    rows = [(f"  {p['name']}", p["for"], p["install"]) for p in packages]
+    lines = Table([Column("")] * 3, rows).lines()
+    if max(map(len, lines)) <= width():
+        return lines
+    folded = [row for name, use, install in rows for row in ((name, use), ("", install))]
+    return Table([Column("")] * 2, folded).lines()

@@ -1,4 +1,4 @@
-"""`python -m weft report`. In: a script. Out: one HTML file that shows every program it made, and its own exit status."""
+"""`python -m weft report`. In: a script. Out: an HTML file of its programs, its exit status."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 SHOWN = 6  # programs with all details, unless told otherwise
 
 ABOUT = f"""\
-Runs a script and writes one HTML file that shows what became of it: every program that was compiled and how long it took; of the
-slowest the graph with its kernels, the lines of yours that each computes, loops, machine code, memory, and what every pass did.
-The file needs no network.
+Runs a script and writes one HTML file that shows what became of it: every program that was compiled
+and how long it took; of the slowest the graph with its kernels, the lines of yours that each
+computes, loops, machine code, memory, and what every pass did. The file needs no network.
 
 {BEHIND.format(command="report")}"""
 
@@ -30,19 +30,29 @@ examples:
   python -m weft report train.py -- --epochs 1         with arguments of the script
   python -m weft report -m package.module              a module, as python -m runs it
 
-wf.report(x, "report.html") writes the same for one expression, function or Module.
-exit status: that of the script, 130 where Ctrl-C ended it; 1 if the report cannot be made; 2 for wrong usage or a missing script.
+wf.report(x, "report.html") writes the same for one expression, function or Module. exit status:
+that of the script, 130 where Ctrl-C ended it; 1 if the report cannot be made; 2 for wrong usage or
+a missing script.
 """
 
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "report", "run a script and write a page that shows what became of it", ABOUT, END)
-    add_script(found)
-    found.add_argument("-o", dest="output", metavar="FILE", type=Path, default=Path("report.html"), help="default: report.html")
-    found.add_argument("--open", action="store_true", help="open the report in the browser")
+    parser = described(
+        commands, "report", "run a script and write a page that shows what became of it", ABOUT, END
+    )
+    add_script(parser)
+    parser.add_argument(
+        "-o",
+        dest="output",
+        metavar="FILE",
+        type=Path,
+        default=Path("report.html"),
+        help="default: report.html",
+    )
+    parser.add_argument("--open", action="store_true", help="open the report in the browser")
     number = f"show all details of the N slowest programs (default: {SHOWN}); the others are listed"
-    found.add_argument("--programs", metavar="N", type=_count, default=SHOWN, help=number)
+    parser.add_argument("--programs", metavar="N", type=_count, default=SHOWN, help=number)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -97,7 +107,11 @@ def _write(script: Script, collection: Collection, output: Path, shown: int) -> 
     made = document(entries, Path(script.name).name, script.command, collection.modules, layouts)
     output.write_text(page(made), encoding="utf-8")
     most = made["programs"][0]
-    took = f", {plural(len(most['kernels']), 'kernel')}, {duration(most['seconds'])} a run" if most["seconds"] else ""
+    took = (
+        f", {plural(len(most['kernels']), 'kernel')}, {duration(most['seconds'])} a run"
+        if most["seconds"]
+        else ""
+    )
     shows = plural(len(entries) + collection.forgotten, "program")
     return f"weft: {output} shows {shows}; the slowest is {most['name']}{took}"
 

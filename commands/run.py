@@ -1,4 +1,4 @@
-"""`python -m weft run`. In: a script, and what to show of it. Out: files, reports on stderr, and its own exit status."""
+"""`python -m weft run`. In: a script. Out: files, reports on stderr, its exit status."""
 
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ Runs a script and tells which programs it made, how often they ran, and how long
 END = """\
 examples:
   python -m weft run train.py                            a line for each program
-  python -m weft run train.py --explain                  and its kernels: lines, bytes, schedules, why they stay apart
+  python -m weft run train.py --explain                  and its kernels: lines, bytes, schedules,
+                                                         why they stay apart
   python -m weft run train.py --profile -- --epochs 1    and how long each kernel took
   python -m weft run train.py --debug-nans               stops at the line that makes the first NaN
-  python -m weft run train.py --dump folder              and writes loops, LLVM IR, assembly or CUDA C of every program
+  python -m weft run train.py --dump folder              and writes loops, LLVM IR, assembly or CUDA
+                                                         C of every program
 
 exit status: that of the script, 130 where Ctrl-C ended it; 2 for wrong usage or a missing script.
 """
@@ -39,13 +41,29 @@ exit status: that of the script, 130 where Ctrl-C ended it; 2 for wrong usage or
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "run", "run a script and tell what it computes", ABOUT, END)
-    add_script(found)
-    found.add_argument("--explain", action="store_true", help=f"explain the {SHOWN} slowest programs, as wf.explain does")
-    found.add_argument("--profile", action="store_true", help=f"list the kernels of the {SHOWN} slowest programs by time")
-    found.add_argument("--dump", metavar="FOLDER", type=Path, help="write every stage of every program there, as wf.dump does")
-    nans = "stop at the first operation that makes a NaN or an infinity of finite numbers, as wf.debug_nans does"
-    found.add_argument("--debug-nans", action="store_true", help=nans)
+    parser = described(commands, "run", "run a script and tell what it computes", ABOUT, END)
+    add_script(parser)
+    parser.add_argument(
+        "--explain",
+        action="store_true",
+        help=f"explain the {SHOWN} slowest programs, as wf.explain does",
+    )
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help=f"list the kernels of the {SHOWN} slowest programs by time",
+    )
+    parser.add_argument(
+        "--dump",
+        metavar="FOLDER",
+        type=Path,
+        help="write every stage of every program there, as wf.dump does",
+    )
+    nans = (
+        "stop at the first operation that makes a NaN or an infinity of finite numbers, "
+        "as wf.debug_nans does"
+    )
+    parser.add_argument("--debug-nans", action="store_true", help=nans)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +90,9 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except Exception as error:
-        return status or fail(f"the programs cannot be shown: {type(error).__name__}: {error}", FAILED)
+        return status or fail(
+            f"the programs cannot be shown: {type(error).__name__}: {error}", FAILED
+        )
     return status
 
 
@@ -114,12 +134,12 @@ def _list(entries: list[Entry], forgotten: int) -> None:
 
 def _tell_of(entry: Entry, args: argparse.Namespace) -> None:
     from ..inspection.documents.programs_text import profiled
-    from ..inspection.reports.report import report
+    from ..inspection.explain.build import report
 
     assert entry.compiled is not None
-    found = report(entry.compiled, names=entry.names)
+    explained = report(entry.compiled, names=entry.names)
     said("", f"── {entry.name} ".ljust(100, "─"))
     if args.explain:
-        said(str(found))
+        said(str(explained))
     if args.profile:
-        said(*profiled(entry, found))
+        said(*profiled(entry, explained))

@@ -1,4 +1,4 @@
-"""What commands that run a user's script share. In: arguments. Out: the Script, and what was collected of it."""
+"""Arguments of commands that run a script. In: a parser. Out: the Script, lines on stderr."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from ..inspection.documents.collect import Collection
 
 BEHIND = """\
-The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py --epochs 1`, looked into.
-Arguments behind -- are the script's. What it prints stays as it is; what Weft says goes to stderr, when the script has ended.
+The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py
+--epochs 1`, looked into. Arguments after -- are the script's. What it prints stays as it is; what
+Weft says goes to stderr, when the script has ended.
 """
 
 
@@ -22,7 +23,9 @@ def add_script(parser: argparse.ArgumentParser) -> None:
     """Declares what names a script: a file, or -m and a module."""
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("script", nargs="?", help="the file to run")
-    which.add_argument("-m", dest="module", metavar="MODULE", help="run a module instead, as python -m does")
+    which.add_argument(
+        "-m", dest="module", metavar="MODULE", help="run a module instead, as python -m does"
+    )
     parser.set_defaults(takes_more=True)
 
 
@@ -32,7 +35,7 @@ def script_of(args: argparse.Namespace) -> Script:
 
 
 def said(*lines: str) -> None:
-    """Prints lines to stderr, behind what the script has printed."""
+    """Prints lines to stderr, after what the script has printed."""
     with suppress(OSError, ValueError):  # the script may have closed it
         sys.stdout.flush()
     print(*lines, sep="\n", file=sys.stderr, flush=True)
@@ -40,4 +43,8 @@ def said(*lines: str) -> None:
 
 def empty(collection: Collection) -> str | None:
     """What to say of a script that made no program."""
-    return None if collection.seen else "weft: the script computed nothing with weft: no program was made"
+    return (
+        None
+        if collection.seen
+        else "weft: the script computed nothing with weft: no program was made"
+    )

@@ -1,4 +1,4 @@
-"""`python -m weft show`. In: an expression and values for its names. Out: each step with its value and gradient, a picture."""
+"""`python -m weft show`. In: an expression, values for its names. Out: its steps, a picture."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ import shlex
 from pathlib import Path
 
 from .. import errors
-from ..inspection.drawings.expression import Evaluated, ExpressionError, evaluate
-from ..inspection.reports.terminal import say
+from ..inspection.drawing.expression import Evaluated, ExpressionError, evaluate
+from ..inspection.terminal import say
 from .status import DONE, MISUSED, Commands, described, fail
 
 ABOUT = """\
-Computes an expression step by step, forward and backward, and draws its graph. Each step is a line: its formula, its value,
-and what you wrote for it; each gradient is a line, too, with the rule that gives it. The steps are those of the compiler, so a
-matrix product is a product and a sum. All values come out of compiled machine code.
+Computes an expression step by step, forward and backward, and draws its graph. Each step is a line:
+its formula, its value, and what you wrote for it; each gradient is a line, too, with the rule that
+gives it. The steps are those of the compiler, so a matrix product is a product and a sum. All
+values come out of compiled machine code.
 """
 
 END = """\
 values:
   x=2  x=[1,2,3]            numbers are float32
   x=2:int64  y="[1,2]:float64"    another dtype
-  x="randn(3,4)"            an expression: every function of weft is known by its name, methods work, too
+  x="randn(3,4)"            an expression: every function of weft is known by its name, methods
+                            work, too
   x="arange(6).reshape(2,3)"  y="x.T"    and so are the values named before
 
 examples:
@@ -34,79 +36,117 @@ examples:
 An expression that begins with - stands in brackets: "(-x)".
 The expression is evaluated by Python, as code of yours: it can do whatever Python can.
 
-exit status: 0; 1 if a file cannot be written; 2 for an expression that cannot be computed, which is shown where.
+exit status: 0; 1 if a file cannot be written; 2 for an expression that cannot be computed, which is
+shown where.
 """
 
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    found = described(commands, "show", "an expression with the value and gradient of every step, and its graph", ABOUT, END)
-    found.add_argument("expression", help='Python, like "(x*y).log()"')
-    found.add_argument("values", nargs="*", metavar="name=value", help="values for its names")
-    what = found.add_mutually_exclusive_group()
-    what.add_argument("--layout", action="store_true", help="where elements lie in memory, for each view in the expression")
-    what.add_argument("--dot", action="store_true", help="the graph as text for Graphviz: ... --dot | dot -Tpng -o graph.png")
+    parser = described(
+        commands,
+        "show",
+        "an expression with the value and gradient of every step, and its graph",
+        ABOUT,
+        END,
+    )
+    parser.add_argument("expression", help='Python, like "(x*y).log()"')
+    parser.add_argument("values", nargs="*", metavar="name=value", help="values for its names")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--layout",
+        action="store_true",
+        help="where elements lie in memory, for each view in the expression",
+    )
+    what.add_argument(
+        "--dot",
+        action="store_true",
+        help="the graph as text for Graphviz: ... --dot | dot -Tpng -o graph.png",
+    )
     what.add_argument("--svg", type=Path, metavar="FILE", help="the picture as an SVG file")
-    what.add_argument("--html", type=Path, metavar="FILE", help="a page on the program that computes it with its gradients")
+    what.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="a page on the program that computes it with its gradients",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """The exit status."""
     try:
-        found = evaluate(args.expression, _values(args.values))
-        say(_page(args, found) if args.html else _layout(found) if args.layout else _drawing(args, found))
+        evaluated = evaluate(args.expression, _values(args.values))
+        say(
+            _page(args, evaluated)
+            if args.html
+            else _layout(evaluated)
+            if args.layout
+            else _drawing(args, evaluated)
+        )
     except errors.WeftError as error:
         return fail(error, MISUSED)
     return DONE
 
 
-def _values(given: list[str]) -> dict[str, str]:
+def _values(texts: list[str]) -> dict[str, str]:
     """By name. Raises ExpressionError for what is no name=value."""
-    found: dict[str, str] = {}
-    for text in given:
+    values: dict[str, str] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not value.strip():
-            raise ExpressionError(f"{text!r} is no value: write name=value, like x=2 or x='randn(3, 4)'")
-        if name.strip() in found:
+            raise ExpressionError(
+                f"{text!r} is no value: write name=value, like x=2 or x='randn(3, 4)'"
+            )
+        if name.strip() in values:
             raise ExpressionError(f"{name.strip()} is given twice")
-        found[name.strip()] = value
-    return found
+        values[name.strip()] = value
+    return values
 
 
-def _layout(found: Evaluated) -> str:
-    from ..inspection.layouts import layout
+def _layout(evaluated: Evaluated) -> str:
+    from ..inspection.layout.layout import layout
 
-    parts = list(dict(found.parts).items())
+    parts = list(dict(evaluated.parts).items())
     return str(layout(*(t for _, t in parts), names=[text for text, _ in parts]))
 
 
-def _page(args: argparse.Namespace, found: Evaluated) -> str:
-    """Computes the result with its gradients by the given values, watched; the page tells of that and of views of the values."""
+def _page(args: argparse.Namespace, evaluated: Evaluated) -> str:
+    """Computes the result with its gradients by the given values, watched; the page tells of that
+    and of views of the values."""
     from ..frontend.gradients.gradient import grad
     from ..frontend.lazy.realize import realize
     from ..inspection.documents.collect import Collection
     from ..inspection.documents.document import document
-    from ..inspection.layouts import CHAIN, layout
+    from ..inspection.layout.layout import CHAIN, layout
     from ..inspection.page.html import page
 
-    views = {text: t for text, t in found.parts if t.node.op in CHAIN or t.is_leaf}
+    views = {text: t for text, t in evaluated.parts if t.node.op in CHAIN or t.is_leaf}
     seen = Collection()
     with seen.collecting():
         inputs = [t for t in views.values() if t.is_leaf and t.requires_grad]
-        gradients = grad(found.result.sum(), inputs, allow_unused=True) if found.result.requires_grad else []
-        realize(found.result, gradients)
+        gradients = (
+            grad(evaluated.result.sum(), inputs, allow_unused=True)
+            if evaluated.result.requires_grad
+            else []
+        )
+        realize(evaluated.result, gradients)
     command = shlex.join(["python", "-m", "weft", "show", args.expression, *args.values])
     shown = layout(*views.values(), names=[*views])
-    told = document(seen.entries(len(seen.seen)), args.expression, command, tensors=[shown.to_dict() | {"title": "views"}])
-    args.html.write_text(page(told), encoding="utf-8")
+    content = document(
+        seen.entries(len(seen.seen)),
+        args.expression,
+        command,
+        tensors=[shown.to_dict() | {"title": "views"}],
+    )
+    args.html.write_text(page(content), encoding="utf-8")
     return f"wrote {args.html}"
 
 
-def _drawing(args: argparse.Namespace, found: Evaluated) -> str:
-    from ..inspection.drawing import Drawing
-    from ..inspection.drawings.values import steps_of
+def _drawing(args: argparse.Namespace, evaluated: Evaluated) -> str:
+    from ..inspection.drawing.draw import Drawing
+    from ..inspection.drawing.values import steps_of
 
-    drawing = Drawing(args.expression, tuple(steps_of(found.result.node, found.texts)))
+    drawing = Drawing(args.expression, tuple(steps_of(evaluated.result.node, evaluated.texts)))
     if args.dot:
         return drawing.dot()
     if args.svg:

@@ -1,4 +1,4 @@
-"""What all commands share. Out: exit statuses, the way to say that something failed, and how a command is declared."""
+"""Parts that all commands share: exit statuses, messages of failure and of patience, parsers."""
 
 from __future__ import annotations
 
@@ -47,8 +47,13 @@ def working(doing: str) -> Iterator[None]:
             print(f"\r{'':{len(doing) + 4}}\r", end="", file=sys.stderr, flush=True)
 
 
-def described(commands: Commands, name: str, short: str, about: str, end: str) -> argparse.ArgumentParser:
-    """The parser of a command with a line for the list of commands, and text before and behind its arguments."""
+def described(
+    commands: Commands, name: str, short: str, about: str, end: str
+) -> argparse.ArgumentParser:
+    """The parser of a command with a line for the list of commands, and text before and after its
+    arguments."""
     raw = argparse.RawDescriptionHelpFormatter
-    found: argparse.ArgumentParser = commands.add_parser(name, help=short, description=about, epilog=end, formatter_class=raw)
-    return found
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name, help=short, description=about, epilog=end, formatter_class=raw
+    )
+    return parser

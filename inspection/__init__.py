@@ -1,1 +1,1 @@
-"""Looking inside: what a program does, why, and how fast. In: Tensors, functions, programs. Out: reports, files."""
+"""Tools that show a program and its speed. In: Tensors, functions, Modules. Out: reports, files."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.inspection.measured.roofline import Figure, Machine, Place
+from weft.inspection.machine.roofline import Figure, Machine, Place
 
 
 def place(size: int, rate: float, private: bool = False) -> Place:

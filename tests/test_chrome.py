@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,7 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft import options
-from weft.inspection.measured import chrome
-from weft.inspection.profile import Profile
+from weft.inspection.profile.data import Profile
 
 # fields by kind of event: (name, type, needed); of the format's kinds, "X" is complete and "M" metadata
 DOCUMENTED: dict[str, list[tuple[str, type | tuple[type, ...], bool]]] = {
@@ -113,10 +113,10 @@ def test_passes_of_the_compiler_have_a_row(trace: dict[str, Any], found: Profile
 
 
 @needs_compiler
-def test_a_run_on_a_gpu_is_a_trace_too() -> None:
+def test_a_run_on_a_gpu_is_a_trace_too(tmp_path: Path) -> None:
     device()
     x = wf.ones(16, 64, device="cuda").realize()
     p = wf.profile(x.softmax(axis=1).sum(axis=0), repeat=1)
-    made = json.loads(json.dumps(chrome.trace(p)))
+    made = json.loads(p.chrome(tmp_path / "trace.json").read_text())
     assert faults(made) == [] and not events(made, "chunk")
     assert [e["name"] for e in events(made, "kernel")] == [k.name for k in p.kernels]

@@ -17,8 +17,8 @@ from machinekit import machine_of
 from weft import options
 from weft.__main__ import main
 from weft.codegen.cuda.toolchain import nvcc, nvrtc
-from weft.inspection.measured import machine as machines
-from weft.inspection.measured import surroundings
+from weft.inspection.machine import machine as machines
+from weft.inspection.machine import surroundings
 from weft.runtime import cache, processor
 from weft.runtime.cuda import devices
 
@@ -58,7 +58,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for compiler in (nvrtc, nvcc):
         monkeypatch.setattr(compiler, "find", lambda: None)
     monkeypatch.setattr(devices, "_units", {})
-    monkeypatch.setattr("weft.inspection.measured.surroundings._browser", lambda: None)
+    monkeypatch.setattr("weft.inspection.machine.surroundings._browser", lambda: None)
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
 
 

@@ -253,7 +253,7 @@ def library(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 def test_round_trips_with_other_libraries(library: Any) -> None:
     for dtype in ("bool", "uint8", "int32", "float32"):
-        expected = values(wf.ir.dtype.BY_NAME[dtype], (2, 3))
+        expected = values(wf.ir.graph.dtype.BY_NAME[dtype], (2, 3))
         theirs = library.from_dlpack(wf.tensor(expected))
         assert dtype in str(theirs.dtype)
         np.testing.assert_array_equal(np.asarray(theirs), expected)

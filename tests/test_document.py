@@ -49,6 +49,10 @@ def test_it_is_json(shown: Json) -> None:
     assert json.loads(json.dumps(shown, allow_nan=False))["title"] == "title"
 
 
+def test_the_limits_of_the_machine_stand_beside_the_programs(shown: Json) -> None:
+    assert shown["machine"]["threads"] >= 1 and {"bandwidth", "flops"} <= {*shown["machine"]}
+
+
 def test_nodes_come_after_their_sources(shown: Json) -> None:
     nodes = shown["programs"][0]["nodes"]
     assert [n["id"] for n in nodes] == [*range(len(nodes))]

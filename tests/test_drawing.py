@@ -16,14 +16,14 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft.errors import ArgumentError, DTypeError, JitError
-from weft.inspection.drawing import Drawing
-from weft.inspection.drawings import picture
-from weft.inspection.drawings.expression import evaluate
-from weft.inspection.drawings.formulas import BACKWARD, FORMULAS
-from weft.inspection.drawings.grid import Picture, drawn
-from weft.inspection.drawings.values import MOST_STEPS, Step, steps_of
-from weft.inspection.reports.numbers import brief
-from weft.inspection.reports.terminal import marks
+from weft.inspection.drawing import picture
+from weft.inspection.drawing.draw import Drawing
+from weft.inspection.drawing.expression import evaluate
+from weft.inspection.drawing.formulas import BACKWARD, FORMULAS
+from weft.inspection.drawing.grid import Picture, drawn
+from weft.inspection.drawing.numbers import brief
+from weft.inspection.drawing.values import MOST_STEPS, Step, steps_of
+from weft.inspection.terminal import marks
 from weft.ir.gradient import gradient
 from weft.ir.graph.graph import toposort
 from weft.ir.graph.op import LOOP_ONLY, Op
@@ -122,9 +122,9 @@ def test_values_and_gradients_are_those_of_numpy() -> None:
 
 def test_values_come_out_of_one_compiled_program() -> None:
     x = wf.tensor([1.5, 2.5]).realize()
-    before = dict(wf.frontend.realize.statistics)
+    before = dict(wf.frontend.lazy.realize.statistics)
     assert steps_of(((x * 7.5).exp() / 3).node)
-    assert wf.frontend.realize.statistics["runs"] == before["runs"] + 1
+    assert wf.frontend.lazy.realize.statistics["runs"] == before["runs"] + 1
 
 
 def test_the_tensor_keeps_its_history() -> None:

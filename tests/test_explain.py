@@ -11,7 +11,7 @@ from machinekit import machine_of
 from weft.codegen.kernels.axes import TINY_WORK
 from weft.codegen.llvm.target import host
 from weft.frontend.lazy import realize
-from weft.inspection.reports import report as report_module
+from weft.inspection.explain import build as report_module
 
 F = wf.nn.functional
 

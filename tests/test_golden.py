@@ -24,7 +24,7 @@ from weft.compiler.structure import Structure
 from weft.frontend.jit.jit import step_behind
 from weft.frontend.lazy import realize
 from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text
-from weft.inspection.reports.report import report
+from weft.inspection.explain.build import report
 
 AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16, has_float16=True)
 GOLDEN = Path(__file__).parent / "golden"

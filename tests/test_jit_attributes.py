@@ -334,11 +334,11 @@ def test_what_was_not_read_may_change_for_free() -> None:
     model, x = Layer(), wf.tensor(X)
     f = Counted(model)
     f(x)
-    changes = wf.frontend.state.changes.count
+    changes = wf.frontend.lazy.state.changes.count
     model.epoch, model.losses, model.k = 3, [0.5], 2.0
     model.extra = 4.0
     del model.extra
-    assert wf.frontend.state.changes.count == changes
+    assert wf.frontend.lazy.state.changes.count == changes
     f(x)
     assert f.traces == 1
 

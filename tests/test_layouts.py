@@ -10,7 +10,7 @@ import pytest
 import weft as wf
 from cudakit import device, needs_compiler
 from weft.errors import ArgumentError, DTypeError
-from weft.inspection.layouts import LayoutStep
+from weft.inspection.layout.text import LayoutStep
 
 VIEWS: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
     "itself": lambda x: x,

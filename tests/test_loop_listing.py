@@ -91,7 +91,7 @@ def test_a_summary_is_short_for_an_expression_of_any_depth():
 
 
 def texts_of(x):
-    from weft.inspection.explain import compiled_behind
+    from weft.inspection.explain.explain import compiled_behind
 
     program = compiled_behind("test", x, (), {})
     return [program.texts(k) for k in program.in_order()]
@@ -133,7 +133,7 @@ def test_a_line_that_cannot_be_read_is_named_without_its_text():
 
 def test_equal_kernels_of_different_lines_have_one_key():
     from weft.compiler.backends.compile_kernels import kernel_key
-    from weft.inspection.explain import compiled_behind
+    from weft.inspection.explain.explain import compiled_behind
 
     x = wf.ones(777).realize()
     one = compiled_behind("test", x.exp() * 2, (), {})

@@ -13,13 +13,14 @@ import pytest
 from cudakit import device, needs_compiler
 from machinekit import machine_of, place
 from weft import errors, options
-from weft.inspection.measured import limits, streams
-from weft.inspection.measured import machine as machines
-from weft.inspection.measured.cpu_rounds import Timed
-from weft.inspection.measured.judged import judged, predicted
-from weft.inspection.measured.machine import machine
-from weft.inspection.measured.roofline import Demand, Figure, Machine
-from weft.inspection.reports.kernel_report import KernelReport, Report
+from weft.inspection.explain.kernel import KernelReport
+from weft.inspection.explain.report import Report
+from weft.inspection.machine import limits, streams
+from weft.inspection.machine import machine as machines
+from weft.inspection.machine.cpu_rounds import Timed
+from weft.inspection.machine.judged import judged, predicted
+from weft.inspection.machine.machine import machine
+from weft.inspection.machine.roofline import Demand, Figure, Machine
 from weft.ir.program.memory_report import Memory
 from weft.runtime import cache, processor, threads
 
@@ -254,8 +255,8 @@ def test_the_loops_that_are_timed_are_no_faster_than_any_machine() -> None:
 
 
 def test_importing_measures_nothing() -> None:
-    code = "import sys, weft.inspection.measured.machine as m; assert not m._known and '{}.limits' not in sys.modules"
-    code = code.format("weft.inspection.measured")
+    code = "import sys, weft.inspection.machine.machine as m; assert not m._known and '{}.limits' not in sys.modules"
+    code = code.format("weft.inspection.machine")
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

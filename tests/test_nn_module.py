@@ -447,7 +447,7 @@ def test_a_forward_updates_its_buffers_at_every_call(jitted: bool, grad: bool) -
 def test_a_buffers_update_joins_the_training_step() -> None:
     m = Counting()
     optimizer = nn.optim.SGD(m.parameters(), lr=0.1)
-    realize = wf.frontend.realize
+    realize = wf.frontend.lazy.realize
     for i, x in enumerate(BATCHES):
         before = dict(realize.statistics)
         optimizer.zero_grad()

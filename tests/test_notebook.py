@@ -15,7 +15,7 @@ import weft as wf
 from documents import document_in
 from weft import errors
 from weft.frontend.lazy import realize, state
-from weft.inspection.html_report import ReportPath
+from weft.inspection.documents.report import ReportPath
 from weft.ir.graph import site
 
 CELL = "/tmp/ipykernel_1/2723528953.py"

@@ -111,7 +111,7 @@ def test_a_program_from_disk_raises(no_programs: None) -> None:
 
 
 def test_what_it_knows_of_a_program_goes_with_it(no_programs: None) -> None:
-    from weft.inspection import one_kernel
+    from weft.inspection.explain import one_kernel
 
     before = len(one_kernel._known)
     with wf.one_kernel():

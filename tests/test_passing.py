@@ -11,7 +11,7 @@ from loopkit import Index, Store, Var, argument, kernel, lanes, load, serial, va
 from weft import options
 from weft.codegen.llvm.emit import emit
 from weft.codegen.llvm.target import host, named
-from weft.inspection.explain import compiled_behind
+from weft.inspection.explain.explain import compiled_behind
 
 LARGE = host().l3 // 4 + 4096  # elements of float32
 

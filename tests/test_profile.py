@@ -17,12 +17,12 @@ from cudakit import device, needs_compiler
 from machinekit import machine_of
 from weft import errors, options
 from weft.frontend.lazy import program_table, realize
-from weft.inspection.measured import measure
-from weft.inspection.measured.measure import session, workload
-from weft.inspection.measured.profile_text import doubts, text
-from weft.inspection.measured.roofline import Figure
-from weft.inspection.profile import Profile, is_disturbed
-from weft.inspection.reports.kernel_report import Report
+from weft.inspection.explain.report import Report
+from weft.inspection.machine.roofline import Figure
+from weft.inspection.profile import measure
+from weft.inspection.profile.data import Profile, doubts
+from weft.inspection.profile.figures import is_disturbed
+from weft.inspection.profile.measure import session, workload
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.wording import duration
@@ -383,7 +383,7 @@ def test_without_rich_the_text_is_plain(
 
     monkeypatch.setattr(builtins, "__import__", without)
     found.show()
-    assert capsys.readouterr().out == text(found) + "\n"
+    assert capsys.readouterr().out == f"{found}\n"
 
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.llvm.target import host
-from weft.inspection.explain import compiled_behind
+from weft.inspection.explain.explain import compiled_behind
 from weft.ir.loops.loop import LANES, For, Prefetch
 from weft.ir.loops.walk import statements
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import nn
-from weft.inspection.reports.facts import MOST_READS, reads
-from weft.inspection.reports.kernel_report import KernelReport, Report
+from weft.inspection.explain.kernel import MOST_READS, KernelReport, inputs_read
+from weft.inspection.explain.report import Report
 
 
 def values(*shape: int) -> wf.Tensor:
@@ -61,7 +61,7 @@ def test_state_of_an_optimiser_is_named_after_its_parameter() -> None:
 def test_of_many_names_the_first_are_told() -> None:
     found = tuple(f"p{i}" for i in range(MOST_READS + 3))
     k = KernelReport("k0", "map", (), (), (), 0, 0, "", False, reads=found)
-    assert reads(k).startswith("p0, p1, ") and reads(k).endswith(f"p{MOST_READS - 1}, 3 more")
+    assert inputs_read(k).startswith("p0, p1, ") and inputs_read(k).endswith(f"p{MOST_READS - 1}, 3 more")
     assert k.to_dict()["reads"] == [*found]
 
 

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import weft as wf
 from machinekit import machine_of
-from weft.inspection.reports import report as report_module
-from weft.inspection.reports.kernel_report import Report
+from weft.inspection.explain import build as report_module
+from weft.inspection.explain.report import Report
 from weft.wording import duration
 
 F = wf.nn.functional

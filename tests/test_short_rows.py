@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.codegen.llvm.target import host
-from weft.inspection.explain import compiled_behind
+from weft.inspection.explain.explain import compiled_behind
 
 random = np.random.default_rng(0)
 

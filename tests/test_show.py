@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.__main__ import main
-from weft.inspection.drawings.expression import ExpressionError, evaluate
+from weft.inspection.drawing.expression import ExpressionError, evaluate
 
 MINITORCH = ("(x*y).log() + (x*y).exp()", "x=2", "y=3")
 

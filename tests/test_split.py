@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import options
-from weft.inspection.explain import compiled_behind
+from weft.inspection.explain.explain import compiled_behind
 from weft.ir.passes.centred import RESIDENT_ROWS
 from weft.ir.passes.split_reductions import LARGE
 

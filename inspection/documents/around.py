@@ -1,4 +1,4 @@
-"""What a report shows beside programs. In: Modules, Tensors, the variables of a script. Out: trees and layouts as dicts."""
+"""Trees and layouts beside the programs of a page. In: Modules, Tensors, variables. Out: dicts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from ...frontend.lazy import realize
 from ...frontend.tensor.tensor import Tensor
 from ...nn.module import Module
-from ..layouts import layout
-from ..modules import Calls, summary_of
+from ..layout.layout import layout
+from ..summary.summary import Calls, summary_of
 
 MOST_LAYOUTS = 8  # of a report
 
@@ -28,12 +28,15 @@ def layouts_of(values: Iterable[Any]) -> list[Json]:
 
 
 def layouts_by_name(variables: Mapping[str, Any]) -> list[Json]:
-    """Of a script's variables that are Tensors in memory; those that share their memory together."""
+    """Of a script's variables that are Tensors in memory; those that share their memory
+    together."""
     groups: dict[int, dict[str, Tensor]] = {}
     for name, value in variables.items():
         if is_in_memory(value) and not name.startswith("_"):
             groups.setdefault(id(realize.value(value).buffer), {})[name] = value
-    return [layout(*group.values(), names=[*group]).to_dict() for group in groups.values()][:MOST_LAYOUTS]
+    return [layout(*group.values(), names=[*group]).to_dict() for group in groups.values()][
+        :MOST_LAYOUTS
+    ]
 
 
 def is_in_memory(value: Any) -> bool:

@@ -1,7 +1,7 @@
-"""How the Graph changed from pass to pass. In: the Passes of a compilation. Out: lines that went and came, and rewrites.
+"""Changes of the Graph by each pass. In: Passes. Out: lines that went and came, and rewrites.
 
-A line tells of one Node and the kinds of its operands, so that what is built on a changed Node does not count as changed.
-Numbers of lines are bounded: a page shows them.
+A line tells of one Node and the kinds of its operands, so that what is built on a changed Node does
+not count as changed. Numbers of lines are bounded: a page shows them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ Json = dict[str, Any]
 
 
 def changes(passes: Sequence[Pass]) -> list[Json]:
-    """Of each pass: its name, seconds, how many Nodes there are behind it, the lines that it added and removed, its rewrites."""
+    """Of each pass: its name, seconds, how many Nodes there are after it, the lines that it added
+    and removed, its rewrites."""
     out: list[Json] = []
     before: tuple[Node, ...] | None = None
     lines, nodes = Counter[str](), None
@@ -58,7 +59,12 @@ def _bounded(lines: list[str]) -> list[str]:
 
 
 def _rewrite(rule: str, before: Node, after: Node) -> Json:
-    return {"rule": rule, "before": expression(before), "after": expression(after), "line": place_of(before.site)}
+    return {
+        "rule": rule,
+        "before": expression(before),
+        "after": expression(after),
+        "line": place_of(before.site),
+    }
 
 
 def place_of(site: Site | None) -> list[Any] | None:
@@ -67,10 +73,13 @@ def place_of(site: Site | None) -> list[Any] | None:
 
 
 def line_of(n: Node) -> str:
-    """A Node, the kinds of its operands and its line: `add(mul, 1)  float32[4,5]  # script.py:3, gradient`."""
+    """A Node, the kinds of its operands and its line: `add(mul, 1)  float32[4,5]  # script.py:3,
+    gradient`."""
     place = place_of(n.site)
     where = f"  # {shown((place[0], place[1]))}" if place else ""
-    return f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
+    return (
+        f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
+    )
 
 
 def expression(n: Node, depth: int = DEPTH) -> str:

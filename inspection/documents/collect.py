@@ -1,7 +1,8 @@
-"""Every program that a script makes, and its times. In: a script. Out: its exit status, and an Entry for each program.
+"""The programs of a script, and their times. In: calls of watchers. Out: Entries of a document.
 
-Programs are noted as they are new and timed as they run; what a report needs of them is made when the script has ended. A script
-that fails is reported as far as it came. A forked process is not looked into.
+Programs are noted as they are new and timed as they run; what a report needs of them is made when
+the script has ended. A script that fails is reported as far as it came. A forked process is not
+looked into.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ... import locks
 from ...compiler import compile
 from ...frontend.lazy import program_table, watchers
 from ...runtime.timed import timing
-from ..modules import Calls, summary_of
 from ..names import naming
+from ..summary.summary import Calls, summary_of
 from .around import layouts_by_name
 from .document import Entry
 
@@ -48,7 +49,11 @@ class Seen:
     @property
     def seconds(self) -> float:
         """Of all runs, as far as they were timed: of a typical one, times their number."""
-        return typical(self.timings.calls, self.timings.history)[0] * self.timings.runs if self.runs else 0.0
+        return (
+            typical(self.timings.calls, self.timings.history)[0] * self.timings.runs
+            if self.runs
+            else 0.0
+        )
 
     def entry(self, name: str, detailed: bool = True) -> Entry:
         """What a document shows; with details it is compiled again, with every artefact."""
@@ -58,11 +63,14 @@ class Seen:
             return Entry(name, structure.device, c, self.names, times and times.runs)
         call, run = typical(times.calls, times.history)
         kernels = None if c is None else times.by_call(c.program, run)
-        return Entry(name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels)
+        return Entry(
+            name, structure.device, c, self.names, times.runs, call, sum(times.first), kernels
+        )
 
 
 def typical(calls: Iterable[float], runs: Iterable[list[float]]) -> tuple[float, list[float]]:
-    """(seconds as Python measures them, by phase) of the run with as many slower ones as faster: its phases belong together."""
+    """(seconds as Python measures them, by phase) of the run with as many slower ones as faster:
+    its phases belong together."""
     order = sorted(zip(calls, runs, strict=False))
     return order[(len(order) - 1) // 2]
 
@@ -94,7 +102,8 @@ class Collection:
 
     @property
     def modules(self) -> list[Json]:
-        """The outermost Modules that held inputs of programs, as trees that tell what each returned first."""
+        """The outermost Modules that held inputs of programs, as trees that tell what each returned
+        first."""
         trees: list[Json] = []
         for tree in self._trees.values():
             trees += [] if tree in trees else [tree]
@@ -108,7 +117,10 @@ class Collection:
         """By time; the first so many with details."""
         order = self.by_time()
         names = naming.apart([naming.program_name(s.program.structure) for s in order])
-        return [s.entry(name, i < detailed) for i, (s, name) in enumerate(zip(order, names, strict=True))]
+        return [
+            s.entry(name, i < detailed)
+            for i, (s, name) in enumerate(zip(order, names, strict=True))
+        ]
 
     def layouts(self) -> list[Json]:
         """How the Tensors among the script's own variables lie in memory."""
@@ -118,7 +130,8 @@ class Collection:
         seen = Seen(program)
         with self._lock:
             self.seen.append(seen)
-            with suppress(Exception):  # of a Module's own extra_repr, say: the script goes on as it would alone
+            # Of a Module's own extra_repr, say: the script goes on as it would alone.
+            with suppress(Exception):
                 self._name(seen)
             if len(self.seen) > 2 * MOST:
                 self.forgotten += len(self.seen) - MOST
@@ -130,7 +143,9 @@ class Collection:
         seen.names = self._names.of_inputs(owners)
         self._roots += map(weakref.ref, modules)
         if modules or self._is_new:
-            alive = [(i, module) for i, root in enumerate(self._roots) if (module := root()) is not None]
+            alive = [
+                (i, module) for i, root in enumerate(self._roots) if (module := root()) is not None
+            ]
             self._trees |= {i: summary_of(module, self._calls).to_dict() for i, module in alive}
             self._is_new = False
 

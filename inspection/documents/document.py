@@ -1,17 +1,21 @@
-"""Everything about some programs as one JSON object. In: Compiled programs, their times. Out: the document that a page shows.
+"""The document of a page: programs as one JSON object. In: Entries. Out: dicts, lists and texts.
 
-    {"weft": version, "title", "command": text | null, "device", "machine": {name, threads, bandwidth, flops, ...} | null,
-     "sources": {file: {"name", "before_line", "lines": [text]}},  the user's files and cells that lines point into
-     "programs": [{"name", "device", "runs", "seconds", "cold", "kernel_seconds", "detailed", "passes", "nodes", "outputs",
-                   "inputs", "kernels", "boundaries", "memory", "report", "graph", "gradient", "program"}],
+    {"weft": version, "title", "command": text | null, "device",
+     "machine": {name, threads, bandwidth, flops, ...} | null,
+     "sources": {file: {"name", "before_line", "lines": [text]}},  files and cells of the user
+     "programs": [{"name", "device", "runs", "seconds", "cold", "kernel_seconds", "detailed",
+                   "passes", "nodes", "outputs", "inputs", "kernels", "boundaries", "memory",
+                   "report", "graph", "gradient", "program"}],
      "modules": [tree], "tensors": [views of storage]}
 
-A program that is only listed has "detailed": false, and its lists are empty. "seconds" is what a warm run takes,
-"kernel_seconds" the sum of its kernels, both null where nothing was measured. `nodes` are the Graph that fusion saw, sources
-first; "kernel" is the place of a kernel in `kernels`, null for what stands in memory or is part of several. Views and constants,
-which vanish, belong to the kernel that alone reads them. A kernel whose machine code is that of an earlier one has no texts:
-"same_code_as" is its place. "layer" is [place in `modules`, dotted name] of the layer that a kernel computes for, or null (see
-layers.py). What is long is bounded: see MOST_TEXT, ALL_TEXTS and changes.py.
+A program that is only listed has "detailed": false, and its lists are empty. "seconds" is what a
+warm run takes, "kernel_seconds" the sum of its kernels, both null where nothing was measured.
+`nodes` are the Graph that fusion saw, sources first; "kernel" is the place of a kernel in
+`kernels`, null for what stands in memory or is part of several. Views and constants, which vanish,
+belong to the kernel that alone reads them. A kernel whose machine code is that of an earlier one
+has no texts: "same_code_as" is its place. "layer" is [place in `modules`, dotted name] of the layer
+that a kernel computes for, or null (see layers.py). Long texts are bounded: see MOST_TEXT,
+ALL_TEXTS and changes.py.
 """
 
 from __future__ import annotations
@@ -19,7 +23,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any
 
 from ... import __version__
@@ -31,16 +34,18 @@ from ...ir.graph.rewrite import constant_of
 from ...ir.graph.site import before_line, file_name, is_gradient
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
-from ..measured.judged import judged, timed
+from ..explain.build import report
+from ..explain.report import Report
+from ..machine import machine as machines
+from ..machine.judged import judged, timed
 from ..names.labels import label
 from ..names.naming import InputNames, name_of
-from ..reports.kernel_report import Report
-from ..reports.report import report
 from .changes import changes, place_of
 from .layers import add_layers
 
 MOST_TEXT = 200_000  # characters of one text of a kernel; what is longer is cut
-ALL_TEXTS = 8_000_000  # characters, about, of all texts of kernels in a document: to make them is to compile once more
+# Characters, about, of all texts of kernels in a document: to make them is to compile once more.
+ALL_TEXTS = 8_000_000
 LEFT_OUT = {"loops": "left out, as other kernels take longer: see wf.dump\n"}
 LEAST_TEXT = 1000  # characters of a text that are shown, if any
 MOST_LINES = 20_000  # of a source file
@@ -52,8 +57,9 @@ Json = dict[str, Any]
 class Entry:
     """A program to be shown.
 
-    Attributes: `name`; `device`; `compiled`, None for one that is only listed; `names` of its inputs, by number; `runs`;
-    `seconds` of a warm run; `cold`, of the first; `kernels`, seconds of each in the order they run. None: not measured.
+    Attributes: `name`; `device`; `compiled`, None for one that is only listed; `names` of its
+    inputs, by number; `runs`; `seconds` of a warm run; `cold`, of the first; `kernels`, seconds of
+    each in the order they run. None: not measured.
     """
 
     name: str
@@ -65,19 +71,23 @@ class Entry:
     cold: float | None = None
     kernels: Sequence[float] | None = None
 
-    def measured(self, found: Report) -> Report:
+    def measured(self, unmeasured: Report) -> Report:
         """The Report of the program with the times of its kernels, where they are known."""
         if self.kernels is None:
-            return found
-        told = timed(found, self.kernels)
+            return unmeasured
+        with_times = timed(unmeasured, self.kernels)
         try:
-            return judged(told)[0]
+            return judged(with_times)[0]
         except WeftError:
-            return told
+            return with_times
 
 
 def document(
-    entries: Sequence[Entry], title: str, command: str | None = None, modules: Sequence[Json] = (), tensors: Sequence[Json] = ()
+    entries: Sequence[Entry],
+    title: str,
+    command: str | None = None,
+    modules: Sequence[Json] = (),
+    tensors: Sequence[Json] = (),
 ) -> Json:
     """The document of some programs, in this order."""
     device = entries[0].device if entries else "cpu"
@@ -98,7 +108,8 @@ def document(
 
 
 def _programs(entries: Sequence[Entry], device: str) -> list[Json]:
-    """Beside the same limits of the machine: once more, if some kernel has shown that they are higher."""
+    """Beside the same limits of the machine: once more, if some kernel has shown that they are
+    higher."""
     while True:
         before, programs = machine(device), [program(e) for e in entries]
         if machine(device) == before:
@@ -108,7 +119,13 @@ def _programs(entries: Sequence[Entry], device: str) -> list[Json]:
 def program(e: Entry) -> Json:
     """One program."""
     total = None if e.kernels is None else sum(e.kernels)
-    out: Json = {"name": e.name, "device": e.device, "runs": e.runs, "seconds": e.seconds, "cold": e.cold}
+    out: Json = {
+        "name": e.name,
+        "device": e.device,
+        "runs": e.runs,
+        "seconds": e.seconds,
+        "cold": e.cold,
+    }
     out |= {"kernel_seconds": total, "detailed": e.compiled is not None}
     return out | (NOTHING if e.compiled is None else _details(e.compiled, e))
 
@@ -125,17 +142,17 @@ def _details(c: Compiled, e: Entry) -> Json:
     order = toposort(roots)
     ids = {n: i for i, n in enumerate(order)}
     where = kernels_of(order, c)
-    found = e.measured(report(c, names=e.names))
-    told = found.to_dict()
+    kernels_report = e.measured(report(c, names=e.names))
+    fields = kernels_report.to_dict()
     return {
         "passes": changes(c.passes),
         "nodes": [_node(n, ids, where[n], e.names) for n in order],
         "outputs": [ids[r] for r in roots],
         "inputs": [{"id": ids[n], "name": name_of(n, e.names)} for n in order if n.op is Op.INPUT],
-        "kernels": _kernels(c, told["kernels"], ids, where),
+        "kernels": _kernels(c, fields["kernels"], ids, where),
         "boundaries": _boundaries(c),
-        "memory": told["memory"],
-        "report": str(found),
+        "memory": fields["memory"],
+        "report": str(kernels_report),
         "graph": graph_text(c.graph),
         "gradient": gradient_text(c.graph),
         "program": program_text(c),
@@ -151,7 +168,8 @@ def seen_by_fusion(c: Compiled) -> list[Node]:
 
 
 def kernels_of(order: Sequence[Node], c: Compiled) -> dict[Node, int | None]:
-    """The kernel that computes each Node; of what vanishes into its readers, theirs if that is one."""
+    """The kernel that computes each Node; of what vanishes into its readers, theirs if that is
+    one."""
     own: dict[Node, int] = {}
     for i, k in enumerate(c.in_order()):
         for u in k.kernel.units if k.kernel is not None else ():
@@ -167,7 +185,8 @@ def kernels_of(order: Sequence[Node], c: Compiled) -> dict[Node, int | None]:
 
 
 def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: InputNames) -> Json:
-    site = None if n.op is Op.IOTA or constant_of(n) is not None else n.site  # all lines share constants
+    # All lines share constants.
+    site = None if n.op is Op.IOTA or constant_of(n) is not None else n.site
     return {
         "id": ids[n],
         "op": n.op.value,
@@ -185,23 +204,38 @@ def _node(n: Node, ids: Mapping[Node, int], kernel: int | None, names: InputName
 # ---------------------------------------------------------------- kernels
 
 
-def _kernels(c: Compiled, told: Sequence[Json], ids: Mapping[Node, int], where: Mapping[Node, int | None]) -> list[Json]:
+def _kernels(
+    c: Compiled, fields: Sequence[Json], ids: Mapping[Node, int], where: Mapping[Node, int | None]
+) -> list[Json]:
     members: dict[int | None, list[int]] = {}
     for n, kernel in where.items():
         members.setdefault(kernel, []).append(ids[n])
     same: dict[str, int] = {}  # by the key of a kernel's code: the first that has it
     out = []
-    for i, (of_report, key) in enumerate(zip(told, c.kernel_keys, strict=True)):
+    for i, (of_report, key) in enumerate(zip(fields, c.kernel_keys, strict=True)):
         first = same.setdefault(key, i)
         same_code = None if first == i else first
-        out.append(of_report | {"index": i, "node_ids": sorted(members.get(i, ())), "texts": {}, "same_code_as": same_code})
+        out.append(
+            of_report
+            | {
+                "index": i,
+                "node_ids": sorted(members.get(i, ())),
+                "texts": {},
+                "same_code_as": same_code,
+            }
+        )
     return out
 
 
 def _boundaries(c: Compiled) -> list[Json]:
     place = {k.name: i for i, k in enumerate(c.in_order())}
     return [
-        {"producer": place[b.producer], "consumer": place[b.consumer], "rule": b.reason.rule, "detail": b.reason.detail}
+        {
+            "producer": place[b.producer],
+            "consumer": place[b.consumer],
+            "rule": b.reason.rule,
+            "detail": b.reason.detail,
+        }
         for b in c.fused.boundaries
         if b.producer in place and b.consumer in place
     ]
@@ -209,10 +243,18 @@ def _boundaries(c: Compiled) -> list[Json]:
 
 def _add_texts(programs: Sequence[Json], entries: Sequence[Entry]) -> None:
     """Of each kernel of its own code; of those that take longest, as far as the limits go."""
-    shown = [(e.compiled, p) for e, p in zip(entries, programs, strict=True) if e.compiled is not None]
-    kernels = [(c, k, lowered) for c, p in shown for k, lowered in zip(p["kernels"], c.in_order(), strict=True)]
+    shown = [
+        (e.compiled, p) for e, p in zip(entries, programs, strict=True) if e.compiled is not None
+    ]
+    kernels = [
+        (c, k, lowered)
+        for c, p in shown
+        for k, lowered in zip(p["kernels"], c.in_order(), strict=True)
+    ]
     left = ALL_TEXTS
-    for c, k, lowered in sorted(kernels, key=lambda found: -(found[1]["measured"] or found[1]["predicted"] or 0)):
+    for c, k, lowered in sorted(
+        kernels, key=lambda each: -(each[1]["measured"] or each[1]["predicted"] or 0)
+    ):
         if k["same_code_as"] is not None:
             continue
         for ending, text in (c.texts(lowered) if left > 0 else LEFT_OUT).items():
@@ -234,18 +276,22 @@ def _cut(text: str, most: int) -> str:
 def machine(device: str) -> Json | None:
     """What is known of the machine, None where nothing is."""
     try:
-        found = import_module("..measured.machine", __package__).machine(device)
-    except (ImportError, WeftError):
+        return machines.machine(device).to_dict()
+    except WeftError:
         return None
-    return found.to_dict()  # type: ignore[no-any-return]
 
 
 def sources(programs: Sequence[Json]) -> Json:
     """The files that lines of the programs point into, as far as they can be read."""
-    files = [line[0] for p in programs for item in (*p["nodes"], *_rewritten(p)) if (line := item["line"])]
+    files = [
+        line[0]
+        for p in programs
+        for item in (*p["nodes"], *_rewritten(p))
+        if (line := item["line"])
+    ]
     files += [file for p in programs for k in p["kernels"] for file, _ in k["lines"]]
-    found = {file: linecache.getlines(file) for file in dict.fromkeys(files)}
-    return {file: source(file, lines) for file, lines in found.items() if lines}
+    lines_of = {file: linecache.getlines(file) for file in dict.fromkeys(files)}
+    return {file: source(file, lines) for file, lines in lines_of.items() if lines}
 
 
 def source(file: str, lines: Sequence[str]) -> Json:

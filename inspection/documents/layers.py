@@ -1,7 +1,8 @@
-"""Which layer a kernel computes for. In: the programs and trees of Modules of a document. Out: "layer" of each kernel.
+"""The layer that each kernel computes for. In: programs and trees of a document. Out: its "layer".
 
-It is the innermost layer that holds all parameters, buffers and their states in an optimiser that the kernel reads. A kernel that
-reads none, of an activation say, is of the innermost layer around those of the kernels that it reads from and that read it.
+It is the innermost layer that holds all parameters, buffers and their states in an optimiser that
+the kernel reads. A kernel that reads none, of an activation say, is of the innermost layer around
+those of the kernels that it reads from and that read it.
 """
 
 from __future__ import annotations
@@ -10,22 +11,29 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 Json = dict[str, Any]
-Layer = tuple[int, tuple[str, ...]]  # the place of a tree, the names of attributes on the way down from its root
+# The place of a tree, the names of attributes on the way down from its root.
+Layer = tuple[int, tuple[str, ...]]
 
 
 def add_layers(programs: Iterable[Json], trees: Sequence[Json]) -> None:
-    """Gives each kernel its "layer": [place of the tree, dotted name], null where nothing is known."""
+    """Gives each kernel its "layer": [place of the tree, dotted name], null where nothing is
+    known.
+    """
     owners: dict[str, Layer] = {}
     for i, tree in enumerate(trees):
         for path, name in _held(tree):
             owners.setdefault(".".join([*path, name]), (i, path))
-            owners.setdefault(".".join([tree["kind"], *path, name]), (i, path))  # as it is called where there are several trees
+            # As it is called where there are several trees.
+            owners.setdefault(".".join([tree["kind"], *path, name]), (i, path))
     for p in programs:
-        own = [_around([owners.get(name.split(" of ")[-1]) for name in k["reads"]]) for k in p["kernels"]]
+        own = [
+            _around([owners.get(name.split(" of ")[-1]) for name in k["reads"]])
+            for k in p["kernels"]
+        ]
         beside = _neighbours(p)
         for i, k in enumerate(p["kernels"]):
-            found = own[i] or _around([own[j] for j in beside[i]])
-            k["layer"] = found and [found[0], ".".join(found[1])]
+            layer = own[i] or _around([own[j] for j in beside[i]])
+            k["layer"] = layer and [layer[0], ".".join(layer[1])]
 
 
 def _held(tree: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -36,7 +44,8 @@ def _held(tree: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, .
 
 
 def _around(layers: Iterable[Layer | None]) -> Layer | None:
-    """The innermost layer around some, None where there is none; what is in no layer does not count."""
+    """The innermost layer around some, None where there is none; what is in no layer does not
+    count."""
     known = [layer for layer in layers if layer is not None]
     if len({place for place, _ in known}) != 1:
         return None
@@ -49,7 +58,9 @@ def _around(layers: Iterable[Layer | None]) -> Layer | None:
 def _neighbours(p: Json) -> list[set[int]]:
     """Of each kernel those that it reads from, and that read it."""
     out: list[set[int]] = [set() for _ in p["kernels"]]
-    origins: dict[int, set[int]] = {}  # of a node: the kernels that compute it, or what it is a view of
+    origins: dict[
+        int, set[int]
+    ] = {}  # of a node: the kernels that compute it, or what it is a view of
     for n in p["nodes"]:
         before = set().union(*(origins.get(s, ()) for s in n["src"]))
         kernel = n["kernel"]

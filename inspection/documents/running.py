@@ -1,7 +1,8 @@
-"""A user's script, run as Python runs it. In: a file or a module's name, and its arguments. Out: its exit status.
+"""A user's script, run as Python runs it. In: its name and arguments. Out: its exit status.
 
-It is `__main__`, with its own sys.argv, sys.path[0] and `__file__`; what it raises is shown as Python shows it, from its first
-line on. Threads that it leaves behind have ended when this returns, as they have when Python exits.
+It is `__main__`, with its own sys.argv, sys.path[0] and `__file__`; what it raises is shown as
+Python shows it, from its first line on. Threads that it leaves behind have ended when this returns,
+as they have when Python exits.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from types import ModuleType, TracebackType
 from ...errors import WeftError
 
 FAILED, INTERRUPTED = 1, 130  # exit statuses: of an exception, and of Ctrl-C as shells give it
-AROUND = {__file__, runpy.__file__, "<frozen runpy>"}  # the files that stand around a script's own frames
+# The files that stand around a script's own frames.
+AROUND = {__file__, runpy.__file__, "<frozen runpy>"}
 
 
 class NoScript(WeftError):
@@ -44,7 +46,9 @@ class Script:
 
     def is_file(self, path: str | Path) -> bool:
         """Is this the file that would be run? The path exists."""
-        return not self.is_module and os.path.exists(self.name) and os.path.samefile(self.name, path)
+        return (
+            not self.is_module and os.path.exists(self.name) and os.path.samefile(self.name, path)
+        )
 
     def run(self) -> int:
         """Raises NoScript; never what the script raises."""
@@ -103,12 +107,16 @@ def main_of_file(script: Script) -> Callable[[], None]:
         with io.open_code(path) as file:
             text = file.read()
     except OSError as error:
-        raise NoScript(f"cannot run {script.name!r}: {(error.strerror or str(error)).lower()}") from None
+        raise NoScript(
+            f"cannot run {script.name!r}: {(error.strerror or str(error)).lower()}"
+        ) from None
 
     def main() -> None:
         module = ModuleType("__main__")
         loader = SourceFileLoader("__main__", path)
-        vars(module).update(__file__=path, __builtins__=builtins, __loader__=loader, __cached__=None)
+        vars(module).update(
+            __file__=path, __builtins__=builtins, __loader__=loader, __cached__=None
+        )
         sys.modules["__main__"] = module
         sys.argv[:] = [script.name, *script.arguments]
         if not sys.flags.safe_path:
@@ -121,10 +129,10 @@ def main_of_file(script: Script) -> Callable[[], None]:
 def main_of_module(script: Script) -> Callable[[], None]:
     """Runs a module, or the `__main__` of a package. Raises NoScript where it is not found."""
     try:
-        found = importlib.util.find_spec(script.name)
+        spec = importlib.util.find_spec(script.name)
     except (ImportError, ValueError):
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         raise NoScript(f"cannot run -m {script.name}: no such module")
 
     def main() -> None:

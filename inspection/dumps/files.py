@@ -1,6 +1,7 @@
-"""A dump: every artefact of a compiled program in files. In: a Compiled program and a folder. Out: files that say what they are.
+"""A dump: artefacts in files. In: a Compiled program, a folder. Out: files that name themselves.
 
-Every file begins with a line `weft dump: ..` in a comment of its own language. Only files that do are ever replaced or removed.
+Every file begins with a line `weft dump: ..` in a comment of its own language. Only files that do
+are ever replaced or removed.
 """
 
 from __future__ import annotations
@@ -16,13 +17,19 @@ from .artefacts import Artefact, artefacts
 
 MARK = re.compile(r"(#|;|//) weft dump: ")
 ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
-NOTHING = Artefact("README.txt", "what is in this folder", "0 kernels: nothing is to be computed, all is in memory already\n")
+NOTHING = Artefact(
+    "README.txt",
+    "what is in this folder",
+    "0 kernels: nothing is to be computed, all is in memory already\n",
+)
 
 
 def write(c: Compiled, names: InputNames, folder: Path) -> Path:
-    """Writes a program whose inputs have these names below `folder`, and removes what an older dump left there.
+    """Writes a program whose inputs have these names below `folder`, and removes what an older dump
+    left there.
 
-    Raises ArgumentError if a file would be overwritten that no dump has made; then nothing is written.
+    Raises ArgumentError if a file would be overwritten that no dump has made; then nothing is
+    written.
     """
     return _write(artefacts(c, names), folder)
 
@@ -32,8 +39,8 @@ def write_nothing(folder: Path) -> Path:
     return _write([NOTHING], folder)
 
 
-def _write(found: Iterable[Artefact], folder: Path) -> Path:
-    files = {a.path: a.text for a in found}
+def _write(items: Iterable[Artefact], folder: Path) -> Path:
+    files = {a.path: a.text for a in items}
     _refuse_others(folder, files)
     for path in files:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
@@ -49,13 +56,18 @@ def _refuse_others(folder: Path, files: Mapping[str, str]) -> None:
     for name in files:
         path = folder / name
         if path.exists() and not _is_of_dump(path):
-            raise errors.ArgumentError(f"dump: {path} is there and no dump has made it: give another folder")
+            raise errors.ArgumentError(
+                f"dump: {path} is there and no dump has made it: give another folder"
+            )
 
 
 def _of_dumps(folder: Path) -> Iterable[Path]:
     """The files below a folder that some dump has made."""
-    found = [*folder.glob("*.txt"), *(p for ending in ENDINGS for p in folder.glob(f"kernels/*.{ending}"))]
-    return [p for p in dict.fromkeys(found) if _is_of_dump(p)]
+    candidates = [
+        *folder.glob("*.txt"),
+        *(p for ending in ENDINGS for p in folder.glob(f"kernels/*.{ending}")),
+    ]
+    return [p for p in dict.fromkeys(candidates) if _is_of_dump(p)]
 
 
 def _is_of_dump(path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""Graphs as text. In: roots, passes. Out: one line a value beside the user's lines; gradients; rewrites; what each pass did."""
+"""Graphs as text. In: roots, passes. Out: a line per value beside the user's lines; rewrites."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def names_of(roots: Iterable[Node]) -> dict[Node, str]:
 
 
 def sites_of(order: Iterable[Node]) -> dict[Node, Site | None]:
-    """The user's line of each Node, sources first. What is made of constants alone has none: any program may have made it."""
+    """The user's line of each Node, sources first. What is made of constants alone has none: any
+    program may have made it."""
     sites: dict[Node, Site | None] = {}
     for n in order:
         is_constant = n.op is not Op.INPUT and not any(sites[s] for s in n.src)
@@ -42,22 +43,37 @@ def graph_text(roots: Sequence[Node]) -> str:
 
 
 def gradient_text(roots: Sequence[Node]) -> str:
-    """The values that gradients are computed by, each beside the forward line, and the forward values that they read."""
+    """The values that gradients are computed by, each beside the forward line, and the forward
+    values that they read."""
     names = names_of(roots)
     sites = sites_of(names)
-    forward_only = {s for n, site in sites.items() if site is not None and not is_gradient(site) for s in n.src}
-    found = {n for n, site in sites.items() if is_gradient(site)}
-    if not found:
+    forward_only = {
+        s for n, site in sites.items() if site is not None and not is_gradient(site) for s in n.src
+    }
+    own = {n for n, site in sites.items() if is_gradient(site)}
+    if not own:
         return "No value of this program belongs to a gradient.\n"
     for n in reversed(names):  # constants that gradients alone need
-        found |= {s for s in n.src if n in found and sites[s] is None and s not in forward_only}
-    gradients = [n for n in names if n in found]
-    read = {s for n in gradients for s in n.src} - found
+        own |= {s for s in n.src if n in own and sites[s] is None and s not in forward_only}
+    gradients = [n for n in names if n in own]
+    read = {s for n in gradients for s in n.src} - own
     forward = [n for n in names if n in read]
-    given, lines = ([(f"{names[n]} = {line_of(n, names)}", sites[n], "") for n in some] for some in (forward, gradients))
+    sources, lines = (
+        [(f"{names[n]} = {line_of(n, names)}", sites[n], "") for n in some]
+        for some in (forward, gradients)
+    )
     made = {n for n in gradients if n in set(roots)}
-    out = ["forward values that gradients need", *indented(beside(given)), "", "gradients", *indented(beside(lines))]
-    return "\n".join([*out, f"    return {', '.join(names[n] for n in gradients if n in made)}"]) + "\n"
+    out = [
+        "forward values that gradients need",
+        *indented(beside(sources)),
+        "",
+        "gradients",
+        *indented(beside(lines)),
+    ]
+    return (
+        "\n".join([*out, f"    return {', '.join(names[n] for n in gradients if n in made)}"])
+        + "\n"
+    )
 
 
 def _note(n: Node) -> str:
@@ -104,33 +120,47 @@ def rewrites_text(p: Pass) -> str:
     """The rules of a pass that matched, counted and then in order."""
     names = names_of(p.roots or ())
     counts = Counter(rule for rule, _, _ in p.rewrites)
-    out = [f"{p.name}: {plural(len(p.rewrites), 'rewrite')}", *(f"    {count:5}  {rule}" for rule, count in counts.most_common())]
+    out = [
+        f"{p.name}: {plural(len(p.rewrites), 'rewrite')}",
+        *(f"    {count:5}  {rule}" for rule, count in counts.most_common()),
+    ]
     for i, (rule, before, after) in enumerate(p.rewrites, 1):
         text = f"{i}. {rule}: {term(before, {}, DEPTH)}"
         site = sites_of(toposort([before]))[before]
-        out += ["", *beside([(text, site, "")]), f"    becomes {term(after, names)}  {type_of(after)}"]
+        out += [
+            "",
+            *beside([(text, site, "")]),
+            f"    becomes {term(after, names)}  {type_of(after)}",
+        ]
     return "\n".join(out) + "\n"
 
 
 def passes_text(c: Compiled) -> str:
-    """How long each pass took, how many values the Graph had behind it, and what it did."""
+    """How long each pass took, how many values the Graph had after it, and what it did."""
     width = max(len(p.name) for p in c.passes)
     out = [f"{'pass':{width}}   milliseconds   values   what it did"]
     before: Sequence[Node] | None = None
     for p in c.passes:
         size = "" if p.roots is None else str(len(toposort(p.roots)))
-        out.append(f"{p.name:{width}}   {1e3 * p.seconds:12.3f}   {size:>6}   {_did(c, p, before)}".rstrip())
+        times = f"{p.name:{width}}   {1e3 * p.seconds:12.3f}"
+        out.append(f"{times}   {size:>6}   {_did(c, p, before)}".rstrip())
         before = p.roots if p.roots is not None else before
-    return "\n".join([*out, f"{'all':{width}}   {1e3 * sum(p.seconds for p in c.passes):12.3f}"]) + "\n"
+    out.append(f"{'all':{width}}   {1e3 * sum(p.seconds for p in c.passes):12.3f}")
+    return "\n".join(out) + "\n"
 
 
 def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
     units = sum(len(k.units) for k in c.fused.kernels)
     steps = {
         "find checks": lambda: f"{len(c.program.checks)} indices to check",
-        "fuse": lambda: f"{plural(len(c.fused.kernels), 'kernel')} of {plural(units, 'computed value')}",
+        "fuse": lambda: (
+            f"{plural(len(c.fused.kernels), 'kernel')} of {plural(units, 'computed value')}"
+        ),
         "lower": lambda: f"loops of {plural(len(c.lowered.kernels), 'kernel')}",
-        "plan": lambda: f"arena of {amount(c.program.arena_bytes)}B, {plural(len(c.program.donations), 'output')} in place",
+        "plan": lambda: (
+            f"arena of {amount(c.program.arena_bytes)}B, "
+            f"{plural(len(c.program.donations), 'output')} in place"
+        ),
         "link": lambda: f"code of {plural(len(set(c.kernel_keys)), 'kernel')}",
     }
     if p.roots is None:
@@ -140,9 +170,17 @@ def _did(c: Compiled, p: Pass, before: Sequence[Node] | None) -> str:
     old, new = (Counter(n.op.value for n in toposort(roots)) for roots in (before, p.roots))
     rules = [plural(len(p.rewrites), "rewrite")] if p.rewrites else []
     changes = [_counted("removed", old - new), _counted("added", new - old)]
-    moved = [] if set(toposort(before)) == set(toposort(p.roots)) else ["other values of the same operations"]
+    moved = (
+        []
+        if set(toposort(before)) == set(toposort(p.roots))
+        else ["other values of the same operations"]
+    )
     return "; ".join([*rules, *(list(filter(None, changes)) or moved)]) or "nothing"
 
 
 def _counted(word: str, counts: Counter[str]) -> str:
-    return f"{word} {', '.join(f'{count} {op}' for op, count in counts.most_common())}" if counts else ""
+    return (
+        f"{word} {', '.join(f'{count} {op}' for op, count in counts.most_common())}"
+        if counts
+        else ""
+    )

@@ -1,4 +1,4 @@
-"""The Program as text. In: a Compiled program. Out: calls with readable buffers, phases and chunks; memory over the steps."""
+"""The Program as text. In: a Compiled program. Out: calls, buffers, phases, memory by step."""
 
 from __future__ import annotations
 
@@ -18,18 +18,30 @@ def program_text(c: Compiled) -> str:
     """Inputs and outputs, then each call: where its buffers are, its phases and their chunks."""
     p, names, memory = c.program, [k.name for k in c.in_order()], c.memory()
     out = ["inputs", *(f"    input {i}   {_value(v)}" for i, v in enumerate(p.inputs))]
-    out += ["outputs", *(f"    output {i}  {_value(v)}{_donated(p.donations.get(i))}" for i, v in enumerate(p.outputs))]
+    out += [
+        "outputs",
+        *(
+            f"    output {i}  {_value(v)}{_donated(p.donations.get(i))}"
+            for i, v in enumerate(p.outputs)
+        ),
+    ]
     out += [f"arena of {plural(p.arena_bytes, 'byte')}", ""]
     for step, (name, call) in enumerate(zip(names, p.calls, strict=True)):
-        out += [f"step {step}  {name}{'  (checks indices: nothing runs behind it if one is wrong)' if call.is_check else ''}"]
+        note = "  (checks indices: nothing runs after it if one is wrong)" if call.is_check else ""
+        out.append(f"step {step}  {name}{note}")
         out += [f"    {line}" for line in arguments(call, memory, step)]
-        out += [f"    phase {i}: {_phase(call, i, c.backend.device)}" for i in range(len(call.loops.phases))]
+        out += [
+            f"    phase {i}: {_phase(call, i, c.backend.device)}"
+            for i in range(len(call.loops.phases))
+        ]
     return "\n".join(out) + "\n"
 
 
 def _value(v: Value) -> str:
     strides = "" if v.strides == row_major_strides(v.shape) else f"  strides {list(v.strides)}"
-    return f"{v.dtype.name}{list(v.shape)}{strides}{'  in the memory of the CPU' if v.is_host else ''}"
+    return (
+        f"{v.dtype.name}{list(v.shape)}{strides}{'  in the memory of the CPU' if v.is_host else ''}"
+    )
 
 
 def _donated(place: int | None) -> str:
@@ -41,11 +53,13 @@ def _phase(call: Call, number: int, device: str) -> str:
     chunks = chunk_count(call, phase)
     if loops.threads:
         return f"{plural(chunks, 'block')} of {loops.threads[number]} threads"
-    return f"{plural(chunks, 'chunk')}, {'shared by threads' if call.parallel[number] else 'on one thread'}"
+    where = "shared by threads" if call.parallel[number] else "on one thread"
+    return f"{plural(chunks, 'chunk')}, {where}"
 
 
 def arguments(call: Call, memory: Memory, step: int) -> list[str]:
-    """`in0  reads  input 0  float32[64, 1000]`, a line for each buffer of a call; what each param is."""
+    """`in0  reads  input 0  float32[64, 1000]`, a line for each buffer of a call; what each param
+    is."""
     lines = [
         f"{buf.name:6} {_use(call.loops, buf):6}  {held(memory, ref, step)}"
         for buf, ref in zip(call.loops.buffers, call.refs, strict=True)
@@ -55,16 +69,18 @@ def arguments(call: Call, memory: Memory, step: int) -> list[str]:
 
 
 def _use(loops: Loops, buf: Buf) -> str:
-    return "writes" if buf in writes(loops.phases) else "reads" if buf in reads(loops.phases) else ""
+    return (
+        "writes" if buf in writes(loops.phases) else "reads" if buf in reads(loops.phases) else ""
+    )
 
 
 def held(memory: Memory, ref: Ref, step: int) -> str:
     """What lies in a place during a step: its name, type and where that is."""
-    found = [b for b in memory.buffers if _is_at(b, ref) and b.first <= step <= b.last]
+    alive = [b for b in memory.buffers if _is_at(b, ref) and b.first <= step <= b.last]
     where = f"arena + {ref.number}" if ref.space == "arena" else f"{ref.space} {ref.number}"
-    if not found:
+    if not alive:
         return where
-    buffer = found[-1]
+    buffer = alive[-1]
     name = "" if buffer.name == where else f"  {buffer.name}"
     return f"{where:10} {buffer.dtype}{list(buffer.shape)}{name}"
 
@@ -72,7 +88,9 @@ def held(memory: Memory, ref: Ref, step: int) -> str:
 def _is_at(b: MemoryBuffer, ref: Ref) -> bool:
     if ref.space == "arena":
         return b.number is None and b.offset == ref.number
-    return b.number == ref.number and (b.space == ref.space or (b.space, ref.space) == ("donated", "output"))
+    return b.number == ref.number and (
+        b.space == ref.space or (b.space, ref.space) == ("donated", "output")
+    )
 
 
 # ---------------------------------------------------------------- memory
@@ -85,7 +103,8 @@ def memory_text(m: Memory) -> str:
 
 
 def timeline(m: Memory) -> list[str]:
-    """A row for each buffer, a column for each step (of several, where there are many): # while it is needed."""
+    """A row for each buffer, a column for each step (of several, where there are many): # while it
+    is needed."""
     if not m.steps:
         return []
     per = -(-m.steps // WIDEST)
@@ -93,11 +112,15 @@ def timeline(m: Memory) -> list[str]:
     width = max((len(b.name) for b in m.buffers), default=0)
     peak = m.peak_step // per
     steps = "a step" if per == 1 else f"{per} steps"
-    head = f"when each is needed: a column is {steps}, of {m.steps}; v marks the worst one, {m.peak_kernel}"
+    worst = f"v marks the worst one, {m.peak_kernel}"
+    head = f"when each is needed: a column is {steps}, of {m.steps}; {worst}"
     marks = f"    {'':{width}}  {' ' * peak}v"
-    return [head, marks, *(f"    {b.name:{width}}  {_row(b, per, columns)}  {amount(b.bytes)}B" for b in m.buffers)]
+    return [
+        head,
+        marks,
+        *(f"    {b.name:{width}}  {_row(b, per, columns)}  {amount(b.bytes)}B" for b in m.buffers),
+    ]
 
 
 def _row(b: MemoryBuffer, per: int, columns: int) -> str:
     return "".join("#" if b.first // per <= i <= b.last // per else "." for i in range(columns))
-

@@ -1,7 +1,8 @@
-"""What WEFT_DUMP and WEFT_DEBUG show. In: programs that are new. Out: files, text on stderr, and at the end the times of runs.
+"""Output of WEFT_DUMP and WEFT_DEBUG. In: new programs. Out: files, text on stderr, times at exit.
 
-WEFT_DEBUG=1 shows the kernels and, as the process ends, how long they took; 2 also what wf.explain says of them; 3 their loops;
-4 their code. Programs that are shown run through the driver that takes times.
+WEFT_DEBUG=1 shows the kernels and, as the process ends, how long they took; 2 also what wf.explain
+says of them; 3 their loops; 4 their code. Programs that are shown run through the driver that takes
+times.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ...compiler.compile import Compiled
 from ...frontend.lazy.program_table import Program
 from ...runtime.timed import timing
 from ...wording import duration, plural
+from ..explain.build import report
 from ..names.naming import InputNames, input_names, program_name
-from ..reports.report import report
 from . import files
 from .artefacts import kernel_line
 
@@ -36,7 +37,9 @@ def show(program: Program, number: int) -> None:
         try:
             files.write(compiled, names, asked.dump / f"program{number}")
         except (OSError, errors.ArgumentError) as error:
-            raise errors.OptionError(f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}") from None
+            raise errors.OptionError(
+                f"WEFT_DUMP={str(asked.dump)!r}: cannot write there: {error}"
+            ) from None
     if asked.debug:
         title = f"program {number}: {program_name(program.structure)}"
         _say(debug_text(compiled, names, title, asked.debug))
@@ -50,14 +53,16 @@ def _say(text: str) -> None:
 
 def debug_text(c: Compiled, names: InputNames, title: str, level: int) -> str:
     """What is known of a program before it runs."""
-    told = report(c, predict=level > 1, names=names)
-    out = [f"{title}, {plural(len(told.kernels), 'kernel')} for {c.backend.device}"]
+    explained = report(c, predict=level > 1, names=names)
+    out = [f"{title}, {plural(len(explained.kernels), 'kernel')} for {c.backend.device}"]
     if level == 1:
-        return "\n".join([*out, *(f"    {k.name}  {kernel_line(k)}" for k in told.kernels)])
-    out.append(str(told))
+        return "\n".join([*out, *(f"    {k.name}  {kernel_line(k)}" for k in explained.kernels)])
+    out.append(str(explained))
     if level > 2:
         endings = ("loops", *CODE) if level > 3 else ("loops",)
-        out += [text for k in c.in_order() for ending, text in c.texts(k).items() if ending in endings]
+        out += [
+            text for k in c.in_order() for ending, text in c.texts(k).items() if ending in endings
+        ]
     return "\n".join(out)
 
 
@@ -84,7 +89,9 @@ def _watch(program: Program, c: Compiled, title: str) -> None:
         program.executable = c.executable
     if not _watched:
         atexit.register(_tell, os.getpid())
-    _watched.append(_Watched(title, [k.name for k in c.in_order()], c.program, program.executable.timings))
+    _watched.append(
+        _Watched(title, [k.name for k in c.in_order()], c.program, program.executable.timings)
+    )
 
 
 def _tell(process: int) -> None:
@@ -93,7 +100,8 @@ def _tell(process: int) -> None:
 
 
 def times_text() -> str:
-    """Of every program that was shown: how often it ran, how long a run took, and each of its kernels."""
+    """Of every program that was shown: how often it ran, how long a run took, and each of its
+    kernels."""
     return "\n".join(line for w in _watched for line in _times(w))
 
 
@@ -101,6 +109,9 @@ def _times(w: _Watched) -> list[str]:
     if not w.timings.runs:
         return [f"{w.title}: no runs"]
     total = w.timings.total
-    share = [f"{100 * s / total if total else 0:3.0f} %  {duration(s):>8}" for s in w.timings.by_call(w.program)]
+    share = [
+        f"{100 * s / total if total else 0:3.0f} %  {duration(s):>8}"
+        for s in w.timings.by_call(w.program)
+    ]
     lines = [f"    {text}  {name}" for text, name in zip(share, w.names, strict=True)]
     return [f"{w.title}: {plural(w.timings.runs, 'run')} of {duration(total)}", *lines]

@@ -1,1 +1,1 @@
-"""What things are called. In: Nodes, Structures, Modules. Out: short names of operations, programs and inputs."""
+"""Names for readers. In: Nodes, Structures, Modules. Out: names of operations, programs, inputs."""

@@ -1,4 +1,4 @@
-"""Short names of what a Node computes. In: a Node. Out: `matmul 64x784x128`, `sum axis=1`, `x * 2`, `fc1.weight`."""
+"""Short names of operations. In: a Node. Out: `matmul 64x784x128`, `sum axis=1`, `x * 2`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,25 @@ from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
 from ...ir.kernels.kernel import is_steady
 
-SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "/", Op.POW: "**", Op.LT: "<", Op.EQ: "==", Op.IDIV: "//", Op.MOD: "%"}
+SIGNS = {
+    Op.ADD: "+",
+    Op.SUB: "-",
+    Op.MUL: "*",
+    Op.DIV: "/",
+    Op.POW: "**",
+    Op.LT: "<",
+    Op.EQ: "==",
+    Op.IDIV: "//",
+    Op.MOD: "%",
+}
 SUMS = {"add": "sum", "max": "max", "mul": "prod"}
 TURNED = ("sin", "cos", "-sin", "-cos")
 
 
 def label(n: Node) -> str:
     """A few words, shapes of 784x128 and axes included; of an INPUT, its dtype and shape."""
-    found = LABELS.get(n.op)
-    return found(n) if found else _of_constant(n) or n.op.value
+    template = LABELS.get(n.op)
+    return template(n) if template else _of_constant(n) or n.op.value
 
 
 def times(extents: Sequence[int]) -> str:
@@ -33,7 +43,13 @@ def number(value: Any) -> str:
 
 
 def _axes(axes: Sequence[int], ndim: int) -> str:
-    return "" if len(axes) == ndim else f" axis={axes[0]}" if len(axes) == 1 else f" axes={','.join(map(str, axes))}"
+    return (
+        ""
+        if len(axes) == ndim
+        else f" axis={axes[0]}"
+        if len(axes) == 1
+        else f" axes={','.join(map(str, axes))}"
+    )
 
 
 def _of_constant(n: Node) -> str | None:
@@ -48,13 +64,14 @@ def _of_constant(n: Node) -> str | None:
 def _reduce(n: Node) -> str:
     kind, axes = n.arg
     x = n.src[0]
-    if kind == "add" and x.op is Op.MUL and (found := contraction(n)):
-        return found
+    if kind == "add" and x.op is Op.MUL and (product := contraction(n)):
+        return product
     return SUMS[kind] + _axes(axes, x.ndim)
 
 
 def contraction(total: Node) -> str | None:
-    """Of a sum of products where each factor lacks an axis of the result: rows x steps x columns; of windows, their extents."""
+    """Of a sum of products where each factor lacks an axis of the result: rows x steps x columns;
+    of windows, their extents."""
     product, axes = total.src[0], total.arg[1]
     a, b = product.src
     kept = [i for i in range(product.ndim) if i not in axes and product.shape[i] > 1]
@@ -63,7 +80,9 @@ def contraction(total: Node) -> str | None:
     if not rows and not columns:
         return None
     if _has_windows(a) or _has_windows(b):
-        return f"conv {times([product.shape[i] for i in kept])} over {times([d for i in axes if (d := product.shape[i]) > 1])}"
+        places = [product.shape[i] for i in kept]
+        window = [product.shape[i] for i in axes if product.shape[i] > 1]
+        return f"conv {times(places)} over {times(window)}"
     extent = [prod(product.shape[i] for i in some) for some in (rows, axes, columns)]
     batch = prod(product.shape[i] for i in kept if i not in rows and i not in columns)
     return "matmul " + (f"{batch} of " if batch > 1 else "") + times(extent)
@@ -116,11 +135,15 @@ LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.SKEW: lambda n: f"windows of {n.shape[n.arg[1]]}",
     Op.UNSKEW: lambda n: f"sum windows of {n.shape[n.arg[1]]}",
     Op.GATHER: lambda n: f"take{_axes(n.arg, n.src[0].ndim + 1)}",
-    Op.SCATTER: lambda n: f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}",
+    Op.SCATTER: lambda n: (
+        f"scatter {n.arg[2] if n.arg[2:] else 'add'}{_axes(n.arg[0], len(n.arg[1]) + 1)}"
+    ),
 }
 
 
 def owner_name(n: Node) -> str | None:
     """What the Tensor is called whose gradients are collected here."""
-    owner = n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
+    owner = (
+        n.arg.owner() if n.op is Op.INPUT and getattr(n.arg, "owner", None) is not None else None
+    )
     return None if owner is None else owner.name  # type: ignore[no-any-return]

@@ -1,7 +1,8 @@
-"""What people call things. In: a Structure, Modules and optimisers. Out: names of programs and of their inputs.
+"""Names of programs and of their inputs. In: a Structure, Modules and optimisers. Out: names.
 
-A program is named after the function of the user's whose lines give most of its outputs; an input after the Parameter, the
-Buffer, the state of an optimiser or the variable that it was when the program was new.
+A program is named after the function of the user's whose lines give most of its outputs; an input
+after the Parameter, the Buffer, the state of an optimiser or the variable that it was when the
+program was new.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ def program_name(structure: Structure) -> str:
     """`train_step (lenet.py:53)`; "constants" where no line of the user's computes anything."""
     outputs = structure.key[1]
     sites = [structure.sites[o] for o in outputs if isinstance(o, int)]
-    lines = [site[:2] for site in sites if site is not None] or [s[:2] for s in structure.sites if s is not None]
+    lines = [site[:2] for site in sites if site is not None] or [
+        s[:2] for s in structure.sites if s is not None
+    ]
     if not lines:
         return "constants"
     named = Counter((function_at(*line), line) for line in lines)
@@ -45,7 +48,9 @@ def program_name(structure: Structure) -> str:
 
 
 def function_at(file: str, line: int) -> str:
-    """The innermost function around a line, `LeNet.forward`; "" where there is none, or no source."""
+    """The innermost function around a line, `LeNet.forward`; "" where there is none, or no
+    source.
+    """
     around = [span for span in _functions(file) if span[0] <= line <= span[1]]
     return max(around)[2] if around else ""
 
@@ -56,7 +61,7 @@ def _functions(file: str) -> tuple[Span, ...]:
         tree = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return ()
-    found: list[Span] = []
+    spans: list[Span] = []
     stack: list[tuple[ast.AST, str]] = [(tree, "")]
     while stack:
         parent, prefix = stack.pop()
@@ -65,13 +70,13 @@ def _functions(file: str) -> tuple[Span, ...]:
             if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 inside = f"{prefix}{child.name}."
                 if not isinstance(child, ast.ClassDef):
-                    found.append((child.lineno, child.end_lineno or child.lineno, inside[:-1]))
+                    spans.append((child.lineno, child.end_lineno or child.lineno, inside[:-1]))
             stack.append((child, inside))
-    return tuple(found)
+    return tuple(spans)
 
 
 def apart(names: Sequence[str]) -> list[str]:
-    """The same, the second of a name with #2 behind it."""
+    """The same, the second of a name with #2 after it."""
     seen: Counter[str] = Counter()
     out = []
     for name in names:
@@ -88,7 +93,8 @@ NO_NAMES: InputNames = {}
 
 
 def input_names(structure: Structure) -> InputNames:
-    """What the inputs of a program are called now: Modules, optimisers and the user's variables are looked through."""
+    """What the inputs of a program are called now: Modules, optimisers and the user's variables are
+    looked through."""
     names, owners = Names(), owners_of(structure)
     names.learn(owners)
     return names.of_inputs(owners)
@@ -111,36 +117,44 @@ class Names:
         self._names: dict[int, tuple[weakref.ref[Any], str | None]] = {}  # by id of a Tensor
 
     def learn(self, tensors: Sequence[Any]) -> list[Module]:
-        """Looks for what holds the Tensors, if there are new ones: the outermost Modules alive that hold any."""
+        """Looks for what holds the Tensors, if there are new ones: the outermost Modules alive that
+        hold any."""
         new = [t for t in tensors if t is not None and not self._knows(t)]
         if not new:
             return []
         modules = modules_of(new)
-        found = variables(new) | names_of(modules, alive("optim.optimizer", "Optimizer"))
-        self._names |= {id(t): (weakref.ref(t), found.get(id(t)) or getattr(t, "name", None)) for t in new}
+        names = variables(new) | names_of(modules, alive("optim.optimizer", "Optimizer"))
+        self._names |= {
+            id(t): (weakref.ref(t), names.get(id(t)) or getattr(t, "name", None)) for t in new
+        }
         return modules
 
     def of_inputs(self, tensors: Sequence[Any]) -> dict[int, str]:
         """The names of those that have one, by their place."""
-        known = {i: self._names[id(t)][1] for i, t in enumerate(tensors) if t is not None and self._knows(t)}
+        known = {
+            i: self._names[id(t)][1]
+            for i, t in enumerate(tensors)
+            if t is not None and self._knows(t)
+        }
         return {i: name for i, name in known.items() if name}
 
     def _knows(self, t: Any) -> bool:
-        found = self._names.get(id(t))
-        return found is not None and found[0]() is t
+        entry = self._names.get(id(t))
+        return entry is not None and entry[0]() is t
 
 
 def variables(tensors: Sequence[Any]) -> dict[int, str]:
-    """By id of a Tensor: what a function of the user's that is running calls it, the innermost if several do."""
-    wanted, found = {*map(id, tensors)}, dict[int, str]()
+    """By id of a Tensor: what a function of the user's that is running calls it, the innermost if
+    several do."""
+    ids, names = {*map(id, tensors)}, dict[int, str]()
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         if not is_inside(frame.f_code.co_filename):
             for name, value in [*frame.f_locals.items()]:
-                if id(value) in wanted:
-                    found.setdefault(id(value), name)
+                if id(value) in ids:
+                    names.setdefault(id(value), name)
         frame = frame.f_back
-    return found
+    return names
 
 
 def alive(module: str, name: str) -> list[Any]:
@@ -151,17 +165,19 @@ def alive(module: str, name: str) -> list[Any]:
 
 
 def subclasses(kind: type | None) -> set[type]:
-    """A class and all that are made of it: to look a type up is fast, where there are a million objects."""
-    found: set[type[Any]] = set()
+    """A class and all that are made of it: to look a type up is fast, where there are a million
+    objects."""
+    kinds: set[type[Any]] = set()
     new: list[type[Any]] = [] if kind is None else [kind]
     while new:
-        found.add(last := new.pop())
-        new += [c for c in type.__subclasses__(last) if c not in found]
-    return found
+        kinds.add(last := new.pop())
+        new += [c for c in type.__subclasses__(last) if c not in kinds]
+    return kinds
 
 
 def told(ask: Callable[[], Iterable[T]]) -> list[T]:
-    """What an object of the user's says of itself; nothing where that fails, as it does for what was never made to the end."""
+    """What an object of the user's says of itself; nothing where that fails, as it does for what
+    was never made to the end."""
     try:
         return [*ask()]
     except Exception:
@@ -170,22 +186,23 @@ def told(ask: Callable[[], Iterable[T]]) -> list[T]:
 
 def modules_of(tensors: Sequence[Any]) -> list[Module]:
     """The outermost Modules alive that hold any of the Tensors."""
-    wanted = {*map(id, tensors)}
-    found = alive("module", "Module")
-    inner = {id(child) for m in found for child in told(m.children)}
-    return [m for m in found if id(m) not in inner and wanted & {id(t) for _, t in held(m)}]
+    ids = {*map(id, tensors)}
+    modules = alive("module", "Module")
+    inner = {id(child) for m in modules for child in told(m.children)}
+    return [m for m in modules if id(m) not in inner and ids & {id(t) for _, t in held(m)}]
 
 
 def names_of(modules: Sequence[Module], optimizers: Iterable[Optimizer]) -> dict[int, str]:
-    """By id of a Tensor: `fc1.weight`, or `LeNet.fc1.weight` where there are several Modules; `Adam exp_avg of fc1.weight`."""
-    found: dict[int, str] = {}
+    """By id of a Tensor: `fc1.weight`, or `LeNet.fc1.weight` where there are several Modules; `Adam
+    exp_avg of fc1.weight`."""
+    names: dict[int, str] = {}
     for m in modules:
         prefix = f"{type(m).__name__}." if len(modules) > 1 else ""
         for name, t in held(m):
-            found.setdefault(id(t), prefix + name)
+            names.setdefault(id(t), prefix + name)
     for optimizer in optimizers:
-        found |= told(partial(_states, optimizer, found))
-    return found
+        names |= told(partial(_states, optimizer, names))
+    return names
 
 
 def _states(optimizer: Optimizer, names: Mapping[int, str]) -> Iterator[tuple[int, str]]:

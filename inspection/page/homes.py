@@ -1,4 +1,4 @@
-"""Which nodes are drawn together. In: a program of the document. Out: groups, kernels first, and the group of each node."""
+"""Groups of nodes that are drawn together. In: a program of a document. Out: groups."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ CONSTANTS = ("const", "iota")
 class Homes:
     """Nodes are named by position in program["nodes"], groups by position in `groups`.
 
-    Attributes: `groups`, the kernel of each, by index, None for nodes of no kernel; `home`, the group of each node; `sources` of
-    each node; `given`, the nodes that no kernel has to run for: inputs, and what is computed of such alone by each of its
-    readers; `shared`, the group of what several inputs lead to, None without any.
+    Attributes: `groups`, the kernel of each, by index, None for nodes of no kernel; `home`, the
+    group of each node; `sources` of each node; `given`, the nodes that no kernel has to run for:
+    inputs, and what is computed of such alone by each of its readers; `shared`, the group of what
+    several inputs lead to, None without any.
     """
 
     groups: list[int | None]
@@ -26,7 +27,8 @@ class Homes:
 
 
 def homes(program: dict[str, Any]) -> Homes:
-    """A node of no kernel is at home with its readers if they are in one group, else with its only source, else in its own."""
+    """A node of no kernel is at home with its readers if they are in one group, else with its only
+    source, else in its own."""
     nodes = program["nodes"]
     sources = sources_of(nodes)
     groups: list[int | None] = [*range(len(program["kernels"]))]
@@ -50,20 +52,27 @@ def homes(program: dict[str, Any]) -> Homes:
 def sources_of(nodes: Sequence[dict[str, Any]]) -> list[list[int]]:
     """Where the sources of each node stand in the list."""
     position = {n["id"]: i for i, n in enumerate(nodes)}
-    return [list(dict.fromkeys(position[s] for s in n["src"] if s in position and s != n["id"])) for n in nodes]
+    return [
+        list(dict.fromkeys(position[s] for s in n["src"] if s in position and s != n["id"]))
+        for n in nodes
+    ]
 
 
-def _with_readers(nodes: Sequence[dict[str, Any]], sources: list[list[int]], kernels: int) -> list[int | None]:
+def _with_readers(
+    nodes: Sequence[dict[str, Any]], sources: list[list[int]], kernels: int
+) -> list[int | None]:
     """The kernel of each node, or of all its readers; of a constant, that of any."""
-    home: list[int | None] = [k if k is not None and 0 <= k < kernels else None for k in (n["kernel"] for n in nodes)]
+    home: list[int | None] = [
+        k if k is not None and 0 <= k < kernels else None for k in (n["kernel"] for n in nodes)
+    ]
     readers: list[list[int]] = [[] for _ in nodes]
     for b, source in enumerate(sources):
         for a in source:
             readers[a].append(b)
     for i in reversed(range(len(nodes))):
-        found = {home[r] for r in readers[i]}
-        if home[i] is None and len(found) == 1:
-            home[i] = found.pop()
+        groups_of_readers = {home[r] for r in readers[i]}
+        if home[i] is None and len(groups_of_readers) == 1:
+            home[i] = groups_of_readers.pop()
         elif home[i] is None and _is_constant(nodes[i]):
             home[i] = next((h for h in (home[r] for r in readers[i]) if h is not None), None)
     return home

@@ -1,4 +1,4 @@
-"""The page of a document. In: plain values; the styles and scripts of this folder. Out: one HTML file that fetches nothing."""
+"""The page of a document. In: plain values; styles and scripts of this folder. Out: HTML."""
 
 from __future__ import annotations
 
@@ -15,24 +15,29 @@ from .layout import layout
 STYLES = ("colours", "base", "controls", "graph", "panel", "code", "charts", "views", "print")
 # In this order they are one script; each needs only what stands before it, and main starts it all.
 SCRIPTS = (
-    "dom", "focus", "phases", "state", "numbers", "tabs", "highlight", "code", "viewport", "drawing", "minimap", "walk", "search",
-    "marks", "graph", "roofline", "source", "node", "kernel", "panel", "kernels", "memory", "passes", "modules", "tensors",
-    "texts", "keys", "main",
+    "dom", "focus", "phases", "state", "numbers", "tabs", "highlight", "code", "viewport",
+    "drawing", "minimap", "walk", "search", "marks", "graph", "roofline", "source", "node",
+    "kernel", "panel", "kernels", "memory", "passes", "modules", "tensors", "texts", "keys", "main",
 )  # fmt: skip
 
 
 def page(document: dict[str, Any]) -> str:
     """The HTML of a document (its schema stands in inspection/documents/document.py).
 
-    It holds all it shows, and its policy forbids the browser to load anything or to run other scripts than its own. Texts of the
-    document are data to the page, whatever they contain.
+    It holds all it shows, and its policy forbids the browser to load anything or to run other
+    scripts than its own. Texts of the document are data to the page, whatever they contain.
     """
     programs = [{**program, "layout": layout(program)} for program in document["programs"]]
-    script = "(() => {\n'use strict';\n" + "\n".join(_file("scripts", f"{name}.js") for name in SCRIPTS) + "\n})();\n"
+    script = (
+        "(() => {\n'use strict';\n"
+        + "\n".join(_file("scripts", f"{name}.js") for name in SCRIPTS)
+        + "\n})();\n"
+    )
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     parts = {
         "TITLE": html.escape(str(document["title"])),
-        "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'",
+        "POLICY": "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; base-uri 'none'",
         "STYLE": "\n".join(_file("styles", f"{name}.css") for name in STYLES),
         "SCRIPT": script,
         "DATA": as_data({**document, "programs": programs}),
@@ -42,8 +47,11 @@ def page(document: dict[str, Any]) -> str:
 
 
 def as_data(value: Any) -> str:
-    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON lacks."""
-    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    """JSON that may stand in a <script> element: no `<` ends it, and no number is one that JSON
+    lacks."""
+    return json.dumps(_finite(value), separators=(",", ":"), allow_nan=False).replace(
+        "<", "\\u003c"
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -1,8 +1,9 @@
-"""Where boxes of a graph lie, layer below layer. In: their sizes and the edges between them. Out: places, and bends of edges.
+"""A graph laid out in layers. In: sizes of boxes, edges. Out: places of boxes, bends of edges.
 
-The method is Sugiyama, Tagawa and Toda's (1981, doi:10.1109/TSMC.1981.4308636): turn edges of cycles round, put each box into
-a layer, order the layers by barycentres, then choose coordinates (across.py), and ways for lines that cross no box (lines.py).
-Each step is linear in boxes and edges, but for sorting.
+The method is Sugiyama, Tagawa and Toda's (1981, doi:10.1109/TSMC.1981.4308636): turn edges of
+cycles round, put each box into a layer, order the layers by barycentres, then choose coordinates
+(across.py), and ways for lines that cross no box (lines.py). Each step is linear in boxes and
+edges, but for sorting.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ SWEEPS = 6  # over all layers, down and up in turn
 
 @dataclass(frozen=True)
 class Layered:
-    """Attributes: `width` and `height` of all; `corners`, the top left of each box; `bends` between the ends of each edge."""
+    """Attributes: `width` and `height` of all; `corners`, the top left of each box; `bends` between
+    the ends of each edge."""
 
     width: float
     height: float
@@ -30,7 +32,8 @@ class Layered:
 
 
 def layered(sizes: Sequence[Size], edges: Sequence[Edge], gap: Size) -> Layered:
-    """Lays out boxes 0, 1, ... of these (width, height), at least `gap` (across, between layers) apart.
+    """Lays out boxes 0, 1, ... of these (width, height), at least `gap` (across, between layers)
+    apart.
 
     No edge may lead to its own box.
     """
@@ -45,7 +48,10 @@ def layered(sizes: Sequence[Size], edges: Sequence[Edge], gap: Size) -> Layered:
     x = across(rows, widths, above, below, gap[0])
     spans = spans_of(rows, sizes, gap[1])
     lines = [straightened([(x[v], y) for v in chain for y in spans[layer[v]]]) for chain in chains]
-    edge = (min(x[v] - widths[v] / 2 for v in range(len(x))), max(x[v] + widths[v] / 2 for v in range(len(x))))
+    edge = (
+        min(x[v] - widths[v] / 2 for v in range(len(x))),
+        max(x[v] + widths[v] / 2 for v in range(len(x))),
+    )
     for i, lane in beside(layer, forward, chains, x, edge, gap[0]).items():
         a, b = forward[i]
         lines[i] = [(lane, spans[layer[a] + 1][0]), (lane, spans[layer[b] - 1][1])]
@@ -55,9 +61,13 @@ def layered(sizes: Sequence[Size], edges: Sequence[Edge], gap: Size) -> Layered:
     corners = []
     for v, (width, height) in enumerate(sizes):
         top, bottom = spans[layer[v]]
-        corners.append((x[v] - width / 2 - left, top + (bottom - top - height) * (0.5 if above[v] else 1.0)))
+        corners.append(
+            (x[v] - width / 2 - left, top + (bottom - top - height) * (0.5 if above[v] else 1.0))
+        )
     moved = [[(px - left, py) for px, py in line] for line in lines]
-    bends = [line if e == f else line[::-1] for e, f, line in zip(edges, forward, moved, strict=True)]
+    bends = [
+        line if e == f else line[::-1] for e, f, line in zip(edges, forward, moved, strict=True)
+    ]
     return Layered(right - left, spans[-1][1], corners, bends)
 
 
@@ -106,7 +116,8 @@ def acyclic(count: int, edges: Sequence[Edge]) -> list[Edge]:
 
 
 def layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """The layer of each vertex: behind all that lead to it; what nothing leads to, right before the first that needs it."""
+    """The layer of each vertex: after all that lead to it; what nothing leads to, right before the
+    first that needs it."""
     above, below = neighbours(count, edges)
     layer, missing = [0] * count, [len(a) for a in above]
     ready = [v for v in range(count) if not missing[v]]
@@ -124,7 +135,7 @@ def layers(count: int, edges: Sequence[Edge]) -> list[int]:
 
 
 def _spread(layer: list[int], below: list[list[int]]) -> None:
-    """Moves ends of the graph that would make a layer wide to the layers behind it."""
+    """Moves ends of the graph that would make a layer wide to the layers after it."""
     rows: dict[int, list[int]] = {}
     for v, at in enumerate(layer):
         rows.setdefault(at, []).append(v)
@@ -138,8 +149,11 @@ def _spread(layer: list[int], below: list[list[int]]) -> None:
         at += 1
 
 
-def ordered(layer: Sequence[int], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
-    """The layers, each in an order that puts vertices near the middle of their neighbours (barycentres)."""
+def ordered(
+    layer: Sequence[int], above: list[list[int]], below: list[list[int]]
+) -> list[list[int]]:
+    """The layers, each in an order that puts vertices near the middle of their neighbours
+    (barycentres)."""
     rows: list[list[int]] = [[] for _ in range(max(layer) + 1)]
     place = [0.0] * len(layer)
     for v in _in_depth(layer, above, below):
@@ -148,7 +162,10 @@ def ordered(layer: Sequence[int], above: list[list[int]], below: list[list[int]]
     for sweep in range(SWEEPS):
         near = below if sweep % 2 else above
         for row in reversed(rows) if sweep % 2 else rows:
-            wish = {v: sum(place[w] for w in near[v]) / len(near[v]) if near[v] else place[v] for v in row}
+            wish = {
+                v: sum(place[w] for w in near[v]) / len(near[v]) if near[v] else place[v]
+                for v in row
+            }
             row.sort(key=wish.__getitem__)
             for i, v in enumerate(row):
                 place[v] = i * 1000 / len(row)  # layers of unlike length meet on one scale

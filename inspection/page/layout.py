@@ -1,7 +1,7 @@
-"""The picture of a program's graph. In: a program of the document. Out: places of kernels, nodes and edges, as plain values.
+"""The picture of a program's graph. In: a program of the document. Out: places as plain values.
 
-A kernel is a box that holds its nodes. There are two pictures: "operations" shows the nodes in each kernel, "kernels" shows each
-kernel as one small box.
+A kernel is a box that holds its nodes. There are two pictures: "operations" shows the nodes in each
+kernel, "kernels" shows each kernel as one small box.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from .homes import CONSTANTS, Homes, homes
 from .layered import Edge, Layered, Size, layered
 
-NODE_HEIGHT, CHARACTER, PADDING = 22, 6.6, 18  # of a node's box; a character of its label is so wide
+# Of a node's box; a character of its label is so wide.
+NODE_HEIGHT, CHARACTER, PADDING = 22, 6.6, 18
 NARROWEST, WIDEST = 44, 230
 INSIDE = (12, 18)  # gaps between nodes of a kernel
 BETWEEN = (26, 46)  # gaps between kernels
@@ -25,18 +26,21 @@ SHARED = 3  # groups that may read an input before its edges are loose
 def layout(program: dict[str, Any]) -> dict[str, Any]:
     """Both pictures, and which group each node is in.
 
-    "groups": the kernel of each group, by index, or None for nodes that stand alone; "home": the group of each node, in the order
-    of program["nodes"]; "operations": {"width", "height", "groups": [[x, y, width, height]], "nodes": the same, "inner": [[node,
-    node, *bends]], "outer": the same, "loose": the same}, where nodes are named by position and bends are x and y in turn;
-    "kernels": {"width", "height", "groups", "outer": [[group, group, *bends]]}, where a group of inputs is None.
+    "groups": the kernel of each group, by index, or None for nodes that stand alone; "home": the
+    group of each node, in the order of program["nodes"]; "operations": {"width", "height",
+    "groups": [[x, y, width, height]], "nodes": the same, "inner": [[node, node, *bends]], "outer":
+    the same, "loose": the same}, where nodes are named by position and bends are x and y in turn;
+    "kernels": {"width", "height", "groups", "outer": [[group, group, *bends]]}, where a group of
+    inputs is None.
 
-    Loose edges come from constants and from what many kernels read or compute for themselves: lines would say little, cross much.
+    Loose edges come from constants and from what many kernels read or compute for themselves: lines
+    would say little, cross much.
     """
-    nodes, found = program["nodes"], homes(program)
-    groups, home, sources = found.groups, found.home, found.sources
+    nodes, grouping = program["nodes"], homes(program)
+    groups, home, sources = grouping.groups, grouping.home, grouping.sources
     boxes = [_box(str(n["label"])) for n in nodes]
     edges = [(a, b) for b, source in enumerate(sources) for a in source]
-    loose = _loose(nodes, found, edges)
+    loose = _loose(nodes, grouping, edges)
     members: list[list[int]] = [[] for _ in groups]
     for i, g in enumerate(home):
         members[g].append(i)
@@ -48,15 +52,23 @@ def layout(program: dict[str, Any]) -> dict[str, Any]:
     outer = [(a, b) for a, b in across if a not in loose]
     operations = _operations(groups, members, inner, outer, boxes, home)
     operations["loose"] = [_line(a, b, []) for a, b in across if a in loose]
-    between = [(a, b) for a, b in outer if a not in found.given]
-    return {"groups": groups, "home": home, "operations": operations, "kernels": _kernels(groups, between, home)}
+    between = [(a, b) for a, b in outer if a not in grouping.given]
+    return {
+        "groups": groups,
+        "home": home,
+        "operations": operations,
+        "kernels": _kernels(groups, between, home),
+    }
 
 
-def _loose(nodes: Sequence[dict[str, Any]], found: Homes, edges: list[Edge]) -> set[int]:
+def _loose(nodes: Sequence[dict[str, Any]], grouping: Homes, edges: list[Edge]) -> set[int]:
     """Nodes whose edges to other groups are loose."""
-    readers = Counter(a for a, _ in {(a, found.home[b]) for a, b in edges})  # groups that read each node
-    constants = {i for i, n in enumerate(nodes) if n["op"] in CONSTANTS and not found.sources[i]}
-    return constants | {i for i in found.given if readers[i] > SHARED or found.home[i] == found.shared}
+    # Groups that read each node.
+    readers = Counter(a for a, _ in {(a, grouping.home[b]) for a, b in edges})
+    constants = {i for i, n in enumerate(nodes) if n["op"] in CONSTANTS and not grouping.sources[i]}
+    return constants | {
+        i for i in grouping.given if readers[i] > SHARED or grouping.home[i] == grouping.shared
+    }
 
 
 def _kernels(groups: list[int | None], outer: list[Edge], home: list[int]) -> dict[str, Any]:
@@ -65,12 +77,15 @@ def _kernels(groups: list[int | None], outer: list[Edge], home: list[int]) -> di
     linked = {g for link in links for g in link}
     shown = [g for g, k in enumerate(groups) if k is not None or g in linked]
     place = {g: i for i, g in enumerate(shown)}
-    found = layered([KERNEL] * len(shown), [(place[a], place[b]) for a, b in links], BETWEEN)
+    picture = layered([KERNEL] * len(shown), [(place[a], place[b]) for a, b in links], BETWEEN)
     return {
-        "width": _rounded(found.width),
-        "height": _rounded(found.height),
-        "groups": [_place(found.corners[place[g]], KERNEL) if g in place else None for g in range(len(groups))],
-        "outer": [_line(*link, bends) for link, bends in zip(links, found.bends, strict=True)],
+        "width": _rounded(picture.width),
+        "height": _rounded(picture.height),
+        "groups": [
+            _place(picture.corners[place[g]], KERNEL) if g in place else None
+            for g in range(len(groups))
+        ],
+        "outer": [_line(*link, bends) for link, bends in zip(links, picture.bends, strict=True)],
     }
 
 

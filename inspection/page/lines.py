@@ -1,7 +1,8 @@
-"""How lines go around boxes. In: edges between vertices of layers. Out: where they bend.
+"""Lines around boxes. In: edges between vertices of layers. Out: where they bend.
 
-An edge over several layers bends at a vertex of its own in each, as in Gansner, Koutsofios, North and Vo (1993,
-doi:10.1109/32.221135); those that would need too many run beside all boxes. Edges of one box share their way as far as they can.
+An edge over several layers bends at a vertex of its own in each, as in Gansner, Koutsofios, North
+and Vo (1993, doi:10.1109/32.221135); those that would need too many run beside all boxes. Edges of
+one box share their way as far as they can.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ STRAIGHT = 2.0  # a bend nearer than that to the line through it is none
 
 
 def bent(layer: list[int], edges: Sequence[Edge]) -> tuple[list[list[int]], list[Edge]]:
-    """(for each edge the vertices at which it bends, edges between neighbouring layers); `layer` grows by those vertices."""
+    """(for each edge the vertices at which it bends, edges between neighbouring layers); `layer`
+    grows by those vertices."""
     ways: dict[int, list[int]] = {}
     chains: list[list[int]] = []
     pieces: dict[Edge, None] = {}
@@ -43,7 +45,10 @@ def _most_between(layer: Sequence[int], edges: Sequence[Edge]) -> int:
     for a, b in edges:
         passed[a] = max(layer[b] - layer[a] - 1, passed.get(a, 0))
     total = list(accumulate(sorted(passed.values())))
-    return max((p for p, bends in zip(sorted(passed.values()), total, strict=True) if bends <= BENDS), default=0)
+    return max(
+        (p for p, bends in zip(sorted(passed.values()), total, strict=True) if bends <= BENDS),
+        default=0,
+    )
 
 
 def beside(
@@ -54,14 +59,18 @@ def beside(
     sides: tuple[float, float],
     gap: float,
 ) -> dict[int, float]:
-    """By the number of an edge that has no way between boxes: where its lane is, left or right of all, as its box is nearer."""
+    """By the number of an edge that has no way between boxes: where its lane is, left or right of
+    all, as its box is nearer."""
     ends_of = enumerate(zip(edges, chains, strict=True))
-    long = [(i, a, layer[b]) for i, ((a, b), chain) in ends_of if not chain and layer[b] - layer[a] > 1]
+    long = [
+        (i, a, layer[b]) for i, ((a, b), chain) in ends_of if not chain and layer[b] - layer[a] > 1
+    ]
     ends: dict[int, int] = {}
     for _, a, end in long:
         ends[a] = max(end, ends.get(a, end))
     lanes: dict[int, float] = {}
-    taken: tuple[list[int], list[int]] = ([], [])  # of each side: the layers at which the lanes are free again
+    # Of each side: the layers at which the lanes are free again.
+    taken: tuple[list[int], list[int]] = ([], [])
     for a in sorted(ends, key=layer.__getitem__):
         side = int(x[a] > sum(sides) / 2)
         free = next((i for i, end in enumerate(taken[side]) if end <= layer[a]), len(taken[side]))

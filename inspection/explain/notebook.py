@@ -1,0 +1,160 @@
+"""A Report for notebooks. In: its parts. Out: HTML without scripts, for light and dark pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from html import escape
+
+from ..tables import Table
+from .kernel import Apart, KernelReport, Source, facts
+
+# Colours are that of the page's text, more or less of it, and hues mixed with it: on light and
+# dark pages both are legible.
+STYLE = """
+.weft-report {
+  --line: color-mix(in srgb, currentColor 16%, transparent);
+  --soft: color-mix(in srgb, currentColor 6%, transparent);
+  --compute: #c3489f; --memory: #2a8cc4; --launch: #c08a1e; --held: #3d9c62;
+  font: 13px/1.5 system-ui, sans-serif; max-width: 94em; overflow-x: auto; text-align: left; }
+.weft-report .row { min-width: 53em; }
+.weft-report .head { font-weight: 600; margin: .5em 0; }
+.weft-report .row { display: grid; gap: 0 .9em; align-items: baseline;
+  padding: .2em .5em .2em 1.4em;
+  font-variant-numeric: tabular-nums; }
+.weft-report .titles { border-bottom: 1px solid var(--line); }
+.weft-report .titles, .weft-report .place, .weft-report dt, .weft-report summary::before {
+  opacity: .75; font-weight: 400; }
+.weft-report .titles .place { opacity: 1; }
+.weft-report .total { font-weight: 600; }
+.weft-report .number { text-align: right; white-space: nowrap; }
+.weft-report .row span { overflow-wrap: anywhere; }
+.weft-report summary .name { font-weight: 600; }
+.weft-report details { border-bottom: 1px solid var(--line); }
+.weft-report summary { cursor: pointer; list-style: none; position: relative; }
+.weft-report summary::-webkit-details-marker { display: none; }
+.weft-report summary::before { content: "\\25B8"; position: absolute; left: .5em; top: .2em; }
+.weft-report details[open] > summary::before { content: "\\25BE"; }
+.weft-report summary:hover, .weft-report summary:focus-visible { background: var(--soft); }
+.weft-report .bar { align-self: center; height: .55em; border-radius: .3em;
+  background: var(--soft); min-width: 4em; }
+.weft-report .bar > span { display: block; height: 100%; min-width: 2px; border-radius: .3em;
+  background: var(--bar); }
+.weft-report .compute { color: color-mix(in srgb, var(--compute) 70%, currentColor);
+  --bar: var(--compute); }
+.weft-report .memory { color: color-mix(in srgb, var(--memory) 70%, currentColor);
+  --bar: var(--memory); }
+.weft-report .launch { color: color-mix(in srgb, var(--launch) 65%, currentColor);
+  --bar: var(--launch); }
+.weft-report .held { --bar: var(--held); }
+.weft-report dl { display: grid; grid-template-columns: 6em 1fr; gap: .15em .9em;
+  margin: .2em 0 .7em 1.4em; }
+.weft-report dd { margin: 0; overflow-wrap: anywhere; }
+.weft-report code { font: 12px/1.5 ui-monospace, monospace; background: var(--soft);
+  padding: .05em .3em; border-radius: .25em;
+  color: inherit; }
+.weft-report .gradient { font-style: italic; }
+@media (prefers-contrast: more) { .weft-report * { opacity: 1 !important; } }
+"""
+MICRO = re.compile(r"(?<=\d) us\b")
+CLASSES = {"kernel": ["name"], "line": ["place"]}  # of columns
+WIDE = {"kernel": "minmax(11em, 2.4fr)", "line": "minmax(8em, 1.2fr)"}
+BUFFERS = "minmax(9em, 2fr) minmax(8em, 1fr) minmax(7em, 1fr) 4em 4.6em minmax(4em, 1fr)"
+
+
+def html(
+    headline: str,
+    overview: Table,
+    kernels: Sequence[KernelReport],
+    memory: str,
+    buffers: Table,
+    left_out: int,
+) -> str:
+    """The totals, a row for each kernel that opens to its facts, the memory."""
+    parts = [f"<style>{STYLE}</style>", f'<div class="head">{_pretty(headline)}</div>']
+    if kernels:
+        parts += [_kernels(overview, kernels), _memory(memory, buffers, left_out)]
+    return f'<div class="weft-report">{"".join(parts)}</div>'
+
+
+def _grid(widths: str) -> str:
+    """Columns that are as wide in every row: each row is a grid of its own."""
+    return f'style="grid-template-columns: {widths}"'
+
+
+def _row(t: Table, cells: Sequence[str], tone: str = "") -> str:
+    spans = []
+    for c, cell in zip(t.columns, cells, strict=True):
+        kinds = [
+            *["number"] * c.number,
+            *CLASSES.get(c.title, []),
+            *[tone] * (c.toned and bool(tone)),
+        ]
+        attribute = f' class="{" ".join(kinds)}"' if kinds else ""
+        spans.append(f"<span{attribute}>{_pretty(cell)}</span> ")
+    return "".join(spans)
+
+
+def _bar(t: Table, number: int) -> str:
+    if not t.shares:
+        return ""
+    share = f'<span style="width: {100 * t.shares[number]:.3g}%"></span>'
+    return f'<span class="bar {t.tones[number] or "held"}">{share}</span>'
+
+
+def _titles(t: Table, grid: str) -> str:
+    return f'<div class="row titles" {grid}>{_row(t, [c.title for c in t.columns])}</div>'
+
+
+def _kernels(t: Table, kernels: Sequence[KernelReport]) -> str:
+    widths = [
+        *(WIDE.get(c.title, "4.8em") for c in t.columns),
+        *["minmax(4em, 1fr)"] * bool(t.shares),
+    ]
+    grid = _grid(" ".join(widths))
+    rows = [_titles(t, grid)]
+    for i, k in enumerate(kernels):
+        cells = _row(t, [c.replace("gradient of", "∇") for c in t.rows[i]], t.tones[i]) + _bar(t, i)
+        summary = f'<summary class="row" {grid}>{cells}</summary>'
+        rows.append(f"<details>{summary}{_details(k)}</details>")
+    if t.footer:
+        rows.append(f'<div class="row total" {grid}>{_row(t, t.footer)}</div>')
+    return "".join(rows)
+
+
+def _details(k: KernelReport) -> str:
+    over = f" over {list(k.outer)}" if k.outer else ""
+    texts = {"kind": f"{k.kind}{over}"}
+    texts |= {label: "<br>".join(map(_pretty, lines)) for label, lines in facts(k).items()}
+    texts |= {"from": "<br>".join(map(_source, k.sources))}
+    texts |= {"apart": "<br>".join(map(_apart, k.boundaries))}
+    pairs = (f"<dt>{label}</dt><dd>{text}</dd>" for label, text in texts.items() if text)
+    return f"<dl>{''.join(pairs)}</dl>"
+
+
+def _source(s: Source) -> str:
+    kind = ' class="gradient"' if s.gradient else ""
+    code = f" <code>{escape(s.text)}</code>" if s.text else ""
+    return f"<span{kind}>{escape(s.where)}</span>{code}"
+
+
+def _apart(b: Apart) -> str:
+    rule = f'<span class="launch">{escape(b.rule)}</span>'
+    return f"from <b>{_pretty(b.other)}</b>: {rule}: {escape(b.detail)}"
+
+
+def _pretty(text: str) -> str:
+    return MICRO.sub(" µs", escape(text)).replace("_", "_<wbr>")
+
+
+def _memory(head: str, t: Table, left_out: int) -> str:
+    grid = _grid(BUFFERS)
+    rows = [_titles(t, grid)]
+    rows += [
+        f'<div class="row" {grid}>{_row(t, row)}{_bar(t, i)}</div>' for i, row in enumerate(t.rows)
+    ]
+    if left_out:
+        more = f'<span class="place">{left_out} smaller ones</span>'
+        rows.append(f'<div class="row">{more}</div>')
+    summary = f'<summary class="row"><span>{escape(head)}</span></summary>'
+    return f"<details>{summary}{''.join(rows)}</details>"

@@ -1,0 +1,1 @@
+"""`wf.layout`. In: Tensors. Out: where their elements lie in memory."""

@@ -1,1 +1,0 @@
-"""Measured times. In: programs, machines. Out: seconds of kernels, limits of machines, traces."""

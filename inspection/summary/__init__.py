@@ -1,0 +1,1 @@
+"""`wf.summary`. In: a Module. Out: its tree of layers."""
