@@ -19,6 +19,7 @@ from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
 from ...runtime.memory.storage import VIEWED, Storage
 from ..lazy import realize, state, transfers, weak_numbers
+from ..lazy.any_tensor import AnyTensor
 from ..lazy.capture import Capture
 from ..lazy.trace import UNTOUCHED, Trace
 from ..operands.broadcast import default_float, default_int
@@ -53,7 +54,7 @@ class Recorded:
     """`tensors`: those given, then those captured, as numbers refer to them."""
 
     name: str
-    tensors: list[Tensor]
+    tensors: list[Any]  # Tensors
     capture: Capture
     key: tuple[Any, ...] = ()
     inputs: list[tuple[int | None, int | None, int]] = field(default_factory=list)  # Tensor or slot of a scalar, byte offset
@@ -119,7 +120,7 @@ class _Recorder:
         changed = [o.tensor for o in self.trace.outers.values() if o.node is not o.leaf and id(o.tensor) not in known]
         return assigned + changed
 
-    def _number(self, t: Tensor) -> int:
+    def _number(self, t: AnyTensor) -> int:
         """A Tensor from outside as the Recorded refers to it."""
         found = self.numbers.get(id(t))
         if found is None:

@@ -14,7 +14,6 @@ import weakref
 from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
 
 from ...ir.graph import graph
 from ...ir.graph.graph import Node
@@ -22,11 +21,11 @@ from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Leaf, Storage
 from . import growth, state
+from .any_tensor import AnyTensor as Tensor
+from .any_tensor import Made
 from .capture import Capture, is_constant
 from .computed import Computed
 from .transaction import Released
-
-Tensor = Any  # frontend.tensor.Tensor, which imports this module
 
 READS = 2  # programs that a value of a loop is expected to be read by, at least one of them in the next turn
 MOST_SEEN = 1 << 10  # Nodes of waiting Tensors that are looked at, and as many as the program has: those of the newest
@@ -215,9 +214,7 @@ def _waiting_beside(asked: Sequence[Tensor], computed: set[Node]) -> tuple[list[
 
 def _all_tensors() -> list[Tensor]:
     """Those that Python's garbage collector knows."""
-    from ..tensor.tensor import Tensor
-
-    kinds = [Tensor]
+    kinds = [Made.kind]
     for kind in kinds:
         kinds += kind.__subclasses__()
     return [t for t in gc.get_objects() if type(t) in kinds and _has_graph(t)]

@@ -28,13 +28,14 @@ from ...runtime.memory.storage import Storage
 from ...signals import deferred
 from ..operands.arguments import shown
 from . import growth, state, transfers, watchers, whole_of_parts
+from .any_tensor import AnyTensor as Tensor
+from .any_tensor import bare
 from .capture import Capture, is_constant
 from .carried import Carry, carry_of
 from .pieces import LEAST_NODES, pieces
 from .program_table import Program, constants_of, find, statistics, watched_of
 from .transaction import Lines, Released, commit, keep, reclaim, release, restore
 
-Tensor = Any  # frontend.tensor.Tensor, which imports this module
 lock = locks.new("compute")
 
 
@@ -207,8 +208,6 @@ def _is_updated(t: Tensor) -> bool:
 
 def _in_pieces(device: str, found: list[list[Node]]) -> list[Tensor]:
     """Tensors of these values, each list computed by a program of its own."""
-    from ..tensor.tensor import bare
-
     held = [[bare(n) for n in piece] for piece in found]
     for piece in held:
         _compute_job(_job(device, piece))

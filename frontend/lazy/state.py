@@ -22,6 +22,7 @@ from ...modes import Blocks
 from ...runtime.memory import storage, weak_table
 from ...runtime.memory.storage import Leaf
 from . import weak_numbers
+from .any_tensor import bare
 
 retaining: weak_table.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
 hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
@@ -302,9 +303,12 @@ def move(tensor: Any, n: Node, requires_grad: bool) -> None:
 
 
 def _first_version(old: Node) -> Any:
-    from ..tensor.tensor import wrap
-
-    return wrap(old) if old.arg.is_initial else old.arg.awaits
+    if not old.arg.is_initial:
+        return old.arg.awaits
+    first = bare(old)
+    if traces:
+        born(first)
+    return first
 
 
 def first_versions(waiting: list[Any]) -> list[Any]:

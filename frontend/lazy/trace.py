@@ -24,9 +24,9 @@ from ...runtime.memory.storage import Storage
 from ...signals import within
 from ..jit.attributes import Reads, unwatch, watch
 from . import realize, state
+from .any_tensor import AnyTensor as Tensor
 from .weak_numbers import Number
 
-Tensor = Any  # frontend.tensor.Tensor, which imports this module
 R = TypeVar("R")
 Recipe = Callable[[], Sequence[float]]
 Mark = Callable[[], Callable[[], None]]

@@ -20,10 +20,9 @@ from ...ir.graph.site import Site, provenance
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from . import state
+from .any_tensor import AnyTensor as Tensor
 from .capture import is_constant
 from .history import reached, stale_owner
-
-Tensor = Any  # frontend.tensor.Tensor
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ that is wanted there by then.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from ... import errors
 from ...ir.graph.graph import Node, node, sources
@@ -18,10 +17,12 @@ from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, default, device_of, only_cpu
 from ...runtime.memory.storage import Storage, copies, lookup
 from ...runtime.memory.strides import strides_of
+from .any_tensor import AnyTensor as Tensor
+from .any_tensor import bare
 
 ONE_DEVICE = "it becomes one program, which runs on one device: return what is computed, and move it after the call"
 
-Tensor = Any  # frontend.tensor.Tensor, which imports this module through realize
+
 
 
 def placed(n: Node, device: str) -> Node:
@@ -102,8 +103,6 @@ def _cross(roots: Sequence[Node], device: str) -> bool:
 
 def _turns(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """The Tensors, and Tensors of what they need from other devices, by how often values cross over on the way to them."""
-    from ..tensor.tensor import bare
-
     levels = _levels(_nodes(tensors))
     targets = set(_nodes(tensors))
     wanted = [*tensors, *(bare(n) for n in levels if n not in targets and in_memory(n) is None)]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 import weakref
-from typing import Any
 
 from ... import errors
 from ...ir.graph.graph import Node
@@ -16,11 +15,12 @@ from ...ir.graph.op import Op
 from ...ir.graph.site import user_site
 from ...runtime.memory import storage, weak_table
 from . import state
+from .any_tensor import AnyTensor as Tensor
 from .capture import is_constant
 
 MOST_ELEMENTS = 1 << 16  # computing more for the sake of one part may cost more than a program
 
-Tensor = Any  # frontend.tensor.Tensor, which imports this module
+
 
 
 _warned: set[tuple[str, int]] = set()  # lines

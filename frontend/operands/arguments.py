@@ -17,6 +17,7 @@ from ... import errors
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
+from ..lazy.new_tensor import wrap
 
 Axes = int | Sequence[int] | None
 MOST_BITS = 256  # of integers that errors show in full
@@ -71,8 +72,6 @@ def _not_too_long(name: str, what: str, value: int) -> int:
 
 def _value(n: Node) -> Any:
     """The number that a 0-d Node stands for, computed if need be."""
-    from ..tensor.tensor import wrap
-
     return n.arg if n.op is Op.CONST else wrap(n).item()
 
 

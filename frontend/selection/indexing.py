@@ -24,6 +24,7 @@ from ...runtime.memory import storage
 from ..elementwise.all import bit_and, clip, eq, where
 from ..functions.movement import reordered
 from ..lazy import state
+from ..lazy.new_tensor import wrap
 from ..lazy.realize import realize
 from ..operands.broadcast import Operand, as_node, broadcast_to, spread
 from .gather import axes_to, is_written, last_writer, picked, replaced, site_of
@@ -166,8 +167,6 @@ def _with_values(region: Node, k: Key, value: Node) -> Node:
 
 def _check_if_empty(region: Node, indices: list[Node], k: Key) -> None:
     """Where nothing is selected no program will check the indices later: it is done at once."""
-    from ..tensor.tensor import wrap  # which imports this module
-
     if indices[0].size and not region.size:
         realize(wrap(last_writer(region, indices, k.axes)))
 

@@ -15,6 +15,7 @@ from ..elementwise.all import floordiv, invert, mod, reversed_order
 from ..functions import reductions
 from ..functions.movement import part, stack
 from ..lazy import realize
+from ..lazy.new_tensor import wrap
 from ..operands.arguments import Axes, as_int, normalise_axes, shown
 from ..operands.broadcast import Operand, as_dtype, to_dtype
 
@@ -24,8 +25,6 @@ _found: weakref.WeakKeyDictionary[Node, Node] = weakref.WeakKeyDictionary()  # b
 
 def computed(*nodes: Node) -> list[Node]:
     """The values of the Nodes, in memory, from one program."""
-    from ..tensor.tensor import wrap  # which imports the modules that index by masks
-
     tensors = [wrap(n) for n in nodes]
     realize.realize(*tensors)
     return [t.node if t.node.op is Op.INPUT else storage.leaf(realize.value(t)) for t in tensors]  # one Leaf for one memory
@@ -33,8 +32,6 @@ def computed(*nodes: Node) -> list[Node]:
 
 def number(n: Node) -> int:
     """The integer that a 0-d Node is."""
-    from ..tensor.tensor import wrap
-
     return int(wrap(n).item())
 
 

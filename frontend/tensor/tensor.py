@@ -6,16 +6,14 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterator
 from functools import partial
-from threading import get_ident
-from typing import Any, Self
-from weakref import ref
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
-from ...ir.graph.graph import Node, interned, shaped, used
+from ...ir.graph.graph import Node, used
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, check_device, only_cpu
@@ -23,8 +21,7 @@ from ..elementwise import activations as act
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions import cumulative, interpolation, movement, products, rearrange, reductions, statistics, vectors
-from ..lazy import growth, realize, state, transfers, whole_of_parts
-from ..lazy.growth import Seen
+from ..lazy import any_tensor, new_tensor, realize, state, transfers, whole_of_parts
 from ..lazy.state import grads
 from ..operands.arguments import as_int, as_sequence, shown
 from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
@@ -33,44 +30,13 @@ from ..windows import padding
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .tracked import Tracked
 
+if TYPE_CHECKING:  # what these make is of the class below
 
-def wrap(n: Node, requires_grad: bool = False) -> Tensor:
-    """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
-    t: Tensor = object.__new__(Tensor)
-    if requires_grad and not (n.dtype.kind == "f" and (not grads or state.grad_enabled())):
-        requires_grad = False
-        if n.dtype.kind == "f":
-            n = shaped(Op.DETACH, (n,), None, n.dtype, n.shape)
-    t._node = n
-    t._requires_grad = requires_grad
-    t._storage = t._grad = t.name = t._note = t._hooks = None
-    if state.traces:
-        state.born(t)
-    elif state.loops and n.op is not Op.INPUT and (lazy := state.loops.get(get_ident())) is not None:
-        lazy.append(ref(t))
-    if not n.shape and n.op is not Op.INPUT:
-        state.hold_scalar(t)
-    if len(interned) > Seen.limit:
-        growth.look()
-    return t
-
-
-def bare(n: Node) -> Tensor:
-    """A Tensor of a Node for a while, which nothing else needs to know of."""
-    t: Tensor = object.__new__(Tensor)
-    t._node = n
-    t._requires_grad = False
-    t._storage = t._grad = t.name = t._note = t._hooks = None
-    return t
-
-
-def of_storage(stored: storage.Storage, note: str | None = None) -> Tensor:
-    """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
-    t: Tensor = object.__new__(Tensor)
-    t._storage, t._note = stored, note
-    t._requires_grad = False
-    t._grad = t.name = t._hooks = None
-    return t
+    def wrap(n: Node, requires_grad: bool = False) -> Tensor: ...
+    def bare(n: Node) -> Tensor: ...
+    def of_storage(stored: storage.Storage, note: str | None = None) -> Tensor: ...
+else:
+    wrap, bare, of_storage = new_tensor.wrap, any_tensor.bare, any_tensor.of_storage
 
 
 def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
@@ -313,6 +279,7 @@ class Tensor(Tracked):
     as_strided = method(gather.as_strided)
 
 
+any_tensor.Made.kind = Tensor
 _where = function(ew.where)
 
 

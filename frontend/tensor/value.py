@@ -19,13 +19,13 @@ from ...runtime.memory import devices, storage
 from ...runtime.memory import strides as layout
 from ...runtime.memory.storage import Storage
 from ..lazy import realize, state
+from ..lazy.any_tensor import AnyTensor
 from ..operands.arguments import as_bool, as_choice, shown
 from .names_elsewhere import OF_TENSORS, no_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
-    from weakref import ref
 
     from .tensor import Tensor
 
@@ -41,23 +41,12 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
         raise errors.DTypeError(f"__array__: NumPy has no dtype {shown(dtype)}") from None
 
 
-class Value:
-    """The fields of a Tensor, and its methods that make no other Tensor."""
+class Value(AnyTensor):
+    """The methods of a Tensor that make no other Tensor."""
 
-    __slots__ = {
-        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "_part_of"), ""),
-        "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
-    }
+    __slots__ = ()
     __array_priority__ = 1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
-    _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
-    name: str | None
-    _node: Node  # not set in a result of a jitted function until something is built from it
     _grad: Tensor | None
-    _storage: Storage | None
-    _requires_grad: bool
-    _note: str | None
-    _hooks: list[Callable[[Tensor], Tensor | None]] | None
-    _part_of: ref[Tensor]  # set in what was taken out of another Tensor by an index
 
     # ------------------------------------------------------------ what it stands for
 

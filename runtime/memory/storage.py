@@ -330,13 +330,6 @@ def packed(value: float, dtype: DType) -> bytes:
     return struct.pack(FORMATS[dtype.name], value)
 
 
-def scalar(value: float | int | bool, dtype: DType) -> Any:
-    """The Tensor of a 0-d input."""
-    from ...frontend.tensor.tensor import wrap
-
-    return wrap(scalar_leaf(value, dtype))
-
-
 # ---------------------------------------------------------------- views of memory
 
 

@@ -1,0 +1,79 @@
+"""A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that nobody else needs to know of.
+
+The class itself stands above what computes values and below what users call: it sets `made`, of which all Tensors are made.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...ir.graph.graph import Node
+from ...runtime.memory.storage import Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from weakref import ref
+
+    from ...ir.graph.dtype import DType
+    from ...ir.graph.shapes import Shape
+
+
+class AnyTensor:
+    """The fields of a Tensor."""
+
+    __slots__ = {
+        **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "_part_of"), ""),
+        "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
+    }
+    _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
+    name: str | None
+    _node: Node  # not set in a result of a jitted function until something is built from it
+    _storage: Storage | None
+    _requires_grad: bool
+    _note: str | None
+    _hooks: list[Callable[[Any], Any]] | None
+    _part_of: ref[Any]  # set in what was taken out of another Tensor by an index
+
+    if TYPE_CHECKING:  # the class has them as properties
+
+        _grad: Any
+        node: Node
+        grad: Any
+
+        @property
+        def shape(self) -> Shape: ...
+        @property
+        def dtype(self) -> DType: ...
+        @property
+        def ndim(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+        def _stored(self) -> Storage | None: ...
+        @property
+        def requires_grad(self) -> bool: ...
+        @property
+        def is_leaf(self) -> bool: ...
+
+
+class Made:
+    """The class of new Tensors."""
+
+    kind: type[Any] = AnyTensor  # wf.Tensor, once that is there
+
+
+def bare(n: Node) -> Any:
+    """A Tensor of a Node for a while, which nothing else needs to know of."""
+    t = object.__new__(Made.kind)
+    t._node = n
+    t._requires_grad = False
+    t._storage = t._grad = t.name = t._note = t._hooks = None
+    return t
+
+
+def of_storage(stored: Storage, note: str | None = None) -> Any:
+    """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
+    t = object.__new__(Made.kind)
+    t._storage, t._note = stored, note
+    t._requires_grad = False
+    t._grad = t.name = t._hooks = None
+    return t
