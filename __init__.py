@@ -5,15 +5,18 @@ Submodules that are not always needed (`wf.nn`) are imported at first use.
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from math import e, inf, nan, pi
 from typing import Any
 
 from . import errors
 from .frontend import ops as _ops
+from .frontend.gradients.backward import backward as _backward
 from .frontend.gradients.gradient import check_grad, enable_grad, grad, no_grad
 from .frontend.gradients.transforms import hessian_vector_product, jvp, value_and_grad, vjp
 from .frontend.jit.jit import compile, jit
+from .frontend.lazy.above import Above as _Above
 from .frontend.modes.debug_nans import debug_nans
 from .frontend.modes.matmul_precision import matmul_precision
 from .frontend.ops import *  # noqa: F403
@@ -103,6 +106,14 @@ def devices() -> list[str]:
     return _available()
 
 
+def _show(program: Any, number: int) -> None:
+    import_module(".inspection.dumps.shown", __name__).show(program, number)
+
+
+_Above.backward = _backward
+_Above.array_api = partial(import_module, ".array_api", __name__)
+_Above.numpy_functions = partial(import_module, ".frontend.numpy_functions", __name__)
+_Above.show = _show
 _missing = of_module(__name__, OF_WEFT, _LAZY)
 
 

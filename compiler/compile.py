@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from .. import options
+from ..codegen.cpu.settings import Settings
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node, node, verify
 from ..ir.graph.op import Op
@@ -27,7 +28,7 @@ from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, Value
-from .backends.backend import Backend, backend_of
+from .backends.backend import Backend
 from .backends.settings import AnySettings, current_settings
 from .pass_log import Pass, Passes
 from .structure import Structure
@@ -142,3 +143,13 @@ def check_graphs(passes: list[Pass]) -> None:
             if each.roots is not None:
                 verify(each.roots)
 
+
+def backend_of(settings: AnySettings) -> Backend:
+    """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
+    if isinstance(settings, Settings):
+        from .backends.cpu import HostBackend
+
+        return HostBackend(settings)
+    from .backends.cuda import CudaBackend
+
+    return CudaBackend(settings)

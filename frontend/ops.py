@@ -10,14 +10,14 @@ from typing import Any
 from .elementwise import activations as act
 from .elementwise import all as ew
 from .elementwise import transcendental as tr
-from .functions import calculus, cumulative, interpolation, movement, products, rearrange, reductions, statistics, vectors
+from .functions import calculus, cumulative, movement, products, rearrange, reductions, vectors
 from .functions import einsum as einsum_
+from .functions import gather as gathering
 from .lazy.realize import realize
 from .operands.arguments import as_shape
 from .operands.broadcast import broadcast_shape
-from .selection import gather as gathering
+from .selection import interpolation, sets, sorting, statistics
 from .selection import nonzero as nz
-from .selection import sets, sorting
 from .tensor import ranges
 from .tensor.asarray import asarray
 from .tensor.binding import function

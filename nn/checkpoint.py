@@ -14,8 +14,9 @@ from typing import Any
 from .. import errors
 from ..frontend import ops
 from ..frontend.lazy.trace import refuse
-from ..frontend.operands.arguments import as_bool, as_path, shown
+from ..frontend.operands.arguments import as_bool, as_path
 from ..frontend.tensor.tensor import Tensor
+from ..ir.graph.brief import shown
 from .checkpoint_file import CheckpointError, CheckpointFileError, as_tensor, read, realized, write
 from .loading import fitting
 from .optim import Optimizer

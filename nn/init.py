@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 from .. import errors
 from ..frontend import ops
 from ..frontend.gradients.gradient import no_grad
-from ..frontend.operands.arguments import shown
 from ..frontend.tensor.tensor import Tensor
 from ..ir.graph import dtype as dt
+from ..ir.graph.brief import shown
 from .initial import (
     calculate_gain,
     fans,

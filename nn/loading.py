@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.operands.arguments import shown
 from ..frontend.tensor.binding import as_tensor
 from ..frontend.tensor.tensor import Tensor
+from ..ir.graph.brief import shown
 
 
 class Keys(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .. import errors
-from ..frontend.operands.arguments import shown
 from ..frontend.tensor.tensor import Tensor
+from ..ir.graph.brief import shown
 
 
 def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:

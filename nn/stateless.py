@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from .. import errors
-from ..frontend.operands.arguments import shown
 from ..frontend.tensor.tensor import Tensor
+from ..ir.graph.brief import shown
 from .module import Module
 from .tree import some
 

@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from .. import errors
-from ..frontend.jit.attributes import MISSING, Attributes, changed
-from ..frontend.jit.live_number import LiveNumber
-from ..frontend.operands.arguments import shown
+from ..frontend.lazy.attributes import MISSING, Attributes, changed
+from ..frontend.lazy.live_number import LiveNumber
 from ..frontend.tensor.names_elsewhere import OF_MODULES, no_attribute
 from ..frontend.tensor.parameters_elsewhere import Naming
 from ..frontend.tensor.tensor import Tensor
+from ..ir.graph.brief import shown
 from .derived import recipe_of
 from .parameter import Buffer, Parameter
 

@@ -16,7 +16,7 @@ import pytest
 import weft as wf
 from test_jit import Counted
 from weft import nn, options
-from weft.frontend.jit.attributes import Attributes
+from weft.frontend.lazy.attributes import Attributes
 from weft.frontend.lazy.realize import statistics
 from weft.nn import functional as F
 

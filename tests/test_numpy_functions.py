@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from weft.frontend import ops
-from weft.frontend.tensor import numpy_functions
+from weft.frontend import numpy_functions, ops
 
 E = wf.errors
 RNG = np.random.default_rng(0)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ... import options
-from ...codegen.cpu.settings import Settings
 from ...codegen.kernels.lower_program import LoweredKernel, Lowering
 from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Policy
@@ -15,7 +14,6 @@ from ...ir.loops.loop import Loops
 from ...ir.loops.verify import verify
 from ...ir.program.program import Call, Program
 from ...wording import plural
-from .settings import AnySettings
 
 
 @dataclass(frozen=True)
@@ -90,17 +88,6 @@ class Backend(Protocol):
 
     def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
         """The program for the disk, where programs.py finds it again; `place_of` names the user's lines."""
-
-
-def backend_of(settings: AnySettings) -> Backend:
-    """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
-    if isinstance(settings, Settings):
-        from .cpu import HostBackend
-
-        return HostBackend(settings)
-    from .cuda import CudaBackend
-
-    return CudaBackend(settings)
 
 
 def verified(loops: Loops) -> Loops:

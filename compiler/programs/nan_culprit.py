@@ -16,13 +16,12 @@ import numpy as np
 
 from ... import errors
 from ...codegen.kernels.lower_program import LoweredKernel
-from ...frontend.lazy.transaction import Lines
 from ...ir.analysis.suspects import adds_products, any_bad, needed_of, place_wrong, suspects, which_wrong
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, cast, leaf, node, reshape, toposort
 from ...ir.graph.index import row_major_strides
 from ...ir.graph.op import ELEMENTWISE, SCANS, Op
-from ...ir.graph.site import NOWHERE, Site, is_gradient, located, provenance
+from ...ir.graph.site import NOWHERE, Lines, Site, is_gradient, located, provenance
 from ...ir.program.program import Value
 from ...runtime.memory import storage
 from .. import compile

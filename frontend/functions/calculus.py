@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, reshape
 from ..elementwise.all import add, as_float, div, mul, sub
-from ..operands.arguments import as_int, axes_in_order, normalise_axis, shown
+from ..operands.arguments import as_int, axes_in_order, normalise_axis
 from ..operands.autocast import widened
 from ..operands.broadcast import Operand, as_node, common_dtype
 from ..operands.in_float32 import in_float32

@@ -14,8 +14,9 @@ from string import ascii_letters
 from typing import Any
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
-from ..operands.arguments import as_int, shown
+from ..operands.arguments import as_int
 from ..operands.autocast import lowered
 from .products import Labels, alike, sum_of_products
 from .rearrange import diagonal

@@ -12,11 +12,12 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
 from ...ir.graph.site import provenance, user_site
-from ..operands.arguments import as_int, axes_in_order, normalise_axis, shown
+from ..operands.arguments import as_int, axes_in_order, normalise_axis
 from ..operands.autocast import lowered
 from ..operands.broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered

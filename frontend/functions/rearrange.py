@@ -10,15 +10,16 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
 from ...runtime.memory import storage
-from ..operands.arguments import as_int, axes_in_order, flat_ints, normalise_axis, shown
+from ..operands.arguments import as_int, axes_in_order, flat_ints, normalise_axis
 from ..operands.broadcast import broadcast_shape, broadcast_to, to_dtype
-from ..selection.gather import take
 from . import reductions
 from .cumulative import cumsum
+from .gather import take
 from .movement import concat, flip, moveaxis, part, ravel, reordered, split, swapaxes
 
 # ---------------------------------------------------------------- repeats

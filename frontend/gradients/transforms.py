@@ -11,10 +11,11 @@ from typing import Any
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, full, rebuild, toposort
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
-from ..operands.arguments import as_function, as_int, as_sequence, shown
+from ..operands.arguments import as_function, as_int, as_sequence
 from ..tensor import creation, tree
 from ..tensor.tensor import Tensor, wrap
 

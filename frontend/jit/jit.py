@@ -14,13 +14,14 @@ from types import MethodType
 from typing import Any
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, rebuild, toposort
 from ...runtime.memory.storage import Storage
 from ..functions import movement
 from ..lazy import realize, state
 from ..lazy.capture import is_constant
 from ..lazy.trace import Trace, refuse
-from ..operands.arguments import as_function, as_int, as_sequence, shown
+from ..operands.arguments import as_function, as_int, as_sequence
 from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason

@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...runtime.memory.storage import FORMATS, Storage, allocate, packed
 from ..lazy.trace import Trace
-from ..operands.arguments import shown
 
 SLOT = 8  # bytes
 WIDE = 1 << 53  # beyond, an integer is rounded twice on its way to a float32

@@ -18,9 +18,9 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
-from ..operands.arguments import shown
 from ..tensor.tensor import Tensor, of_storage
 from ..tensor.tracked import Tracked
 

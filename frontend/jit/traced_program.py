@@ -21,10 +21,10 @@ from ...runtime.memory.storage import VIEWED, Storage
 from ..lazy import realize, state, transfers, weak_numbers
 from ..lazy.any_tensor import AnyTensor
 from ..lazy.capture import Capture
+from ..lazy.live_number import plain
 from ..lazy.trace import UNTOUCHED, Trace
 from ..operands.broadcast import default_float, default_int
 from ..tensor.tensor import Tensor
-from .live_number import plain
 from .signature import mapped
 
 NOTE = "it is the result of a jitted function: call backward() inside"

@@ -17,16 +17,16 @@ from typing import Any
 
 from ... import errors, locks, options
 from ...compiler.structure import Key, Structure
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
 from ...ir.graph.negative_indices import as_written
 from ...ir.graph.op import Op
-from ...ir.graph.site import Site, located, what_of
+from ...ir.graph.site import Lines, Site, located, what_of
 from ...ir.program.program import Value
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, device_of, only_cpu
 from ...runtime.memory.storage import Storage
 from ...signals import deferred
-from ..operands.arguments import shown
 from . import growth, state, transfers, watchers, whole_of_parts
 from .any_tensor import AnyTensor as Tensor
 from .any_tensor import bare
@@ -34,7 +34,7 @@ from .capture import Capture, is_constant
 from .carried import Carry, carry_of
 from .pieces import LEAST_NODES, pieces
 from .program_table import Program, constants_of, find, statistics, watched_of
-from .transaction import Lines, Released, commit, keep, reclaim, release, restore
+from .transaction import Released, commit, keep, reclaim, release, restore
 
 lock = locks.new("compute")
 

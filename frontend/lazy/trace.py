@@ -22,9 +22,9 @@ from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import Storage
 from ...signals import within
-from ..jit.attributes import Reads, unwatch, watch
 from . import realize, state
 from .any_tensor import AnyTensor as Tensor
+from .attributes import Reads, unwatch, watch
 from .weak_numbers import Number
 
 R = TypeVar("R")

@@ -16,7 +16,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
-from ...ir.graph.site import Site, provenance
+from ...ir.graph.site import Lines, provenance
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from . import state
@@ -164,10 +164,6 @@ def go_back(found: Sequence[Version]) -> None:
                 state.own(t)
             if n.op is Op.INPUT and n.arg.definition is not None:
                 state.wait_again([t])
-
-
-
-Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time
 
 
 def retract(tensors: Sequence[Tensor]) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ... import options
 from ...modes import Blocks, Mode
 from . import state
+from .above import Above
 
 if TYPE_CHECKING:
     from ...compiler.structure import Structure
@@ -78,6 +79,4 @@ def made(program: Program, number: int) -> None:
         watcher(program)
     asked = options.current()
     if (asked.dump or asked.debug) and not asked.interpret:
-        from ...inspection.dumps import shown
-
-        shown.show(program, number)
+        Above.show(program, number)

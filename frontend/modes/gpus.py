@@ -8,10 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import used
 from ...runtime.memory.devices import CPU, available, check_device, unit
 from ..lazy.realize import realize
-from ..operands.arguments import shown
 from ..tensor.names_elsewhere import of_module
 
 __all__ = [

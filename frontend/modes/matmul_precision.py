@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ... import options
 from ...errors import OptionError
-from ..operands.arguments import shown
+from ...ir.graph.brief import shown
 
 
 class Restored:

@@ -14,28 +14,14 @@ from typing import Any
 import numpy as np
 
 from ... import errors
+from ...ir.graph.brief import MOST_BITS, shown
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
 from ..lazy.new_tensor import wrap
 
 Axes = int | Sequence[int] | None
-MOST_BITS = 256  # of integers that errors show in full
 MOST_ITEMS = 1 << 24  # of a range
-MOST_TEXT = 100  # characters of a value in an error
-
-
-def shown(value: Any) -> str:
-    """The value as errors show it: in one short line, and never an error itself."""
-    if isinstance(value, int) and value.bit_length() > MOST_BITS:
-        return f"an integer of {value.bit_length()} bits"
-    if isinstance(value, Node):
-        return f"<Tensor {value.dtype.name}{list(value.shape)}>"
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:  # a __repr__ of users, or an integer too long for text inside a list
-        return f"a {type(value).__name__}"
-    return text if len(text) <= MOST_TEXT else text[: MOST_TEXT - 4] + " ..."
 
 
 def as_int(name: str, what: str, value: Any, kind: str = "is an int") -> int:

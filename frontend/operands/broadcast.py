@@ -15,13 +15,13 @@ import numpy as np
 
 from ... import errors, options
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, const, full, node, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
-from ..jit.live_number import LiveNumber
 from ..lazy import weak_numbers
-from .arguments import shown
+from ..lazy.live_number import LiveNumber
 
 Scalar = bool | int | float
 Operand = Node | Scalar

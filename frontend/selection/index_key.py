@@ -14,9 +14,9 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, full, reshape
 from ...ir.graph.shapes import Shape
-from ..operands.arguments import shown
 from ..operands.broadcast import broadcast_shape
 
 MAX_AXES = 64  # of NumPy's arrays

@@ -22,12 +22,12 @@ from ...ir.graph.shapes import Shape
 from ...ir.graph.site import provenance, user_site
 from ...runtime.memory import storage
 from ..elementwise.all import bit_and, clip, eq, where
+from ..functions.gather import axes_to, is_written, last_writer, picked, replaced, site_of
 from ..functions.movement import reordered
 from ..lazy import state
 from ..lazy.new_tensor import wrap
 from ..lazy.realize import realize
 from ..operands.broadcast import Operand, as_node, broadcast_to, spread
-from .gather import axes_to, is_written, last_writer, picked, replaced, site_of
 from .index_key import Key, index_shape, parse
 from .nonzero import positions
 

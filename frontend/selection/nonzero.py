@@ -7,6 +7,7 @@ import weakref
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, cast, node, reshape
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
@@ -16,7 +17,7 @@ from ..functions import reductions
 from ..functions.movement import part, stack
 from ..lazy import realize
 from ..lazy.new_tensor import wrap
-from ..operands.arguments import Axes, as_int, normalise_axes, shown
+from ..operands.arguments import Axes, as_int, normalise_axes
 from ..operands.broadcast import Operand, as_dtype, to_dtype
 
 MOST_REMEMBERED = 1 << 16  # elements of a mask whose positions are kept as long as that is

@@ -24,12 +24,13 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, const
 from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
-from ..operands.arguments import as_sequence, shown
+from ..operands.arguments import as_sequence
 from ..operands.broadcast import WEAK, as_dtype
 from .parameters_elsewhere import note_names
 from .tracked import Tracked

@@ -10,13 +10,14 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, expand_to
 from ...runtime.memory import storage
 from ...runtime.memory.devices import check_device, default, only_cpu
 from ..functions import movement
 from ..lazy import state
-from ..operands.arguments import as_bool, as_shape, shown
+from ..operands.arguments import as_bool, as_shape
 from ..operands.broadcast import WEAK, as_dtype, as_node, default_float
 from .tensor import Tensor, wrap
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.index import row_major_strides
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, check_device, foreign, number_of, unit
 from ...runtime.memory.storage import Storage
 from ..lazy import realize
-from ..operands.arguments import as_bool, as_int, as_sequence, shown
+from ..operands.arguments import as_bool, as_int, as_sequence
 from .tensor import Tensor, wrap
 from .value import Value
 

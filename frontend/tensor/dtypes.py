@@ -7,11 +7,11 @@ from typing import Any
 
 from ... import errors, options
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import const
 from ...runtime.memory.devices import check_device
 from ..lazy import state
-from ..operands.arguments import shown
 from ..operands.broadcast import WEAK, as_dtype, common_dtype, default_float, promote
 from .tensor import Tensor
 

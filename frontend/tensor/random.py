@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import errors, locks
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, full, node, reshape
 from ...ir.graph.op import Op
@@ -27,7 +28,7 @@ from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions import philox
 from ..lazy.trace import live_scalars, live_source, refuse
-from ..operands.arguments import as_bool, as_double, as_int, as_shape, shown
+from ..operands.arguments import as_bool, as_double, as_int, as_shape
 from ..operands.broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
 

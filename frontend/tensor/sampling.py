@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
@@ -16,7 +17,7 @@ from ...runtime.memory.devices import check_device
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions.movement import part
-from ..operands.arguments import as_bool, as_count, as_shape, normalise_axis, shown
+from ..operands.arguments import as_bool, as_count, as_shape, normalise_axis
 from ..operands.broadcast import as_dtype, default_int, to_dtype
 from ..selection import sorting
 from . import random

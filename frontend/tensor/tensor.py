@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, used
 from ...ir.graph.op import Op
@@ -20,12 +21,12 @@ from ...runtime.memory.devices import CPU, check_device, only_cpu
 from ..elementwise import activations as act
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
-from ..functions import cumulative, interpolation, movement, products, rearrange, reductions, statistics, vectors
+from ..functions import cumulative, gather, movement, products, rearrange, reductions, vectors
 from ..lazy import any_tensor, new_tensor, realize, state, transfers, whole_of_parts
 from ..lazy.state import grads
-from ..operands.arguments import as_int, as_sequence, shown
+from ..operands.arguments import as_int, as_sequence
 from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
-from ..selection import gather, indexing, nonzero, sets, sorting
+from ..selection import indexing, interpolation, nonzero, sets, sorting, statistics
 from ..windows import padding
 from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
 from .tracked import Tracked

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ..lazy import state
+from ..lazy.above import Above
 from ..lazy.trace import refuse
-from ..operands.arguments import as_bool, as_function, shown
+from ..operands.arguments import as_bool, as_function
 from .parameters_elsewhere import naming
 from .value import Value
 
@@ -88,9 +90,7 @@ class Tracked(Value):
 
         gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
         """
-        from ..gradients import gradient as grad
-
-        grad.backward(self, gradient, retain_graph)
+        Above.backward(self, gradient, retain_graph)
 
     def retain_grad(self) -> None:
         """backward() fills .grad of this computed Tensor too. Raises GradientError unless it requires a gradient."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.shapes import Shape
@@ -19,8 +20,9 @@ from ...runtime.memory import devices, storage
 from ...runtime.memory import strides as layout
 from ...runtime.memory.storage import Storage
 from ..lazy import realize, state
+from ..lazy.above import Above
 from ..lazy.any_tensor import AnyTensor
-from ..operands.arguments import as_bool, as_choice, shown
+from ..operands.arguments import as_bool, as_choice
 from .names_elsewhere import OF_TENSORS, no_attribute
 
 if TYPE_CHECKING:
@@ -159,23 +161,17 @@ class Value(AnyTensor):
 
     def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """weft.array_api. Raises ArgumentError (a ValueError) for a version of the standard that it does not contain."""
-        from ... import array_api
-
         if api_version is not None:
             as_choice("__array_namespace__", "api_version", api_version, API_VERSIONS)
-        return array_api
+        return Above.array_api()
 
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **options: Any) -> Any:
         """np.exp(x), and `array * x`, which NumPy takes for np.multiply: computed here, lazily."""
-        from . import numpy_functions  # which imports this module
-
-        return numpy_functions.ufunc(ufunc, method, inputs, options)
+        return Above.numpy_functions().ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """np.mean(x): computed here, lazily. Raises CallError for a function that Weft has not."""
-        from . import numpy_functions  # which imports this module
-
-        return numpy_functions.function(function, tuple(types), args, kwargs)
+        return Above.numpy_functions().function(function, tuple(types), args, kwargs)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
         """On another device, as `to` gives it. Raises DeviceError."""

@@ -9,13 +9,14 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, permute, reduce, reshape
 from ...ir.graph.shapes import Shape, addressable
 from ..elementwise.all import add, mul
 from ..functions.movement import part
 from ..functions.products import Places, alike, summed
 from ..functions.reductions import accumulator
-from ..operands.arguments import as_int, shown
+from ..operands.arguments import as_int
 from ..operands.autocast import lowered
 from ..operands.broadcast import spread
 from .padding import pad

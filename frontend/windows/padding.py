@@ -9,13 +9,14 @@ from typing import Any
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
 from ..elementwise.all import where
 from ..functions.movement import concat, part
 from ..functions.rearrange import tile
-from ..operands.arguments import as_choice, as_int, shown
+from ..operands.arguments import as_choice, as_int
 from ..operands.broadcast import Operand, common_dtype, number, to_dtype
 
 Widths = int | Sequence[int] | Sequence[Sequence[int]]

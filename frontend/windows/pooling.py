@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import errors
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import lowest
 from ...ir.graph.graph import Node, full, node, permute, reshape
 from ...ir.graph.op import Op
@@ -19,7 +20,7 @@ from ..elementwise.bits import bit_and
 from ..elementwise.comparison import lt, maximum, minimum, where
 from ..elementwise.division import floordiv, mod
 from ..functions import reductions
-from ..operands.arguments import as_bool, as_int, shown
+from ..operands.arguments import as_bool, as_int
 from ..operands.broadcast import spread, to_dtype
 from ..operands.in_float32 import in_float32
 from .padding import pad

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from ... import errors
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, permute, reshape
 from ..functions.movement import part
-from ..operands.arguments import shown
 from .padding import pad
 from .windows import Pair, Rank, of_rank, overlaid, windows
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import errors
 from ...frontend.lazy.watchers import watching_calls
-from ...frontend.operands.arguments import shown
+from ...ir.graph.brief import shown
 from ..explain.explain import Subject, structure_behind
 from ..summary.summary import Calls
 

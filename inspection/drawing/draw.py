@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
-from ...frontend.operands.arguments import shown
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 
 if TYPE_CHECKING:
     from .values import Step

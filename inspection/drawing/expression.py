@@ -20,9 +20,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import shown
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 

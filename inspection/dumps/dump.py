@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import errors
-from ...frontend.operands.arguments import shown
+from ...ir.graph.brief import shown
 from ..explain.explain import Subject, named_behind
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ... import errors
 from ...frontend.jit.jit import jit, step_behind
 from ...frontend.lazy import realize
-from ...frontend.operands.arguments import shown
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 
 if TYPE_CHECKING:
     from ...compiler.compile import Compiled

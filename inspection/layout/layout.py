@@ -12,9 +12,10 @@ import numpy as np
 
 from ... import errors
 from ...frontend.lazy import realize
-from ...frontend.operands.arguments import as_texts, shown
+from ...frontend.operands.arguments import as_texts
 from ...frontend.tensor.tensor import Tensor, bare
 from ...ir.graph import bfloat16
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import bfloat16 as brain_float
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
-from ...frontend.operands.arguments import shown
+from ...ir.graph.brief import shown
 from ..explain.explain import Subject
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from ...compiler.compile import Compiled, program_of
 from ...compiler.programs.on_disk import executable
 from ...compiler.structure import Structure
 from ...frontend.jit.jit import call_behind
-from ...frontend.operands.arguments import shown
+from ...ir.graph.brief import shown
 from ...runtime.buffer import Buffer
 from ...runtime.executable import Executable
 from ...runtime.memory.devices import CPU, copy, unit

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from ... import errors
 from ...frontend.gradients.gradient import no_grad
 from ...frontend.lazy.watchers import watching_calls
-from ...frontend.operands.arguments import shown
 from ...frontend.tensor import random
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from .tree import Held, Layer, Summary
 
 if TYPE_CHECKING:

@@ -132,3 +132,6 @@ class provenance:
 
     def __exit__(self, *_: object) -> None:
         stated.site = self.before
+
+
+Lines = dict[Site | None, Site | None]  # where the program's graph was built first -> where it was built this time

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_choice, shown
+from ...frontend.operands.arguments import as_bool, as_choice
 from ...frontend.operands.autocast import Lowered
 from ...frontend.operands.broadcast import as_dtype
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 
 __all__ = ["autocast"]

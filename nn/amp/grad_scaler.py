@@ -14,9 +14,10 @@ from ...frontend.gradients.gradient import no_grad
 from ...frontend.lazy import state
 from ...frontend.lazy.trace import afterwards, guard, outside, refuse
 from ...frontend.lazy.transaction import go_back, versions
-from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positive, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positive
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...runtime.memory.devices import only_cpu
 from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow

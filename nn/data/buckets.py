@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_count, shown
+from ...frontend.operands.arguments import as_bool, as_count
 from ...frontend.tensor import random
+from ...ir.graph.brief import shown
 from .collate import as_array
 from .idx import Array
 

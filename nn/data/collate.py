@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_sequence, shown
+from ...frontend.operands.arguments import as_sequence
 from ...frontend.operands.broadcast import default_float
 from ...frontend.tensor.binding import as_tensor
 from ...frontend.tensor.creation import tensor
 from ...frontend.tensor.tensor import Tensor, of_storage
 from ...frontend.tensor.tree import mapped
 from ...ir.graph import dtype as dt
+from ...ir.graph.brief import shown
 from ...runtime.memory import storage
 from .idx import Array
 

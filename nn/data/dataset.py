@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_function, as_int, as_real, as_sequence, shown
+from ...frontend.operands.arguments import as_function, as_int, as_real, as_sequence
 from ...frontend.tensor import random
+from ...ir.graph.brief import shown
 from .collate import as_array, as_integers, joined, stacked
 from .idx import Array
 from .transforms import in_batch

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_path, shown
+from ...frontend.operands.arguments import as_path
+from ...ir.graph.brief import shown
 from .idx import Array, DataError
 from .lines import read_lines
 from .text import Vocabulary

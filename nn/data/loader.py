@@ -7,9 +7,10 @@ from functools import partial
 from typing import Any
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_count, as_function, shown
+from ...frontend.operands.arguments import as_bool, as_count, as_function
 from ...frontend.tensor import random
 from ...frontend.tensor.parameters_elsewhere import Naming
+from ...ir.graph.brief import shown
 from ...runtime.memory.devices import check_device, default, only_cpu
 from .collate import as_tensors, on_device
 from .dataset import indexable, items_of, rows_of

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_count, as_int, shown
+from ...frontend.operands.arguments import as_bool, as_count, as_int
 from ...frontend.tensor import random
+from ...ir.graph.brief import shown
 from .idx import Array
 
 MOST_SAMPLES = 1 << 40

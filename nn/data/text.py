@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_count, as_int, as_ints, as_sequence, shown
+from ...frontend.operands.arguments import as_count, as_int, as_ints, as_sequence
+from ...ir.graph.brief import shown
 from .collate import as_integers
 from .idx import Array, DataError
 

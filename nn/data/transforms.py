@@ -14,18 +14,9 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ... import errors
-from ...frontend.operands.arguments import (
-    as_bool,
-    as_choice,
-    as_double,
-    as_fraction,
-    as_function,
-    as_ints,
-    as_real,
-    as_sequence,
-    shown,
-)
+from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_fraction, as_function, as_ints, as_real, as_sequence
 from ...frontend.tensor import random
+from ...ir.graph.brief import shown
 from .collate import as_array, stacked
 from .idx import Array
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_bool, as_choice, as_int, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_int
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from .common import indices
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_choice, as_ints, shown
+from ...frontend.operands.arguments import as_choice, as_ints
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 
 MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}  # torch's names, wf.pad's
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int, as_ints, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int, as_ints
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows import unfold as blocks
+from ...ir.graph.brief import shown
 from .common import in_float32
 
 __all__ = ["fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold"]

@@ -10,8 +10,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_bool, as_choice, as_shape, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_shape
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from .common import in_float32
 
 __all__ = ["affine_grid", "grid_sample"]

@@ -10,7 +10,8 @@ from itertools import groupby
 from typing import Any, Self
 
 from ... import errors
-from ...frontend.operands.arguments import as_int, as_sequence, shown
+from ...frontend.operands.arguments import as_int, as_sequence
+from ...ir.graph.brief import shown
 from ..module import Module, Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

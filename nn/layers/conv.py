@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_choice, as_count, as_ints, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_count, as_ints
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows.convolution import margins
 from ...frontend.windows.windows import Pair, Rank
+from ...ir.graph.brief import shown
 from .. import functional as F
 from .. import init
 from ..functional.padding import MODES

@@ -8,9 +8,10 @@ from typing import Any
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_bool, as_choice, as_count, shown
+from ...frontend.operands.arguments import as_bool, as_choice, as_count
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from .. import functional as F
 from .. import init
 from ..module import Module

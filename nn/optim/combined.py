@@ -8,7 +8,8 @@ from typing import Any
 
 from ... import errors
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_int, as_sequence, shown
+from ...frontend.operands.arguments import as_int, as_sequence
+from ...ir.graph.brief import shown
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, checked_state, whole

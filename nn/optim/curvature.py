@@ -13,8 +13,9 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.jit.jit import jit
-from ...frontend.operands.arguments import as_count, as_double, as_sequence, shown
+from ...frontend.operands.arguments import as_count, as_double, as_sequence
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..loading import fitting
 
 LEAST = 1e-10  # product of a step and its change of the gradient that is taken up

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ... import errors
-from ...frontend.jit.live_number import plain
-from ...frontend.operands.arguments import as_double, as_nonnegative, as_sequence, shown
+from ...frontend.lazy.live_number import plain
+from ...frontend.operands.arguments import as_double, as_nonnegative, as_sequence
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..parameter import Parameter
 from ..tree import Tree
 

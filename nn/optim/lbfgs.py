@@ -12,8 +12,9 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import enable_grad, no_grad
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_count, as_double, as_function, as_nonnegative, shown
+from ...frontend.operands.arguments import as_count, as_double, as_function, as_nonnegative
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from . import curvature, stored
 from .groups import Check, Group, put, rate
 from .line_search import Point, strong_wolfe

@@ -8,7 +8,8 @@ from typing import Any
 
 from ... import errors
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_choice, as_double, as_int, shown
+from ...frontend.operands.arguments import as_choice, as_double, as_int
+from ...ir.graph.brief import shown
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_group, whole

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.operands.arguments import as_bool, as_double, as_sequence, shown
+from ...frontend.operands.arguments import as_bool, as_double, as_sequence
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 

@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from ... import errors
 from ...frontend.lazy.trace import refuse
 from ...frontend.lazy.transaction import go_back, versions
-from ...frontend.operands.arguments import as_double, as_int, as_real, as_sequence, shown
+from ...frontend.operands.arguments import as_double, as_int, as_real, as_sequence
 from ...frontend.tensor.parameters_elsewhere import Naming
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ...signals import deferred
 from .groups import put
 from .optimizer import Optimizer

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_int, as_real, as_sequence, shown
+from ...frontend.operands.arguments import as_int, as_real, as_sequence
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..loading import fitting
 from .groups import Group, checked, put
 

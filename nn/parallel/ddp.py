@@ -16,8 +16,9 @@ import numpy as np
 from ... import errors
 from ...frontend.lazy import realize, state
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_bool, as_positive, shown
+from ...frontend.operands.arguments import as_bool, as_positive
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..module import Module
 from . import flat
 from .reduce import octets, reduced

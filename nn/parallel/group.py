@@ -12,8 +12,9 @@ import numpy as np
 
 from ... import errors
 from ...frontend.lazy.trace import refuse
-from ...frontend.operands.arguments import as_choice, as_int, shown
+from ...frontend.operands.arguments import as_choice, as_int
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ...runtime.memory import storage
 from . import flat
 from .reduce import Array, octets, reduced

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_bool, as_count, as_int, shown
+from ...frontend.operands.arguments import as_bool, as_count, as_int
+from ...ir.graph.brief import shown
 from ..data import Sampler
 from .group import rank as own_rank
 from .group import world_size

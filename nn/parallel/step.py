@@ -7,8 +7,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend.jit.jit import jit
-from ...frontend.operands.arguments import as_function, shown
+from ...frontend.operands.arguments import as_function
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..optim import Optimizer
 from ..parameter import Parameter
 from .ddp import DistributedDataParallel

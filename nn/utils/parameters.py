@@ -11,8 +11,9 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import no_grad
-from ...frontend.operands.arguments import as_bool, as_nonnegative, as_positive, as_sequence, shown
+from ...frontend.operands.arguments import as_bool, as_nonnegative, as_positive, as_sequence
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
 

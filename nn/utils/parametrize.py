@@ -11,8 +11,9 @@ from typing import Any
 
 from ... import errors
 from ...frontend.gradients.gradient import no_grad
-from ...frontend.operands.arguments import as_bool, shown
+from ...frontend.operands.arguments import as_bool
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..derived import derive, recipe_of, settle
 from ..layers.container import ModuleDict, ModuleList
 from ..module import Buffer, Module, Parameter

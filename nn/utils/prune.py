@@ -12,10 +12,11 @@ from typing import Any
 from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import no_grad
-from ...frontend.operands.arguments import as_double, as_int, normalise_axis, shown
+from ...frontend.operands.arguments import as_double, as_int, normalise_axis
 from ...frontend.tensor.binding import as_tensor
 from ...frontend.tensor.parameters_elsewhere import naming
 from ...frontend.tensor.tensor import Tensor
+from ...ir.graph.brief import shown
 from ..derived import derive, recipe_of, settle
 from ..module import Buffer, Module
 from .parametrize import tensor_of

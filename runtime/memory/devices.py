@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import errors, options
-from ...frontend.operands.arguments import shown
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, used
 from ..device import CPU, available, copy, default, foreign, get, number_of, unit
 

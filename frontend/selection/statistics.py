@@ -12,6 +12,7 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
+from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, node, permute, reshape
 from ...ir.graph.op import Op
@@ -33,16 +34,16 @@ from ..elementwise.all import (
     sub,
     where,
 )
-from ..operands.arguments import Axes, as_bool, as_choice, as_count, as_double, as_real, as_sequence, normalise_axes, shown
+from ..functions import reductions
+from ..functions.cumulative import diff
+from ..functions.movement import part
+from ..functions.products import matmul
+from ..operands.arguments import Axes, as_bool, as_choice, as_count, as_double, as_real, as_sequence, normalise_axes
 from ..operands.autocast import widened
 from ..operands.broadcast import Scalar, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
-from ..selection.sorting import searchsorted, sort
-from . import reductions
-from .cumulative import diff
 from .interpolation import lerp
-from .movement import part
-from .products import matmul
+from .sorting import searchsorted, sort
 
 # ---------------------------------------------------------------- quantiles
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from ... import errors
-from ...ir.graph import dtype as dt
-from .. import ops
-from .tensor import Tensor
+from .. import errors
+from ..ir.graph import dtype as dt
+from . import ops
+from .tensor.tensor import Tensor
 
 Function = Callable[..., Any]
 KNOWN = (Tensor, np.ndarray, np.generic, int, float, list, tuple)

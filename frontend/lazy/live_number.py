@@ -16,7 +16,7 @@ import numpy as np
 
 from ...ir.graph.dtype import DType, rounded
 from ...ir.graph.graph import Node, const
-from ..lazy import state
+from . import state
 
 Ask = Callable[[], Any]
 Sources = frozenset[Any]  # each an attributes.Attribute

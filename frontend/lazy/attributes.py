@@ -16,8 +16,8 @@ from types import NoneType
 from typing import Any
 
 from ... import locks
-from ..lazy import state
-from ..operands.arguments import shown
+from ...ir.graph.brief import shown
+from . import state
 from .live_number import Ask, LiveNumber, Sources
 
 READ = "_weft_read"  # beside the attributes that a user gives a Module: a Noted

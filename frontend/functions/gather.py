@@ -15,16 +15,17 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
+from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, cast, node
 from ...ir.graph.negative_indices import wrapped
 from ...ir.graph.op import Op
 from ...ir.graph.site import Site, provenance, user_site
 from ...runtime.memory import storage
 from ..elementwise.all import add, maximum, mul, where
-from ..functions.movement import reordered, stack
-from ..operands.arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis, shown
+from ..operands.arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis
 from ..operands.broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
-from .index_key import as_integers
+from ..selection.index_key import as_integers
+from .movement import reordered, stack
 
 Label = str | None  # the name of the first Tensor, which frontend/tensor/binding.py fills in
 

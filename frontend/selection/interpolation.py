@@ -6,11 +6,11 @@ from ... import errors
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
 from ..elementwise.all import add, clip, div, eq, gt, isnan, lt, mod, mul, sub, where
+from ..functions.movement import concat, part
 from ..operands.arguments import as_double
 from ..operands.broadcast import Operand, as_node, common_dtype, default_float, to_dtype, together
 from ..operands.in_float32 import in_float32
-from ..selection.sorting import argsort, searchsorted
-from .movement import concat, part
+from .sorting import argsort, searchsorted
 
 
 @in_float32

@@ -1,0 +1,16 @@
+"""What stands above the Tensor and is asked for from below. The package sets it once, when it is imported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+
+class Above:
+    """Functions that load what is seldom needed."""
+
+    backward: Callable[[Any, Any, bool], None]  # of a loss, its cotangent; whether its graph is kept
+    array_api: Callable[[], ModuleType]  # the namespace of a Tensor
+    numpy_functions: Callable[[], ModuleType]  # what NumPy's functions are in Weft
+    show: Callable[[Any, int], None]  # shows a program that is new as options ask for
