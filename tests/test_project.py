@@ -17,26 +17,37 @@ import weft as wf
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
-LAYERS = {
-    "commands": {"commands", "inspection", "frontend", "compiler", "nn", "ir", "codegen", "runtime"},
-    "inspection": {"inspection", "frontend", "compiler", "nn", "ir", "codegen", "runtime"},
-    "array_api": {"array_api", "frontend", "runtime", "ir"},
-    "nn": {"nn", "frontend", "runtime", "ir"},
-    "frontend": {"frontend", "compiler", "runtime", "ir"},
-    "compiler": {"compiler", "runtime", "codegen", "ir"},
-    "runtime": {"runtime", "codegen", "ir"},
-    "codegen": {"codegen", "ir"},
-    "ir": {"ir"},
-}
+# Bottom to top: a file imports from its own room and from those before it. Rooms of one line are strangers.
+ROOMS = (
+    ("ir/graph",),
+    ("ir/gradient", "ir/analysis"),
+    ("ir/kernels",),
+    ("ir/passes",),
+    ("ir/loops",),
+    ("ir/program",),
+    ("codegen/math",),
+    ("codegen/kernels",),
+    ("codegen/llvm", "codegen/cuda"),
+    ("codegen/cpu",),
+    ("runtime",),
+    ("compiler",),
+    ("frontend/lazy",),
+    ("frontend/operands",),
+    ("frontend/elementwise",),
+    ("frontend/functions",),
+    ("frontend/windows", "frontend/selection"),
+    ("frontend/tensor",),
+    ("frontend/gradients",),
+    ("frontend/jit",),
+    ("frontend/modes",),
+    ("frontend",),
+    ("nn", "array_api"),
+    ("inspection",),
+    ("commands",),
+)
+STRANGERS = {("codegen/cpu", "codegen/cuda")}  # of different lines
 # every layer may use them
 SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "wording", "__version__"}
-BEYOND = {
-    "compiler/programs/nan_culprit.py": {"frontend"},
-    "frontend/lazy/watchers.py": {"inspection"},  # shows what options ask for
-    "frontend/tensor/value.py": {"array_api"},  # a Tensor names its namespace
-    "runtime/memory/devices.py": {"frontend"},
-    "runtime/memory/storage.py": {"frontend"},
-}
 
 
 def package_files() -> list[Path]:
@@ -49,16 +60,21 @@ def tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text())
 
 
-def imported_layers(path: Path) -> Iterator[tuple[int, str]]:
-    """(line, top-level folder or module of the package) for every import of the package in a file."""
+LINES = {room: line for line, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def room_of(parts: tuple[str, ...]) -> str | None:
+    """The room in which a module or folder stands; None for the modules at the root."""
+    return next((room for n in (2, 1) if (room := "/".join(parts[:n])) in LINES), None)
+
+
+def imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, folders and name) of every import of the package in a file."""
     here = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(tree(path)):
-        if not isinstance(node, ast.ImportFrom) or not node.level:
-            continue
-        base = here[: len(here) - (node.level - 1)] + tuple((node.module or "").split("."))
-        base = tuple(part for part in base if part)
-        for target in [base] if base else [(alias.name,) for alias in node.names]:
-            yield node.lineno, target[0]
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = (*here[: len(here) - (node.level - 1)], *filter(None, (node.module or "").split(".")))
+            yield from ((node.lineno, (*base, alias.name)) for alias in node.names)
 
 
 def test_pyproject_lists_every_package() -> None:
@@ -71,15 +87,27 @@ def test_every_folder_of_code_is_a_package() -> None:
     assert {p.parent for p in package_files()} == {p.parent for p in package_files() if p.name == "__init__.py"}
 
 
+def may_import(room: str, other: str) -> bool:
+    return room == other or (LINES[other] < LINES[room] and (room, other) not in STRANGERS)
+
+
 def test_dependencies_point_one_way() -> None:
     wrong = []
     for path in package_files():
-        where = path.relative_to(ROOT).as_posix()
-        layer = where.split("/")[0]
-        if layer in LAYERS:
-            allowed = LAYERS[layer] | SHARED | BEYOND.get(where, set())
-            wrong += [f"{where}:{line} {used}" for line, used in imported_layers(path) if used not in allowed]
+        where = path.relative_to(ROOT)
+        room = room_of(where.parts[:-1])
+        for line, used in imported(path) if room else ():
+            other = room_of(used)
+            if other is None and used[0] not in SHARED:
+                wrong.append(f"{where}:{line} {used}")
+            elif other is not None and not may_import(room, other):
+                wrong.append(f"{where}:{line} {room} -> {other}")
     assert wrong == []
+
+
+def test_every_file_stands_in_a_room() -> None:
+    folders = {p.relative_to(ROOT).parts[:-1] for p in package_files() if p.name != "__init__.py"}
+    assert [folder for folder in folders if folder and room_of(folder) is None] == []
 
 
 def test_only_the_debug_option_reaches_the_interpreter() -> None:

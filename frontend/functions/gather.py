@@ -24,7 +24,6 @@ from ...runtime.memory import storage
 from ..elementwise.all import add, maximum, mul, where
 from ..operands.arguments import as_int, as_ints, as_sequence, as_shape, normalise_axis
 from ..operands.broadcast import Operand, as_node, broadcast_shape, broadcast_to, common_dtype, spread
-from ..selection.index_key import as_integers
 from .movement import reordered, stack
 
 Label = str | None  # the name of the first Tensor, which frontend/tensor/binding.py fills in
@@ -275,3 +274,10 @@ def masked_fill(x: Node, mask: Operand, value: Operand) -> Node:
     if found is not dt.bool_:
         raise errors.DTypeError(f"masked_fill: expected a bool mask, got {found.name}")
     return where(mask, as_node("masked_fill", value, x.dtype), x)
+
+
+def as_integers(name: str, indices: Node) -> Node:
+    """The Node, which must hold integers. Raises DTypeError."""
+    if not indices.dtype.is_int:
+        raise errors.DTypeError(f"{name}: expected an integer tensor, got {indices.dtype.name}")
+    return indices

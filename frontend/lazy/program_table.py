@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from ... import options
 from ...compiler.structure import Structure
-from ...ir.graph.graph import Node
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from . import watchers
+from .cached_program import Program
 from .capture import Capture
 
 MAX_PROGRAMS = 4096  # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk cache
 statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)  # programs; runs; outputs in place
-
-
-@dataclass
-class Program:
-    """An executable and the graph that it was found for first."""
-
-    executable: Any
-    structure: Structure
-    checked: list[int]  # the entries of its key that are checked
-    makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
-    watched: dict[str, Any] = field(default_factory=dict)  # what runs in its place while `debug_nans` is in force, by its value
-    used: int = 0  # when: greater than that of all programs used before
-
-    @property
-    def outputs(self) -> list[Node]:
-        """The roots of the graph, made afresh."""
-        return self.structure.graph()[0]
 
 
 _programs: dict[tuple[Any, ...], Program] = {}

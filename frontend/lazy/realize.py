@@ -30,10 +30,11 @@ from ...signals import deferred
 from . import growth, state, transfers, watchers, whole_of_parts
 from .any_tensor import AnyTensor as Tensor
 from .any_tensor import bare
+from .cached_program import Program
 from .capture import Capture, is_constant
 from .carried import Carry, carry_of
 from .pieces import LEAST_NODES, pieces
-from .program_table import Program, constants_of, find, statistics, watched_of
+from .program_table import constants_of, find, statistics, watched_of
 from .transaction import Released, commit, keep, reclaim, release, restore
 
 lock = locks.new("compute")

@@ -16,7 +16,7 @@ from .above import Above
 
 if TYPE_CHECKING:
     from ...compiler.structure import Structure
-    from .program_table import Program
+    from .cached_program import Program
 
 Watcher = Callable[["Program"], None]
 Demand = Callable[["Program", "Structure"], None]

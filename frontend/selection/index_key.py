@@ -17,6 +17,7 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, full, reshape
 from ...ir.graph.shapes import Shape
+from ..functions.gather import as_integers
 from ..operands.broadcast import broadcast_shape
 
 MAX_AXES = 64  # of NumPy's arrays
@@ -149,13 +150,6 @@ def _position(x: Node, axis: int, item: Any) -> int:
             f"index into shape {x.shape}: index {shown(i)} is out of range for axis {axis} of extent {extent}"
         )
     return i % extent
-
-
-def as_integers(name: str, indices: Node) -> Node:
-    """The Node, which must hold integers. Raises DTypeError."""
-    if not indices.dtype.is_int:
-        raise errors.DTypeError(f"{name}: expected an integer tensor, got {indices.dtype.name}")
-    return indices
 
 
 def index_shape(name: str, indices: list[Node]) -> Shape:

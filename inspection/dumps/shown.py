@@ -16,7 +16,7 @@ from typing import Any
 from ... import errors, options
 from ...compiler import compile
 from ...compiler.compile import Compiled
-from ...frontend.lazy.program_table import Program
+from ...frontend.lazy.cached_program import Program
 from ...runtime.timed import timing
 from ...wording import duration, plural
 from ..explain.build import report

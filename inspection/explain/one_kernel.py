@@ -10,7 +10,7 @@ from ...frontend.lazy import watchers
 
 if TYPE_CHECKING:
     from ...compiler.structure import Structure
-    from ...frontend.lazy.program_table import Program
+    from ...frontend.lazy.cached_program import Program
     from .kernel import KernelReport
 
 Verdict = tuple[int, str]  # how many kernels, what to say of them
