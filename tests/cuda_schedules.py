@@ -109,8 +109,8 @@ def _counted_scatter() -> list[Node]:
     return [node(Op.SCATTER, (leaf(6, 4, 3), count, leaf(6, 4, dtype=dt.int64)), ((0, 1), (6, 5, 3)))]
 
 
-SMALL_SORT = {"records.TILE": 16, "sort.RANK_LIMIT": 12}
-BY_BLOCKS = {"summed.WARP_COLUMNS": 8}
+SMALL_SORT = {"merge_sort.TILE": 16, "sort.RANK_LIMIT": 12}
+BY_BLOCKS = {"rows_with_sums.WARP_COLUMNS": 8}
 CASES = [
     *(Case(f"cpu-{case.__name__}", case, "") for case in cpu.CASES if case not in (cpu.sort_long, cpu.sort_blocks)),
     Case("flat", cpu.flat, "flat"),
@@ -127,8 +127,8 @@ CASES = [
     Case("columns-in-planes", _columns_in_planes, "columns"),
     Case("summed-by-warps", _layer_norm_grads, "summed"),
     Case("summed-by-blocks", _layer_norm_grads, "summed", BY_BLOCKS),
-    Case("summed-in-shared-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"summed.MOST_SHARE": 0}),
-    Case("summed-in-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"summed.MOST_SHARE": 0, "summed.MOST_LINES": 0}),
+    Case("summed-in-shared-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0}),
+    Case("summed-in-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0, "rows_with_sums.MOST_LINES": 0}),
     Case("scans", _scans, "scan"),
     Case("scan-of-parts", _scan_of_parts, "scan"),
     Case("scan-of-lines", _scan_of_lines, "scan", {"scan.MANY_LINES": 16}),

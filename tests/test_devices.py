@@ -280,7 +280,7 @@ def trained(device: str, optimizer: Any, jitted: bool, moved_late: bool = False)
         opt.step()
         return loss
 
-    call = wf.jit(traced_step) if jitted else traced_step
+    call = wf.jit(step) if jitted else step
     losses = [call(wf.tensor(x, device="cpu"), wf.tensor(y, device="cpu")).item() for x, y in batches()]
     assert all(p.device == ("cuda:0" if device == "cuda" else "cpu") for p in model.parameters())
     return [losses, *(v.tolist() for v in model.state_dict().values())]
@@ -542,7 +542,7 @@ def test_captured_values_on_the_device_are_updated_in_place(device: str) -> None
     one = wf.tensor(1.0)
     addresses = set()
     for k in range(1, 5):
-        assert traced_step(one).item() == pytest.approx(15 + 6 * k)
+        assert step(one).item() == pytest.approx(15 + 6 * k)
         addresses.add(p._stored().address)
     assert len(addresses) == 1 and p.device == "cuda:0"
 

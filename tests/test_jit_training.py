@@ -66,7 +66,7 @@ import hashlib, sys
 sys.path.insert(0, {examples!r})
 import numpy as np, weft as wf
 from lenet import LeNet
-from weft.frontend import program_table
+from weft.frontend.lazy import program_table
 from weft.nn import functional as F, optim
 
 class Dropped(LeNet):
