@@ -46,8 +46,8 @@ from .ir.graph.dtype import (
     uint64,
 )
 from .runtime.memory.devices import available as _available
+from .version import __version__
 
-__version__ = "0.1.0"
 newaxis = None  # x[:, wf.newaxis] has a new axis of extent 1
 
 _FOLDERS = ("array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime")

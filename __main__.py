@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from . import __version__
 from .commands import bench, cache, devices, report, run, show
 from .commands.status import DONE, FAILED, MISUSED, fail
 from .errors import OptionError
+from .version import __version__
 
 EXAMPLES = """\
 examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from reprlib import recursive_repr
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from .. import errors
 from ..frontend.lazy import state
@@ -42,6 +42,14 @@ class Module(Tree):
     >>> [name for name, p in Scale().named_parameters()]
     ['factor']
     """
+
+    if TYPE_CHECKING:  # inherited, but of this class
+
+        def children(self) -> Iterator[Module]: ...
+        def modules(self) -> Iterator[Module]: ...
+        def named_children(self) -> Iterator[tuple[str, Module]]: ...
+        def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]: ...
+        def get_submodule(self, target: str) -> Module: ...
 
     training: bool = True  # until train(False) or eval()
 

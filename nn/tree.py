@@ -16,9 +16,6 @@ from ..ir.graph.brief import shown
 from .derived import recipe_of
 from .parameter import Buffer, Parameter
 
-if TYPE_CHECKING:
-    from .module import Module
-
 MOST_NAMES = 12  # that an error lists
 
 
@@ -80,7 +77,7 @@ class Tree(Attributes, Naming):
         is_buffer = tensor is None or isinstance(tensor, Buffer)
         self._register("register_buffer", name, tensor if is_buffer else Buffer(tensor, persistent))
 
-    def add_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: Any) -> None:
         """Sets the attribute to a Module, or to None."""
         if not isinstance(module, Tree | None):
             raise errors.DTypeError(f"add_module: {name!r} is a Module or None, not {shown(module)}")
@@ -97,15 +94,15 @@ class Tree(Attributes, Naming):
 
     # ------------------------------------------------------------ by name
 
-    def named_children(self) -> Iterator[tuple[str, Module]]:
+    def named_children(self) -> Iterator[tuple[str, Any]]:
         """The Modules directly below this one; those in lists are named `attribute.index`."""
         return ((name, value) for name, value in members(vars(self)) if isinstance(value, Tree))  # type: ignore[misc]
 
-    def children(self) -> Iterator[Module]:
+    def children(self) -> Iterator[Any]:
         """The Modules directly below this one."""
         return (module for _, module in self.named_children())
 
-    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(self, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         """This Module under the prefix, then those below it by dotted names, each once or under each of its names."""
         seen: set[int] = set()
         stack: list[tuple[str, Any, frozenset[int]]] = [(prefix, self, frozenset())]
@@ -118,7 +115,7 @@ class Tree(Attributes, Naming):
             inside = above | {id(module)}
             stack.extend(reversed([(_join(name, child), m, inside) for child, m in module.named_children()]))
 
-    def modules(self) -> Iterator[Module]:
+    def modules(self) -> Iterator[Any]:
         """This Module and those below it."""
         return (module for _, module in self.named_modules())
 
@@ -144,7 +141,7 @@ class Tree(Attributes, Naming):
         """Every Buffer, or only this Module's own."""
         return (b for _, b in self.named_buffers(recurse=recurse))
 
-    def get_submodule(self, target: str) -> Module:
+    def get_submodule(self, target: str) -> Any:
         """The Module of this dotted name, "" being this one. Raises AttributeError."""
         return self._get("layer", target, self.named_modules(remove_duplicate=False))  # type: ignore[no-any-return]
 

@@ -111,6 +111,7 @@ def _counted_scatter() -> list[Node]:
 
 SMALL_SORT = {"merge_sort.TILE": 16, "sort.RANK_LIMIT": 12}
 BY_BLOCKS = {"rows_with_sums.WARP_COLUMNS": 8}
+NOTHING_SHARED = {"rows_with_sums.MOST_SHARE": 0, "rows_with_sums.MOST_LINES": 0}
 CASES = [
     *(Case(f"cpu-{case.__name__}", case, "") for case in cpu.CASES if case not in (cpu.sort_long, cpu.sort_blocks)),
     Case("flat", cpu.flat, "flat"),
@@ -128,7 +129,7 @@ CASES = [
     Case("summed-by-warps", _layer_norm_grads, "summed"),
     Case("summed-by-blocks", _layer_norm_grads, "summed", BY_BLOCKS),
     Case("summed-in-shared-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0}),
-    Case("summed-in-memory", _layer_norm_grads, "summed", BY_BLOCKS | {"rows_with_sums.MOST_SHARE": 0, "rows_with_sums.MOST_LINES": 0}),
+    Case("summed-in-memory", _layer_norm_grads, "summed", BY_BLOCKS | NOTHING_SHARED),
     Case("scans", _scans, "scan"),
     Case("scan-of-parts", _scan_of_parts, "scan"),
     Case("scan-of-lines", _scan_of_lines, "scan", {"scan.MANY_LINES": 16}),

@@ -28,7 +28,8 @@ from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Unit
-from weft.runtime.cuda.executable import CudaExecutable, Progress
+from weft.runtime.cuda.executable import CudaExecutable
+from weft.runtime.cuda.frame import Progress
 from weft.runtime.cuda.image import CudaImage, Launch, image_of, pack, unpack
 from weft.runtime.cuda.kernels import Kernels
 from weft.runtime.cuda.memory import Pool

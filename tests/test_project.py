@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ ROOMS = (
 )
 STRANGERS = {("codegen/cpu", "codegen/cuda")}  # of different lines
 # every layer may use them
-SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "wording", "__version__"}
+SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "version", "wording"}
 
 
 def package_files() -> list[Path]:
@@ -103,6 +104,15 @@ def test_dependencies_point_one_way() -> None:
             elif other is not None and not may_import(room, other):
                 wrong.append(f"{where}:{line} {room} -> {other}")
     assert wrong == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {p.relative_to(ROOT).with_suffix("").parts: p for p in package_files()}
+    below: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module, path in modules.items():
+        ends = (((*used, "__init__"), used, used[:-1], (*used[:-1], "__init__")) for _, used in imported(path))
+        below[module] = {next(end for end in each if end in modules) for each in ends} - {module}
+    TopologicalSorter(below).prepare()  # raises CycleError
 
 
 def test_every_file_stands_in_a_room() -> None:

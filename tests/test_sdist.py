@@ -66,7 +66,7 @@ def test_the_source_holds_every_file_of_the_checkout(built: Built) -> None:
 def test_the_wheel_holds_the_package_alone(built: Built) -> None:
     folders = {"array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime"}
     single = {"__init__.py", "__main__.py", "errors.py", "locks.py", "mistakes.py", "modes.py", "options.py"}
-    single |= {"py.typed", "signals.py", "system.py", "wording.py"}
+    single |= {"py.typed", "signals.py", "system.py", "version.py", "wording.py"}
     package = {f for f in built.held if f.partition("/")[0] in folders | single}
     assert {f for f in files(built.wheel) if ".dist-info/" not in f} == {f"weft/{f}" for f in package}
 

@@ -17,7 +17,7 @@ from ..lazy import state
 from ..lazy.history import depends, reached, stale_owner
 from ..lazy.realize import realize
 from ..operands.arguments import as_double, as_function, as_int, as_sequence
-from ..tensor import creation
+from ..tensor import from_data
 from ..tensor.parameters_elsewhere import naming
 from ..tensor.tensor import Tensor, wrap
 from .backward import _require_fresh, _require_history, _seed
@@ -103,21 +103,21 @@ def check_grad(
     if as_int("check_grad", "max_elements", max_elements) < 0:
         raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
-    arrays = [_in_float64(x if isinstance(x, Tensor) else creation.tensor(creation.as_array(x, None))) for x in inputs]
+    arrays = [_in_float64(x if isinstance(x, Tensor) else from_data.of_data(from_data.as_array(x, None))) for x in inputs]
     places = [x.device if isinstance(x, Tensor) else None for x in inputs]
-    tensors = [creation.tensor(a, device=place) for a, place in zip(arrays, places, strict=True)]
+    tensors = [from_data.of_data(a, device=place) for a, place in zip(arrays, places, strict=True)]
     floats = [i for i, a in enumerate(arrays) if a.dtype.kind == "f"]
     if not floats:
         raise errors.DTypeError("check_grad: no input has floats, so there is no gradient to check")
     out = f(*tensors)
     if not isinstance(out, Tensor):
         raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
-    weights = creation.tensor(rng.uniform(0.5, 1.5, out.shape), device=out.device)
+    weights = from_data.of_data(rng.uniform(0.5, 1.5, out.shape), device=out.device)
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
     realize(gradients)
 
     def loss(i: int, changed: np.ndarray[Any, Any]) -> float:
-        given = [creation.tensor(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
+        given = [from_data.of_data(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
         return float((f(*given) * weights).sum().item())
 
     wrong: list[str] = []

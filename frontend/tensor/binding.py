@@ -30,8 +30,11 @@ from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
+from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_sequence
 from ..operands.broadcast import WEAK, as_dtype
+from .from_data import of_data
+from .in_place import rebind
 from .parameters_elsewhere import note_names
 from .tracked import Tracked
 
@@ -62,10 +65,8 @@ def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
     if isinstance(x, Tracked):
         tracks[0] |= x._requires_grad
         return x.node
-    from .creation import tensor  # which imports this module
-
     try:
-        return _going_along(tensor(x).node)
+        return _going_along(of_data(x).node)
     except errors.DTypeError as error:
         why = str(error).removeprefix("tensor").removesuffix(f": {shown(x)} is no number")
         raise errors.DTypeError(f"{name}: {what} is a Tensor, an array or a number, not {shown(x)}{why}") from None
@@ -130,7 +131,7 @@ def function(inner: Any, name: str = "") -> Callable[..., Any]:
     return _bound(inner, name, None)
 
 
-def method(inner: Any, name: str = "") -> Callable[..., core.Tensor]:
+def method(inner: Any, name: str = "") -> Callable[..., Any]:
     """The method of this name, whose self is the first parameter."""
     return _bound(inner, name, "self")
 
@@ -173,8 +174,8 @@ def _annotation(text: Any) -> Any:
 def _results(out: Any, requires_grad: bool) -> Any:
     """Tensors for a Node, or for a list or (named) tuple of Nodes."""
     if isinstance(out, Node):
-        return core.wrap(out, requires_grad)
-    made = [core.wrap(n, requires_grad) for n in out]
+        return wrap(out, requires_grad)
+    made = [wrap(n, requires_grad) for n in out]
     return out._make(made) if hasattr(out, "_make") else type(out)(made)
 
 
@@ -235,9 +236,9 @@ def _of_any(inner: Callable[..., Any], name: str, parameters: list[Parameter]) -
     return call
 
 
-def as_tensor(name: str, what: str, x: Any) -> core.Tensor:
+def as_tensor(name: str, what: str, x: Any) -> Any:
     """A Tensor, or one of anything that makes one. Raises DTypeError, OverflowError and ShapeError that begin with both names."""
-    return x if isinstance(x, core.Tensor) else core.wrap(_made(name, what, x, [False]))
+    return x if isinstance(x, Tracked) else wrap(_made(name, what, x, [False]))
 
 
 def of_tensors(inner: F) -> F:
@@ -271,7 +272,7 @@ def of_tensors(inner: F) -> F:
 
 # ---------------------------------------------------------------- operators
 
-Operator = Callable[["core.Tensor", Any], "core.Tensor"]
+Operator = Callable[[Any, Any], Any]  # of a Tensor and another operand
 KINDS = "buif"  # each takes the values of those before it in place
 
 
@@ -284,13 +285,13 @@ def _as(inner: Callable[..., Node], call: Operator) -> Operator:
 def operator(inner: Callable[..., Node]) -> Operator:
     """An operator from a function of two operands."""
 
-    def call(self: core.Tensor, other: Any, /) -> core.Tensor:
+    def call(self: Tracked, other: Any, /) -> Any:
         if isinstance(other, Tracked):
-            return core.wrap(inner(self.node, other.node), self._requires_grad or other._requires_grad)
+            return wrap(inner(self.node, other.node), self._requires_grad or other._requires_grad)
         operand = other if type(other) in WEAK else as_operand(other)
         if operand is NotImplemented:
             return NotImplemented
-        return core.wrap(inner(self.node, operand), self._requires_grad)
+        return wrap(inner(self.node, operand), self._requires_grad)
 
     return _as(inner, call)
 
@@ -304,7 +305,7 @@ def equality(inner: Callable[..., Node]) -> Operator:
     """== or !=, which leaves what has no dtype here to Python: such a thing is not equal."""
     compare = operator(inner)
 
-    def call(self: core.Tensor, other: Any, /) -> core.Tensor:
+    def call(self: Tracked, other: Any, /) -> Any:
         if isinstance(other, (np.ndarray, np.generic)) and dt.from_numpy(other.dtype) is None:
             return NotImplemented
         return compare(self, other)
@@ -318,17 +319,14 @@ def in_place(inner: Callable[..., Node]) -> Operator:
     Raises DTypeError for a result that is of another kind (NumPy's "same kind" rule), ShapeError for one of another shape.
     """
 
-    def call(self: core.Tensor, other: Any, /) -> core.Tensor:
+    def call(self: Tracked, other: Any, /) -> Any:
         operand = as_operand(other)
         if operand is NotImplemented:
             return NotImplemented
         n = inner(self.node, operand)
         if KINDS.index(n.dtype.kind) > KINDS.index(self.dtype.kind):
             raise errors.DTypeError(f"an in-place operation gives {n.dtype.name}: cannot cast that to {self.dtype.name} in place")
-        core.rebind(self, n, isinstance(other, Tracked) and other._requires_grad)
+        rebind(self, n, isinstance(other, Tracked) and other._requires_grad)
         return self
 
     return _as(inner, call)
-
-
-from . import tensor as core  # noqa: E402 - last: the class there is made of the binders above

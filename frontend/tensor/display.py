@@ -13,13 +13,13 @@ from ...ir.graph.op import Op
 from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import lookup
 from ..lazy import realize, state, watchers
-from .tensor import Tensor, bare
+from ..lazy.any_tensor import AnyTensor, bare
 
 MOST_NODES = 400  # of a graph that is computed to be shown; random bits are 150
 MOST_ELEMENTS = 100_000  # of all Nodes together: up to there compiling takes longer than computing
 
 
-def text(t: Tensor) -> str:
+def text(t: AnyTensor) -> str:
     """Its values if they are in memory or little work; else what to write for them."""
     if t._stored() is not None or state.trace() is not None:
         return repr(t)
@@ -37,7 +37,7 @@ def _is_watched() -> bool:
     return watchers.demanded() is not None or bool(o.debug or o.dump or o.debug_nans)
 
 
-def is_little_work(t: Tensor) -> bool:
+def is_little_work(t: AnyTensor) -> bool:
     """Is it computed by few operations on few elements, on the CPU."""
     if t.device != CPU:
         return False

@@ -20,9 +20,9 @@ from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, check_device, foreign, number_of, unit
 from ...runtime.memory.storage import Storage
 from ..lazy import realize
+from ..lazy.any_tensor import AnyTensor
+from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_bool, as_int, as_sequence
-from .tensor import Tensor, wrap
-from .value import Value
 
 if TYPE_CHECKING:
     from ...runtime.dlpack import Array
@@ -38,7 +38,7 @@ def device_pair(device: str) -> tuple[int, int]:
     return dlpack.CPU if device == CPU else (CUDA, number_of(device))
 
 
-def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
+def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
     """A capsule of the Tensor's memory, which is computed if need be and never written again as long as the capsule lives.
 
     Versioned and marked read-only for a consumer of version 1; the older layout, which cannot say so, for others. What a GPU has
@@ -64,7 +64,7 @@ def to_capsule(t: Tensor, stream: Any, max_version: Any, dl_device: Any, copy: b
     return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
 
 
-def cuda_interface(t: Value) -> dict[str, Any]:
+def cuda_interface(t: AnyTensor) -> dict[str, Any]:
     """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed. Raises AttributeError for others.
 
     Only __array_interface__ may say that nobody should write there, and nobody should.
@@ -101,7 +101,7 @@ def type_code(dtype: DType) -> int:
     return {"b": dlpack.BOOL, "i": dlpack.INT, "u": dlpack.UINT, "f": dlpack.FLOAT}[dtype.kind]
 
 
-def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """A Tensor of the memory of an array of another library (NumPy, torch, JAX, CuPy, ...): anything with __dlpack__.
 
     The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
@@ -123,7 +123,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> T
     return wrap(storage.leaf(_foreign(array, dtype))).to(place)
 
 
-def from_cuda(x: Any, copy: bool) -> Tensor:
+def from_cuda(x: Any, copy: bool) -> Any:
     """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it tells."""
     from ...runtime.dlpack import Array
 

@@ -23,36 +23,31 @@ from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions import cumulative, gather, movement, products, rearrange, reductions, vectors
 from ..lazy import any_tensor, new_tensor, realize, state, transfers, whole_of_parts
-from ..lazy.state import grads
 from ..operands.arguments import as_int, as_sequence
 from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from ..selection import indexing, interpolation, nonzero, sets, sorting, statistics
 from ..windows import padding
-from .binding import as_operand, equality, function, in_place, method, operator, reflected, several, unwrapped
+from .binding import as_operand, function, several, unwrapped
+from .from_data import holds_tensors, of_data
+from .in_place import rebind
 from .tracked import Tracked
 
 if TYPE_CHECKING:  # what these make is of the class below
 
+    Operator = Callable[["Tensor", Any], "Tensor"]
+
     def wrap(n: Node, requires_grad: bool = False) -> Tensor: ...
     def bare(n: Node) -> Tensor: ...
     def of_storage(stored: storage.Storage, note: str | None = None) -> Tensor: ...
+    def method(inner: Any, name: str = "") -> Callable[..., Tensor]: ...
+    def operator(inner: Callable[..., Node]) -> Operator: ...
+    def reflected(inner: Callable[..., Node]) -> Operator: ...
+    def equality(inner: Callable[..., Node]) -> Operator: ...
+    def in_place(inner: Callable[..., Node]) -> Operator: ...
 else:
+    from .binding import equality, in_place, method, operator, reflected
+
     wrap, bare, of_storage = new_tensor.wrap, any_tensor.bare, any_tensor.of_storage
-
-
-def rebind(t: Tensor, n: Node, requires_grad: bool) -> None:
-    """Gives a Tensor the value of n in its own dtype and shape, as an in-place operator does."""
-    if n.shape != t.shape:
-        raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
-    n = ew.cast(n, t.dtype)
-    is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
-    if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
-        if t._requires_grad and (not grads or state.grad_enabled()):
-            raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
-        t.assign(wrap(n))
-        return
-    value = wrap(n, requires_grad or t._requires_grad)
-    state.move(t, value.node, value._requires_grad)
 
 
 def destination(args: tuple[Any, ...], device: Any, dtype: Any) -> tuple[str | None, DType | None]:
@@ -86,6 +81,14 @@ class Tensor(Tracked):
     """A lazy array of one dtype and a static shape. Make one with wf.tensor, wf.zeros, wf.rand, ... or an operator."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:  # inherited, but of this class
+
+        @property
+        def grad(self) -> Tensor | None: ...
+        @grad.setter
+        def grad(self, gradient: Tensor | None) -> None: ...
+        def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor: ...
     __hash__ = object.__hash__  # equal means equal elements
 
     # ------------------------------------------------------------ other Tensors of the same value
@@ -122,9 +125,8 @@ class Tensor(Tracked):
             raise errors.GradientError("assign: this Tensor was computed from others that require a gradient")
         old, operand = self.node, as_operand(value)
         if operand is NotImplemented:
-            from .creation import tensor  # which imports this module
 
-            operand = tensor(value, old.dtype).node
+            operand = of_data(value, old.dtype).node
         n = ew.cast(operand, old.dtype) if isinstance(operand, Node) else ew.constant(operand, old.dtype)
         if n.shape != old.shape:
             if broadcast_shape("assign", [n.shape, old.shape]) != old.shape:
@@ -305,12 +307,10 @@ def _item(item: Any) -> Any:
         return item.item() if not item.shape and item.dtype.kind in "biu" else as_operand(item)
     if not isinstance(item, (list, tuple, range)):
         return item
-    from .creation import holds_tensors, tensor  # which imports this module
-
     data = as_sequence("index", "a range", item) if isinstance(item, range) else item
     if holds_tensors(data):
-        return tensor(data).node
-    found = tensor(data, device=CPU)
+        return of_data(data).node
+    found = of_data(data, device=CPU)
     stored = found._stored()
     n = found.node if stored is None else storage.operand(stored)
     return n if found.size else ew.cast(n, dt.int64)

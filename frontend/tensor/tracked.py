@@ -18,8 +18,6 @@ from .value import Value
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from .tensor import Tensor
-
 
 class Handle:
     """A registered hook; remove(), or calling this, ends that. Doing so again does nothing."""
@@ -85,7 +83,7 @@ class Tracked(Value):
         return not self._requires_grad or (n.op is Op.INPUT and n.arg.owner is not None and n.arg.owner() is self)
 
     @naming
-    def backward(self, gradient: Tensor | None = None, retain_graph: bool = False) -> None:
+    def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
         """Adds d self / d leaf to the .grad of every leaf that requires a gradient; lazy.
 
         gradient: the cotangent, of this shape; 1 for a single element. Raises GradientError, StaleError.
@@ -98,7 +96,7 @@ class Tracked(Value):
         if not self.is_leaf:
             state.retain(self)
 
-    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> Handle:
+    def register_hook(self, hook: Callable[[Any], Any]) -> Handle:
         """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
 
         What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from .tensor import Tensor
-
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
 
@@ -48,7 +46,6 @@ class Value(AnyTensor):
 
     __slots__ = ()
     __array_priority__ = 1000  # libraries older than __array_ufunc__ leave `array * tensor` to Tensor.__rmul__
-    _grad: Tensor | None
 
     # ------------------------------------------------------------ what it stands for
 
@@ -70,14 +67,14 @@ class Value(AnyTensor):
             self._node = n
 
     @property
-    def grad(self) -> Tensor | None:
+    def grad(self) -> Any:
         """What backward() has collected, or None."""
         if state.traces and (trace := state.trace()) is not None:
             return trace.grad_of(self)  # type: ignore[no-any-return]
         return self._grad
 
     @grad.setter
-    def grad(self, gradient: Tensor | None) -> None:
+    def grad(self, gradient: Any) -> None:
         if gradient is not None:
             self._check_gradient(gradient)
         if state.traces and (trace := state.trace()) is not None:
@@ -95,7 +92,7 @@ class Value(AnyTensor):
                 raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}{how}")
             raise no_attribute(f"{type(self).__name__!r} object", name, partial(dir, self), OF_TENSORS)
 
-    def _check_gradient(self, gradient: Tensor) -> None:
+    def _check_gradient(self, gradient: Any) -> None:
         if not isinstance(gradient, Value):
             raise errors.DTypeError(f"grad: a gradient is a Tensor or None, not {shown(gradient)}")
         if gradient.shape != self.shape:
@@ -173,11 +170,11 @@ class Value(AnyTensor):
         """np.mean(x): computed here, lazily. Raises CallError for a function that Weft has not."""
         return Above.numpy_functions().function(function, tuple(types), args, kwargs)
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Tensor:
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
             raise errors.DeviceError(f"to_device: stream {shown(stream)}: all work of a device is on the one stream of Weft")
-        return self.to(device)  # type: ignore[attr-defined,no-any-return]
+        return self.to(device)  # type: ignore[attr-defined]
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(kDLCPU, 0), or (kDLCUDA, the number of the GPU)."""

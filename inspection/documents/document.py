@@ -25,13 +25,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ... import __version__
 from ...compiler.compile import Compiled
 from ...errors import WeftError
 from ...ir.graph.graph import Node, show_arg, toposort
 from ...ir.graph.op import Op
 from ...ir.graph.rewrite import constant_of
 from ...ir.graph.site import before_line, file_name, is_gradient
+from ...version import __version__
 from ..dumps.graph_text import gradient_text, graph_text
 from ..dumps.program_text import program_text
 from ..explain.build import report

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol
 
 from ... import errors
 from ...frontend import ops
@@ -12,12 +12,25 @@ from ...frontend.operands.arguments import as_int, as_real, as_sequence
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import shown
 from ..loading import fitting
-from .groups import Group, checked, put
-
-if TYPE_CHECKING:
-    from .optimizer import Optimizer
+from .groups import Check, Group, checked, put
 
 Values = dict[str, Tensor]
+
+
+class Kept(Protocol):
+    """What is stored of an Optimizer."""
+
+    param_groups: list[Group]
+    params: list[Tensor]
+    steps: list[int]
+    state: States
+    checks: ClassVar[Mapping[str, Check]]
+
+    def places(self) -> list[tuple[int, range]]: ...
+    def complete(self, k: int, places: Sequence[int]) -> None: ...
+    def state_names(self, group: Group) -> tuple[str, ...]: ...
+    def new_state(self, what: str, p: Tensor, group: Group) -> Tensor: ...
+    def check_group(self, group: Group) -> None: ...
 
 
 class States(list[dict[str, Any]]):
@@ -35,7 +48,7 @@ class States(list[dict[str, Any]]):
         return super().__getitem__(place)
 
 
-def state_dict(optimizer: Optimizer) -> dict[str, Any]:
+def state_dict(optimizer: Kept) -> dict[str, Any]:
     """Of each parameter that has made a step its state, and the groups with places for parameters."""
     kept: dict[int, dict[str, Any]] = {}
     groups: list[Group] = []
@@ -53,7 +66,7 @@ def snapshot(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value.detach() if isinstance(value, Tensor) else value for name, value in values.items()}
 
 
-def load_state_dict(optimizer: Optimizer, state: Any) -> None:
+def load_state_dict(optimizer: Kept, state: Any) -> None:
     """Checks everything, then changes the optimiser; Tensors stay the same objects, so jitted functions go on with them."""
     name = f"{type(optimizer).__name__}.load_state_dict"
     groups, entries = parts(name, optimizer, state)
@@ -74,7 +87,7 @@ def load_state_dict(optimizer: Optimizer, state: Any) -> None:
     ops.realize(*(t for own_state in optimizer.state for t in own_state.values()))
 
 
-def parts(name: str, optimizer: Optimizer, state: Any) -> tuple[list[Group], list[Mapping[str, Any]]]:
+def parts(name: str, optimizer: Kept, state: Any) -> tuple[list[Group], list[Mapping[str, Any]]]:
     """The groups of a state, checked, and what it holds for each parameter in order."""
     refuse(name)
     if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
@@ -83,7 +96,7 @@ def parts(name: str, optimizer: Optimizer, state: Any) -> tuple[list[Group], lis
     return groups, _entries(name, groups, state["state"])
 
 
-def _groups(name: str, optimizer: Optimizer, groups: list[Any]) -> list[Group]:
+def _groups(name: str, optimizer: Kept, groups: list[Any]) -> list[Group]:
     """The groups of the state, checked, with the places that their parameters have in it."""
     sizes = [len(group["params"]) for group in optimizer.param_groups]
     for group in groups:
@@ -114,7 +127,7 @@ def _entries(name: str, groups: list[Group], state: Any) -> list[Mapping[str, An
     return [by_place.get(place, {}) for place in places]
 
 
-def _fitting(where: str, optimizer: Optimizer, i: int, group: Group, entry: Any) -> tuple[int, Values]:
+def _fitting(where: str, optimizer: Kept, i: int, group: Group, entry: Any) -> tuple[int, Values]:
     """The step count of a parameter and its state Tensors; one that has made no step has those it began with."""
     if not isinstance(entry, Mapping):
         raise errors.DTypeError(f"{where}: the state of a parameter is a dict, not {shown(entry)}")

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, partial
-from operator import call
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -18,68 +16,16 @@ from ...errors import DeviceError, WeftError
 from ..failures import NO_CHECK_FAILED, Interrupted, failure
 from ..prepared import Prepared
 from ..runnable import Runnable
-from .block import STATUS_BYTES, Layout, Words
+from .block import STATUS_BYTES, Layout
 from .devices import Unit, unit
-from .driver import bound, here
+from .driver import here
+from .frame import Frame, Progress
 from .image import CudaImage, unpack
 from .replay import Replay
-from .timed import Calls, Events, timings
+from .timed import timings
 
 if TYPE_CHECKING:
     from ..image import SiteAt
-
-
-@dataclass
-class Progress:
-    """How many launches follow the early checks, and what those that the device knows returned."""
-
-    wanted: int = -1
-    done: list[Any] = field(default_factory=list)
-
-    @property
-    def complete(self) -> bool:
-        return len(self.done) == self.wanted
-
-    def issue(self, calls: Calls) -> None:
-        """Launches one after the other.
-
-        No signal handler comes in between where the launches are C functions.
-        """
-        self.wanted = len(calls)
-        self.done.extend(map(call, calls))
-        if any(self.done):
-            code = next(filter(None, self.done))
-            raise DeviceError(f"the device refused the work: CUDA error {code}")
-
-
-class Frame:
-    """What one running call needs of its own: arguments, and the launches that read them."""
-
-    __slots__ = ("_executable", "early", "events", "rest", "words")
-
-    def __init__(self, executable: CudaExecutable) -> None:
-        self._executable = executable
-        image, driver = executable.image, executable.unit.driver
-        self.words = Words(executable.layout)
-        calls: Calls = [
-            bound(driver, function, launch.grid, launch.block, arguments, launch.shared)
-            for function, launch, arguments in zip(
-                executable.functions, image.launches, self.words.arguments, strict=True
-            )
-        ]
-        self.early, self.rest = calls[: image.early], calls[image.early :]
-        self.events = None if executable.timings is None else Events(driver)
-        if self.events is not None:
-            self.early, self.rest = self.events.around(self.early), self.events.around(self.rest)
-
-    def launch_rest(self) -> None:
-        """The launches behind the early checks, one by one, for a driver that captures them."""
-        executable = self._executable
-        image, launch = executable.image, executable.unit.driver.launch
-        for k in range(image.early, len(image.launches)):
-            size = image.launches[k]
-            arguments = bytes(self.words.arguments[k])
-            launch(executable.functions[k], size.grid, size.block, arguments, size.shared)
 
 
 class CudaExecutable(Runnable):

@@ -7,13 +7,10 @@ graph. Inputs from the host, early checks and copies of small results stay outsi
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from ..failures import CheckFailed
+from .frame import Frame, OnDevice, Progress
 from .results import SMALL, Results
-
-if TYPE_CHECKING:
-    from .executable import CudaExecutable, Frame, Progress
 
 KEPT = 8  # graphs of one program: as many sets of memory may take turns
 NOTED = 32  # sets of addresses that are remembered
@@ -25,7 +22,7 @@ REGAIN = 1 / 8  # of a run, which each run that makes no graph for want of credi
 class Replay:
     """`words`: the addresses, which stay as they are from run to run."""
 
-    def __init__(self, executable: CudaExecutable, frame: Frame) -> None:
+    def __init__(self, executable: OnDevice, frame: Frame) -> None:
         image = executable.image
         self._executable, self._frame = executable, frame
         self.words = [0] * (image.inputs + image.outputs)
