@@ -10,20 +10,22 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from .. import options
 from ..codegen.cpu.settings import Settings
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
-from ..ir.graph.graph import Node, node, verify
-from ..ir.graph.op import Op
+from ..ir.graph.graph import Node
 from ..ir.graph.site import NOWHERE, provenance, settled
 from ..ir.kernels.fuse import Fused, fuse
 from ..ir.kernels.units import collect
 from ..ir.passes.bounds_checks import clamp_late, find_checks
+from ..ir.passes.distinct import distinct
+from ..ir.passes.fold_empty import fold_empty
+from ..ir.passes.keep_gathers import keep_gathers
+from ..ir.passes.keep_views import keep_deep_views
 from ..ir.passes.merge_sums import merge_sums
-from ..ir.passes.prepare import prepare
 from ..ir.passes.recompute_spaces import recompute_spaces
 from ..ir.passes.rows_as_masks import rows_as_masks
 from ..ir.passes.simplify import simplify
+from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
@@ -95,21 +97,23 @@ def build(
     widened = passes.graph("widen", widen, list(outputs))
     simplified = passes.rules("simplify", simplify, widened, strict)
     summed = simplified if strict else passes.rules("merge sums", merge_sums, simplified)
-    prepared = passes.graph("prepare", prepare, summed, strides, strict)
+    filled = passes.graph("fold empty", fold_empty, summed)
+    gathered = passes.graph("keep gathers", keep_gathers, filled)
+    kept = passes.graph("keep deep views", keep_deep_views, gathered)
+    split = kept if strict else passes.graph("split reductions", split_reductions, kept, strides)
     if chains := backend.policy.chains:
-        prepared = passes.graph("recompute spaces", recompute_spaces, prepared, chains == "blocks")
-    prepared = distinct(prepared)
-    checks = passes.step("find checks", find_checks, prepared)
-    prepared = passes.graph("clamp late", clamp_late, prepared, checks)
-    prepared = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), prepared)
-    units = passes.step("collect units", collect, prepared, [n for n, _ in checks.late])
+        split = passes.graph("recompute spaces", recompute_spaces, split, chains == "blocks")
+    apart = passes.graph("distinct outputs", distinct, split)
+    checks = passes.step("find checks", find_checks, apart)
+    clamped = passes.graph("clamp late", clamp_late, apart, checks)
+    roots = passes.graph("rows as masks", checks.through, partial(rows_as_masks, strict=strict), clamped)
+    units = passes.step("collect units", collect, roots, [n for n, _ in checks.late])
     fused = passes.step("fuse", fuse, units, backend.policy)
-    check_graphs(passes.done)
-    replaced = {prepared[o]: leaves[i] for o, i in donations.items()}
+    replaced = {roots[o]: leaves[i] for o, i in donations.items()}
     code = backend.making()
     with provenance(NOWHERE), code:  # Nodes of loops
         lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
-        planner = Planner(leaves, values, prepared, dict(donations), lowered.sites, backend.last_cache)
+        planner = Planner(leaves, values, roots, dict(donations), lowered.sites, backend.last_cache)
         program = passes.step("plan", plan, lowered.steps, planner)
     keys = [code.key_of(call.loops) for call in program.calls]
     executable = passes.step("link", backend.link, program, keys, code)
@@ -120,28 +124,6 @@ def build(
 def program_of(structure: Structure) -> Compiled:
     """The same for a Structure, on its device."""
     return build(*structure.unfolded(), current_settings(structure.device))
-
-
-def distinct(roots: list[Node]) -> list[Node]:
-    """Outputs that became one value are stored once each."""
-    seen: set[Node] = set()
-    out = []
-    for r in roots:
-        copy = r
-        while copy in seen:
-            with provenance(r.site):
-                copy = node(Op.KEEP, (copy,))
-        seen.add(copy)
-        out.append(copy)
-    return out
-
-
-def check_graphs(passes: list[Pass]) -> None:
-    """Runs the verifier on every Graph where WEFT_VERIFY asks for it."""
-    if options.current().verify:
-        for each in passes:
-            if each.roots is not None:
-                verify(each.roots)
 
 
 def backend_of(settings: AnySettings) -> Backend:

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, TypeVar
 
-from ..ir.graph.graph import Node
+from .. import options
+from ..ir.graph.graph import Node, verify
 from ..ir.graph.rewrite import Trace
+from ..ir.graph.shapes import GraphError
 
 T = TypeVar("T")
 
@@ -53,4 +55,14 @@ class Passes:
         start = perf_counter()
         roots = run(*args)
         self.done.append(Pass(name, perf_counter() - start, tuple(roots), rewrites))
+        if options.current().verify:
+            check_graph(name, roots)
         return roots
+
+
+def check_graph(name: str, roots: Sequence[Node]) -> None:
+    """Verifies the Graph that a pass gave. Raises GraphError, which names the pass."""
+    try:
+        verify(roots)
+    except GraphError as error:
+        raise GraphError(f"after the pass {name!r}: {error}") from error

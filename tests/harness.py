@@ -20,9 +20,12 @@ from weft.ir.kernels.fuse import Fused, fuse
 from weft.ir.kernels.units import collect
 from weft.ir.loops.interp import run as run_loops
 from weft.ir.loops.verify import verify
+from weft.ir.passes.fold_empty import fold_empty
+from weft.ir.passes.keep_gathers import keep_gathers
+from weft.ir.passes.keep_views import keep_deep_views
 from weft.ir.passes.merge_sums import merge_sums
-from weft.ir.passes.prepare import prepare
 from weft.ir.passes.simplify import simplify
+from weft.ir.passes.split_reductions import split_reductions
 from weft.ir.passes.widen_halves import widen
 from weft.ir.program.program import Value
 
@@ -57,7 +60,10 @@ def _drawn(n: Node, rng: np.random.Generator, extent: int) -> Array:
 
 def fused(*outputs: Node) -> Fused:
     """The kernels of a Graph, without any machine code."""
-    return fuse(collect(prepare(merge_sums(simplify(widen(outputs))))))
+    roots = list(outputs)
+    for change in (widen, simplify, merge_sums, fold_empty, keep_gathers, keep_deep_views, split_reductions):
+        roots = change(roots)
+    return fuse(collect(roots))
 
 
 def layout(a: Array) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ import graphs as g
 import numpy as np
 import pytest
 from optable import ROWS, Row, leaves
+from weft import options
+from weft.compiler.pass_log import Passes
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
@@ -121,6 +123,17 @@ def test_toposort_puts_sources_first_and_each_node_once() -> None:
 def test_broken_nodes_are_refused(op: Op, src: tuple[Node, ...], arg: object) -> None:
     with pytest.raises(GraphError, match=op.value):
         node(op, src, arg)
+
+
+def test_a_pass_that_breaks_a_graph_is_named() -> None:
+    y = node(Op.NEG, (graph.leaf(904, dt.float32, (4,)),))
+
+    def shrink(roots: list[Node]) -> list[Node]:
+        roots[0].shape = (5,)
+        return roots
+
+    with options.override(verify=True), pytest.raises(GraphError, match=r"after the pass 'shrink': .*stored float32 \(5,\)"):
+        Passes([y]).graph("shrink", shrink, [y])
 
 
 def test_verify_finds_a_wrong_shape_and_a_loop_level_op() -> None:

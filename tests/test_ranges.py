@@ -16,9 +16,10 @@ from weft.ir.graph.graph import node, toposort
 from weft.ir.graph.interp import EVALUATORS
 from weft.ir.graph.op import Op
 from weft.ir.passes.bounds_checks import find_checks
+from weft.ir.passes.fold_empty import fold_empty
 from weft.ir.passes.merge_sums import merge_sums
-from weft.ir.passes.prepare import prepare
 from weft.ir.passes.simplify import simplify
+from weft.ir.passes.split_reductions import split_reductions
 
 
 @pytest.mark.parametrize("first", range(0, 300, 100))
@@ -96,7 +97,7 @@ def test_indices_in_range_by_construction_have_no_check(number: int) -> None:
 
 def sites(t: wf.Tensor) -> list[object]:
     outputs = realize.graph_of(t)[0]
-    return list(find_checks(prepare(merge_sums(simplify(outputs)))).sites)
+    return list(find_checks(split_reductions(fold_empty(merge_sums(simplify(outputs))))).sites)
 
 
 def test_others_are_checked_once_each() -> None:

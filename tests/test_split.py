@@ -8,7 +8,7 @@ import weft as wf
 from weft import options
 from weft.inspection.explain.explain import compiled_behind
 from weft.ir.passes.centred import RESIDENT_ROWS
-from weft.ir.passes.split_reductions import LARGE
+from weft.ir.passes.split import LARGE
 
 random = np.random.default_rng(0)
 

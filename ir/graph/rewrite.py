@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from .graph import Node, rebuild
@@ -38,6 +38,16 @@ def rewrite(roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], tr
             else:
                 stack.append(after)
     return [done[r] for r in roots]
+
+
+def mapped(nodes: Iterable[Node], change: Callable[[Node, Node], Node]) -> dict[Node, Node]:
+    """What every Node becomes, sources first. `change`: takes the Node as it was, and it over changed sources."""
+    done: dict[Node, Node] = {}
+    with provenance(None) as here:
+        for n in nodes:
+            here.move(n.site)
+            done[n] = change(n, rebuild(n, tuple([done[s] for s in n.src])) if n.src else n)
+    return done
 
 
 def _next_form(

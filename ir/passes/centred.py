@@ -17,19 +17,7 @@ from typing import Literal
 from ..graph.graph import Node, deviation_squared, expand, full, node, reduce
 from ..graph.op import Op
 from ..kernels.fuse import MIN_PARALLEL
-from .split_reductions import (
-    LARGE,
-    LONG,
-    Cuts,
-    Strides,
-    are_columns,
-    column_cuts,
-    cut,
-    in_parts,
-    is_dense,
-    parts_wanted,
-    row_cuts,
-)
+from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
 
 RESIDENT = 1 << 12  # elements of a row that stay in the first cache for a second pass
 RESIDENT_ROWS = 64  # of a block of columns that stay in the second cache

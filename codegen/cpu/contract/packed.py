@@ -19,7 +19,7 @@ from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ....ir.passes.split_reductions import nearest_divisor
+from ....ir.passes.split import nearest_divisor
 from ....wording import plural
 from ...kernels.axes import extent, in_last
 from ...kernels.contraction import Problem, groups_extent, spread_groups

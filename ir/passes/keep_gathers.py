@@ -1,0 +1,42 @@
+"""Gathers that are stored before windows read them. In: a Graph. Out: the same, with a KEEP around each of them.
+
+    before    sum(windows(table[i]) * w)     after    sum(windows(keep(table[i])) * w)
+
+A convolution over embeddings reads each element once a window: it is gathered once, not as often as it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..graph.graph import Node, node, toposort
+from ..graph.op import VIEWS, Op
+from ..graph.rewrite import mapped
+from ..kernels.kernel import is_widening
+
+
+def keep_gathers(roots: Sequence[Node]) -> list[Node]:
+    """Stores gathers whose elements a sum of products reads through windows."""
+    nodes = toposort(roots)
+    gathers = {g for n in nodes for g in _windowed(n)}
+    if not gathers:
+        return list(roots)
+    done = mapped(nodes, lambda old, n: node(Op.KEEP, (n,)) if old in gathers else n)
+    return [done[r] for r in roots]
+
+
+def _windowed(n: Node) -> list[Node]:
+    """The gathers that a sum of products reads so."""
+    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+        return []
+    factors = [_through_views(f) for f in n.src[0].src]
+    return [base for base, windows in factors if windows and base.op is Op.GATHER]
+
+
+def _through_views(n: Node) -> tuple[Node, bool]:
+    """(what a value is a view of, whether through windows)."""
+    windows = False
+    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
+        windows |= n.op is Op.SKEW
+        n = n.src[0]
+    return n, windows

@@ -1,0 +1,264 @@
+"""Reductions in two steps, where one would leave threads or lanes idle. In: a REDUCE. Out: the same value, of partial results.
+
+    before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
+              sum(x[65536, 8], 0)                      sum(sum(reshape(x, [4, 2048, 8, 8]), 1), (0, 1))
+
+How often it is cut depends on shapes alone, so the order of all sums is fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from math import prod
+
+from ..graph import dtype as dt
+from ..graph.graph import Node, expand, expand_to, full, node, rebuild, reduce, reshape, toposort
+from ..graph.index import Var, row_major_strides, var
+from ..graph.op import ELEMENTWISE, Op
+from ..kernels.fuse import MIN_PARALLEL
+from ..kernels.kernel import resolve
+
+PARTIAL = 1 << 14  # elements that one partial result should cover at least
+MAX_PARTIALS = 4096
+LONG = 1 << 18  # terms that one result may add up in a row: more would lose accuracy
+LEAST_TERMS = 512  # of a partial result
+NARROW = 64  # elements: shorter contiguous runs leave vectors or cache lines empty
+LEAST_ROWS = 32  # that are added up to one, so that storing and reading partial results costs little
+COLUMN_BLOCK = 1024  # lanes of results that a task adds rows to
+COLUMN_PARTS = 16  # tasks wanted
+COLUMN_ROWS = 1 << 12  # that are added up one after the other in registers: more would lose accuracy
+LARGE = 1 << 21  # elements from which they are worth a second kernel
+WINDOW_TERMS = 4096  # products a result, from which windows are summed in parts
+WINDOW_PARTS = 16  # wanted then: enough tasks, and at most 1/16 of the work in finishing
+WINDOW_SIZE = 1 << 22  # elements that all parts may have
+WINDOW_MOST = 8192  # products of a part, whose panel of one vector of channels then fits the level-2 cache
+MOST_MAPS = 16  # that are computed again with padding
+
+Strides = Mapping[Node, tuple[int, ...]]  # of inputs in memory
+Cuts = dict[int, tuple[int, int]]  # axis: (so many parts, of so many neighbours each), whose product divides it
+
+
+def split(n: Node, strides: Strides) -> Node:
+    """A reduction in two steps if that is faster."""
+    if n.op is not Op.REDUCE:
+        return n
+    (x,), (kind, axes) = n.src, n.arg
+    terms = x.size // max(1, n.size)
+    if terms >= WINDOW_TERMS and _sums_windows(n):
+        return _windows_in_parts(n)
+    if x.size >= 2 * PARTIAL and is_dense(x):
+        outer = _outer_axes(n)
+        if outer:
+            first = split(reduce(kind, x, outer), strides)
+            return reduce(kind, first, [a - sum(o < a for o in outer) for a in axes if a not in outer])
+        if are_columns(n):
+            cuts = column_cuts(n)
+            return cut(n, x, cuts) if cuts else n
+    if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
+        return n
+    wanted = parts_wanted(n, PARTIAL)
+    found = row_cuts(n, wanted, strides)
+    if found:
+        return cut(n, x, found)
+    axis = max(axes, key=lambda a: x.shape[a])
+    parts = min(wanted, x.shape[axis])
+    return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
+
+
+def parts_wanted(n: Node, size: int) -> int:
+    """Partial results of so many elements for each result."""
+    x, terms = n.src[0], n.src[0].size // n.size
+    return max(2, min(MAX_PARTIALS, max(terms // LONG, min(x.size, MAX_PARTIALS * size) // size // n.size)))
+
+
+def row_cuts(n: Node, wanted: int, strides: Strides) -> Cuts:
+    """A cut of one axis in about so many parts, or at least not in parts too short; none if the extents have no such divisors."""
+    (x,), (_, axes) = n.src, n.arg
+    rank, least = _ranks(x, strides), max(2, wanted // 4)
+    axis, parts = max(((a, nearest_divisor(x.shape[a], wanted)) for a in axes), key=lambda ap: (min(ap[1], wanted), -rank[ap[0]]))
+    if parts < least:
+        many = min(MAX_PARTIALS, x.size // n.size // LEAST_TERMS)
+        axis, parts = max(((a, nearest_divisor(x.shape[a], many)) for a in axes), key=lambda ap: ap[1])
+    return {axis: (parts, 1)} if parts >= least else {}
+
+
+def _ranks(x: Node, strides: Strides) -> list[int]:
+    """The place of each axis among all, the outermost in memory first: parts along it are read in order."""
+    while x.op in ELEMENTWISE:
+        x = x.src[0]
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    base, places = resolve(x, [var(v) for v in at])[:2]
+    in_memory = strides.get(base, row_major_strides(base.shape))
+    steps = [sum(abs(place.coef(v)) * s for place, s in zip(places, in_memory, strict=True)) for v in at]
+    return [sum((t, -i) > (s, -a) for i, t in enumerate(steps)) for a, s in enumerate(steps)]
+
+
+def is_dense(x: Node) -> bool:
+    """Is it made of inputs that are repeated along no axis, and of numbers? Lanes may then run along all axes as one.
+
+    What is computed is better summed by the kernel that computes it.
+    """
+    maps = set(_maps(x))
+    leaves = {s for m in maps for s in m.src if s not in maps} or {x}
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    real = {v for v in at if v.extent > 1}
+    for leaf in leaves:
+        base, places, _ = resolve(leaf, [var(v) for v in at])
+        if base.shape and (base.op is not Op.INPUT or not real <= set[Var]().union(*(place.vars() for place in places))):
+            return False
+    return True
+
+
+def _outer_axes(n: Node) -> list[int]:
+    """The reduced axes to reduce first: those around kept ones, where the last axes are reduced too and are few elements.
+
+    Sums over batch, height and width of a few places for each channel: lanes along channels and places, then over the places.
+    """
+    (x,), (_, axes) = n.src, n.arg
+    real = [a for a, d in enumerate(x.shape) if d > 1]
+    last_kept = max((a for a in real if a not in axes), default=-1)
+    outer = [a for a in axes if a < last_kept]
+    run = prod(x.shape[a] for a in axes if a > last_kept)
+    return outer if 1 < run < NARROW and prod(x.shape[a] for a in outer) >= LEAST_ROWS else []
+
+
+def are_columns(n: Node) -> bool:
+    """Does it run over rows of contiguous results?"""
+    (x,), (_, axes) = n.src, n.arg
+    real = [a for a, d in enumerate(x.shape) if d > 1]
+    return bool(real) and real[-1] not in axes and any(a < real[-1] for a in axes)
+
+
+def column_cuts(n: Node, rows_of_part: int = 0) -> Cuts:
+    """Enough parts, of about so many rows if given; and neighbouring rows joined to make them wide."""
+    (x,), (_, axes) = n.src, n.arg
+    last = max(a for a in axes if prod(x.shape[a + 1 :]) > 1)
+    width, terms = prod(x.shape[last + 1 :]), x.size // n.size
+    joined = 1 if rows_of_part else _joined(x.shape[last], width, terms)
+    rows, blocks = terms // joined, n.size // width * -(-width * joined // COLUMN_BLOCK)
+    most = COLUMN_ROWS
+    wanted = min(-(-COLUMN_PARTS // blocks), rows // LEAST_ROWS) if x.size >= LARGE else 1
+    wanted = rows // rows_of_part if rows_of_part else max(wanted, rows // most)
+    axis = max(axes, key=lambda a: x.shape[a] // (joined if a == last else 1))
+    parts = nearest_divisor(x.shape[axis] // (joined if axis == last else 1), wanted) if wanted > 1 else 1
+    cuts = {last: (1, joined)}
+    cuts[axis] = (parts, cuts.get(axis, (1, 1))[1])
+    return {a: cut for a, cut in cuts.items() if cut != (1, 1)}
+
+
+def _joined(extent: int, width: int, terms: int) -> int:
+    """Neighbouring rows of few results that are one row of lanes, whole vectors if possible: a divisor of the extent."""
+    if width >= NARROW:
+        return 1
+    found = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
+    wide = [q for q in found if q * width >= NARROW and terms // q >= LEAST_ROWS]
+    return min(wide, key=lambda q: (q * width % 16 != 0, q), default=1)
+
+
+def cut(n: Node, x: Node, cuts: Cuts) -> Node:
+    """The reduction n of x, as that of partial results."""
+    (kind, axes) = n.arg
+    part, inside, over = in_parts(x, axes, cuts)
+    return reduce(kind, reduce(kind, part, inside), over)
+
+
+def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int], list[int]]:
+    """x with its cut axes split, the axes to reduce first, and those to reduce then, as they are numbered then."""
+    shape: list[int] = []
+    kept: list[int] = []  # where the axes of partial results stand in it
+    inside: list[int] = []
+    for a, d in enumerate(x.shape):
+        outer, inner = cuts.get(a, (1, 1))
+        if outer > 1:
+            kept.append(len(shape))
+            shape.append(outer)
+        if a in axes:
+            inside.append(len(shape))
+        shape.append(d // (outer * inner))
+        if inner > 1:
+            kept.append(len(shape))
+            shape.append(inner)
+    to = tuple(shape)
+    return _reshaped(x, to), inside, [a - sum(i < a for i in inside) for a in kept]
+
+
+def _reshaped(x: Node, to: tuple[int, ...]) -> Node:
+    """x in another shape. Maps are computed of reshaped operands: a product stays one, and nothing needs to be stored."""
+    done: dict[Node, Node] = {}
+    for m in _maps(x):
+        done[m] = rebuild(m, tuple([done[s] if s in done else _operand(s, to) for s in m.src]))
+    return done.get(x) or reshape(x, to)
+
+
+def _operand(x: Node, to: tuple[int, ...]) -> Node:
+    return expand_to(x.src[0], to) if x.op is Op.EXPAND and not x.src[0].shape else reshape(x, to)
+
+
+def _sums_windows(n: Node) -> bool:
+    """Is it a sum of products over places that the results share, as the weight gradient of a convolution?"""
+    (x,), (kind, axes) = n.src, n.arg
+    if kind != "add" or x.op is not Op.MUL:
+        return False
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    reduced = {at[a] for a in axes if at[a].extent > 1}
+    kept = {v for v in at if v.extent > 1} - reduced
+    indices = [e.vars() for f in x.src for e in resolve(f, [var(v) for v in at])[1]]
+    return (
+        any(vs & reduced and vs & kept for vs in indices) and n.size * WINDOW_PARTS <= WINDOW_SIZE
+    )
+
+
+def _windows_in_parts(n: Node) -> Node:
+    """The same sum with its first axes cut: parts read different places, so each copies only what it needs."""
+    (x,), (_, axes) = n.src, n.arg
+    terms = x.size // n.size
+    wanted = max(WINDOW_PARTS, -(-terms // WINDOW_MOST))
+    cuts: dict[int, int] = {}
+    for a in axes:
+        made = prod(cuts.values())
+        if made * 2 < wanted or terms > made * WINDOW_MOST:
+            cuts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
+    found = {a: (parts, 1) for a, parts in cuts.items() if parts > 1}
+    return cut(n, x, found) if found else n
+
+
+def nearest_divisor(extent: int, wanted: int) -> int:
+    """The divisor of extent nearest to (and at most twice) the wanted number."""
+    found = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
+    return min(found, key=lambda d: abs(d - wanted))
+
+
+def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
+    """x with identities behind its axis. Maps are computed of padded operands, or they would be kernels of their own."""
+    pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
+    maps = _maps(x)
+    done: dict[Node, Node] = {}
+    for m in maps:
+        done[m] = rebuild(m, tuple(done[s] if s in done else _longer(s, pad) for s in m.src))
+    out = done[x] if maps else node(Op.PAD, (x,), pad)
+    if kind == "add" and not maps:
+        return out
+    fill = full({"add": 0, "mul": 1}.get(kind, dt.lowest(x.dtype)), x.dtype, out.shape)
+    inside = node(Op.LT, (node(Op.IOTA, (), extent), full(x.shape[axis], dt.int64, (extent,))))
+    others = tuple((a, d) for a, d in enumerate(out.shape) if a != axis)
+    return node(Op.WHERE, (expand(inside, others), out, fill))
+
+
+def _longer(operand: Node, pad: tuple[tuple[int, int, int], ...]) -> Node:
+    out = node(Op.PAD, (operand,), pad)
+    return expand_to(operand.src[0], out.shape) if operand.op is Op.EXPAND and not operand.src[0].shape else out
+
+
+def _maps(x: Node) -> list[Node]:
+    """The few maps that x is made of, operands first; none if they are many."""
+    found: dict[Node, None] = {}
+    stack = [x]
+    while stack:
+        n = stack.pop()
+        if n.op in ELEMENTWISE:
+            found.pop(n, None)
+            found[n] = None
+            stack += n.src
+        if len(found) > MOST_MAPS:
+            return []
+    return [n for n in toposort([x]) if n in found]
