@@ -110,7 +110,7 @@ def build(
     units = passes.step("collect units", collect, roots, [n for n, _ in checks.late])
     fused = passes.step("fuse", fuse, units, backend.policy)
     replaced = {roots[o]: leaves[i] for o, i in donations.items()}
-    code = backend.making()
+    code = backend.builder()
     with provenance(NOWHERE), code:  # Nodes of loops
         lowered = passes.step("lower", lower_all, fused, checks, strides, backend.lowering, replaced, code.begin)
         planner = Planner(leaves, values, roots, dict(donations), lowered.sites, backend.last_cache)
@@ -129,9 +129,9 @@ def program_of(structure: Structure) -> Compiled:
 def backend_of(settings: AnySettings) -> Backend:
     """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
     if isinstance(settings, Settings):
-        from .backends.cpu import HostBackend
+        from .backends.cpu import CpuBackend
 
-        return HostBackend(settings)
+        return CpuBackend(settings)
     from .backends.cuda import CudaBackend
 
     return CudaBackend(settings)

@@ -16,7 +16,7 @@ from ..ir.graph.graph import used
 from .buffer import Buffer
 
 if TYPE_CHECKING:
-    from .cuda.devices import Unit
+    from .cuda.devices import Gpu
 
 CPU = "cpu"
 
@@ -29,7 +29,7 @@ def get(name: str) -> str:
     if found is None:
         raise DeviceError(f"unknown device {name!r}: there is {', '.join(available())} (wf.devices())")
     text = f"cuda:{int(found[1] or 0)}"
-    unit(text)
+    gpu(text)
     used.add(text)
     return text
 
@@ -52,11 +52,11 @@ def number_of(device: str) -> int:
     return int(device.partition(":")[2])
 
 
-def unit(device: str) -> Unit:
+def gpu(device: str) -> Gpu:
     """Driver and memory of a GPU. Raises DeviceError."""
     from .cuda import devices
 
-    return devices.unit(number_of(device))
+    return devices.gpu(number_of(device))
 
 
 # ---------------------------------------------------------------- memory
@@ -64,7 +64,7 @@ def unit(device: str) -> Unit:
 
 def allocate(device: str, nbytes: int) -> Buffer:
     """Memory for nbytes, contents undefined. Raises MemoryError."""
-    return Buffer.allocate(nbytes) if device == CPU else unit(device).pool.allocate(nbytes)
+    return Buffer.allocate(nbytes) if device == CPU else gpu(device).pool.allocate(nbytes)
 
 
 def foreign(device: str, address: int, nbytes: int, owner: Any) -> Buffer:
@@ -73,7 +73,7 @@ def foreign(device: str, address: int, nbytes: int, owner: Any) -> Buffer:
         return Buffer(address, nbytes, owner, foreign=True)
     from .cuda.memory import DeviceBuffer
 
-    return DeviceBuffer(address, nbytes, owner, unit(device).pool, foreign=True)
+    return DeviceBuffer(address, nbytes, owner, gpu(device).pool, foreign=True)
 
 
 def copy(target: str, to: int, source: str, start: int, nbytes: int) -> None:
@@ -83,12 +83,12 @@ def copy(target: str, to: int, source: str, start: int, nbytes: int) -> None:
     if source == target == CPU:
         ctypes.memmove(to, start, nbytes)
     elif source == target:
-        unit(target).driver.copy(to, start, nbytes)
+        gpu(target).driver.copy(to, start, nbytes)
     elif source == CPU:
-        unit(target).driver.upload(to, start, nbytes)
+        gpu(target).driver.upload(to, start, nbytes)
     elif target == CPU:
-        unit(source).driver.download(to, start, nbytes)
+        gpu(source).driver.download(to, start, nbytes)
     else:
         between = Buffer.allocate(nbytes)
-        unit(source).driver.download(between.address, start, nbytes)
-        unit(target).driver.upload(to, between.address, nbytes)
+        gpu(source).driver.download(between.address, start, nbytes)
+        gpu(target).driver.upload(to, between.address, nbytes)

@@ -17,10 +17,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def no_device_is_left() -> Iterator[None]:
     """Devices that were there before the first test of a file are there after its last, and no other."""
-    units, used = {**devices._units}, {*graph.used}
+    units, used = {**devices._gpus}, {*graph.used}
     yield
-    devices._units.clear()
-    devices._units.update(units)
+    devices._gpus.clear()
+    devices._gpus.update(units)
     graph.used.clear()
     graph.used.update(used)
 

@@ -40,7 +40,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget 
         policy=Policy(chains=False, pools=False),
         lowering=CudaLowering(target),
         last_cache=1 << 22,
-        making=NoCode,
+        builder=NoCode,
         link=lambda *_: None,
     )
     before, compiler.backend_of = compiler.backend_of, lambda _: backend

@@ -49,7 +49,7 @@ class TextDriver(EmulatorDriver):
 @contextmanager
 def collecting(arch: str) -> Iterator[TextDriver]:
     """A TextDriver as cuda:0, for which nothing has been compiled before; nothing is kept."""
-    driver, unit, programs = TextDriver(arch), devices._units.get(0), program_table._programs
+    driver, unit, programs = TextDriver(arch), devices._gpus.get(0), program_table._programs
     devices.install(driver)
     program_table._programs = {}
     try:
@@ -59,7 +59,7 @@ def collecting(arch: str) -> Iterator[TextDriver]:
         program_table._programs = programs
         devices.uninstall()
         if unit is not None:
-            devices._units[0] = unit
+            devices._gpus[0] = unit
 
 
 def compile_graph(outputs: Sequence[Node], driver: TextDriver, env: Env | None = None, matmul: str = "float32") -> None:

@@ -77,7 +77,7 @@ def compiled(
 def together() -> Iterator[None]:
     """Programs that are compiled inside share one run of the C++ compiler at the end."""
     device()
-    kernels, wanted = devices.unit().kernels, dict[str, Callable[[], str]]()
+    kernels, wanted = devices.gpu().kernels, dict[str, Callable[[], str]]()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernels, "want", wanted.update)
         yield

@@ -85,7 +85,7 @@ class FarDriver:
 @contextmanager
 def installed(*drivers: Any) -> Iterator[None]:
     """These are cuda:0, cuda:1, .. in place of what was before, with programs of their own."""
-    before = [devices._units.get(number) for number in range(len(drivers))]
+    before = [devices._gpus.get(number) for number in range(len(drivers))]
     used = {*graph.used}
     for number, driver in enumerate(drivers):
         devices.install(driver, number)
@@ -96,7 +96,7 @@ def installed(*drivers: Any) -> Iterator[None]:
         for number, unit in enumerate(before):
             devices.uninstall(number)
             if unit is not None:
-                devices._units[number] = unit
+                devices._gpus[number] = unit
         graph.used.clear()
         graph.used.update(used)
 

@@ -21,7 +21,7 @@ from weft.codegen.cuda.toolchain import nvcc, nvrtc
 from weft.codegen.cuda.toolchain.build import compile_text
 from weft.codegen.kernels.lower_program import LoweredProgram
 from weft.compiler import compile as compiler
-from weft.compiler.backends.cpu import HostBackend
+from weft.compiler.backends.cpu import CpuBackend
 from weft.compiler.backends.cuda import CudaBackend
 from weft.compiler.compile import Compiled
 from weft.frontend.tensor.tensor import wrap
@@ -49,7 +49,7 @@ def normal(*shape: int) -> wf.Tensor:
 
 @pytest.fixture
 def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HostBackend, "policy", Policy(chains="blocks"))
+    monkeypatch.setattr(CpuBackend, "policy", Policy(chains="blocks"))
 
 
 def kinds(*tensors: wf.Tensor) -> list[str]:
@@ -83,7 +83,7 @@ def test_blocks_change_no_value(monkeypatch: pytest.MonkeyPatch) -> None:
     with options.override(cache_dir=None):
         leaves, out = attention(causal=True)
         want = [t.numpy() for t in (out, *wf.grad((out * out).sum(), leaves))]
-        monkeypatch.setattr(HostBackend, "policy", Policy(chains="blocks"))
+        monkeypatch.setattr(CpuBackend, "policy", Policy(chains="blocks"))
         again = [wf.tensor(t.numpy()) for t in leaves]
         out = F.scaled_dot_product_attention(*again, is_causal=True)
         got = [out, *wf.grad((out * out).sum(), again)]
@@ -341,7 +341,7 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
         policy=backend.policy,
         lowering=backend.lowering,
         last_cache=backend.last_cache,
-        making=NoCode,
+        builder=NoCode,
         link=lambda *_: None,
     )
     values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]

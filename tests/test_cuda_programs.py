@@ -30,14 +30,14 @@ class Keeping(TextDriver):
 def builds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[list[str]]:
     """What is compiled from here on, with a cache of its own."""
     found: list[str] = []
-    made, unit, used = stages.build, devices._units.get(0), {*graph.used}
+    made, unit, used = stages.build, devices._gpus.get(0), {*graph.used}
     monkeypatch.setattr(stages, "build", lambda *args: (found.append("program"), made(*args))[1])
     monkeypatch.setattr(build, "compiler", lambda: Compiler("stub", "1", lambda *_: (b"", "")))
     with options.override(cache_dir=tmp_path):
         yield found
     devices.uninstall()
     if unit is not None:
-        devices._units[0] = unit
+        devices._gpus[0] = unit
     graph.used.clear()
     graph.used.update(used)
 

@@ -70,7 +70,7 @@ READY = """
 from weft.codegen.cuda.toolchain.built import Built
 from weft.runtime.cuda.pycuda_driver import PycudaDriver
 PycudaDriver.build, PycudaDriver.keeps_images = (lambda self, text: Built(IMAGE, {})), False
-unit = devices.unit()
+unit = devices.gpu()
 """
 
 Run = Callable[..., str]
@@ -127,7 +127,7 @@ def test_a_second_device_is_one(python: Run) -> None:
 
 def refused(says: str) -> str:
     """Code in which there is no device, for this reason."""
-    return f"try: devices.unit()\nexcept errors.DeviceError as error: assert {says!r} in str(error)\nelse: raise AssertionError"
+    return f"try: devices.gpu()\nexcept errors.DeviceError as error: assert {says!r} in str(error)\nelse: raise AssertionError"
 
 
 def test_a_number_too_high_is_refused(python: Run) -> None:
@@ -625,7 +625,7 @@ def test_a_thread_may_be_the_first_to_ask_for_the_device(python: Run) -> None:
     code = """
         def first():
             global unit
-            unit = devices.unit()
+            unit = devices.gpu()
             assert values(to_device(range(8))) == list(range(8))
         thread = threading.Thread(target=first)
         thread.start()

@@ -27,7 +27,7 @@ from weft.ir.passes.bounds_checks import CheckSite
 from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
-from weft.runtime.cuda.devices import Unit
+from weft.runtime.cuda.devices import Gpu
 from weft.runtime.cuda.executable import CudaExecutable
 from weft.runtime.cuda.frame import Progress
 from weft.runtime.cuda.image import CudaImage, Launch, image_of, pack, unpack
@@ -41,7 +41,7 @@ from weft.runtime.failures import CheckFailed, Interrupted
 
 @pytest.fixture
 def nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(devices, "_units", {})
+    monkeypatch.setattr(devices, "_gpus", {})
     monkeypatch.setattr(devices, "_pycuda", [])
 
 
@@ -138,7 +138,7 @@ def test_what_is_missing_is_looked_for_once(nothing_known: None, monkeypatch: py
     without(monkeypatch, "pycuda", ModuleNotFoundError("No module named 'pycuda'", name="pycuda"))
     for _ in range(2):
         with pytest.raises(errors.DeviceError, match="needs PyCUDA"):
-            devices.unit()
+            devices.gpu()
         with_pycuda(monkeypatch, StandInPycuda(1))
 
 
@@ -305,14 +305,14 @@ class Bench:
 
     def __init__(self, replays: bool = False, kernels: dict[str, Any] | None = None) -> None:
         self.driver = RecordingDriver(replays=replays, kernels=kernels or KERNELS)
-        self.unit = Unit(self.driver, Pool(self.driver), Kernels(self.driver))
+        self.gpu = Gpu(self.driver, Pool(self.driver), Kernels(self.driver))
 
     def executable(self, image: CudaImage) -> CudaExecutable:
-        self.unit.kernels.want({launch.symbol: str for launch in image.launches})
-        return CudaExecutable(image, self.unit)
+        self.gpu.kernels.want({launch.symbol: str for launch in image.launches})
+        return CudaExecutable(image, self.gpu)
 
     def array(self, values: Any) -> Array:
-        return Array(self.unit.pool, np.asarray(values, np.int64))
+        return Array(self.gpu.pool, np.asarray(values, np.int64))
 
 
 class Array:
@@ -484,7 +484,7 @@ def test_an_interrupt_when_all_is_launched_keeps_the_outputs(monkeypatch: pytest
     def interrupted(block: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bench.unit.pool, "give_arena", interrupted)
+    monkeypatch.setattr(bench.gpu.pool, "give_arena", interrupted)
     with pytest.raises(Interrupted) as caught:
         bench.executable(AFFINE).run([x.address, k.address], [y.address])
     assert isinstance(caught.value.reason, KeyboardInterrupt)
@@ -527,7 +527,7 @@ def test_a_moved_arena_is_never_replayed() -> None:
     prepared = bench.executable(LONG).prepared()
     for _ in range(3):
         run_prepared(prepared, x.address, k.address, y.address)
-    bench.unit.pool.give_arena(bench.unit.pool.take_arena(1 << 20))
+    bench.gpu.pool.give_arena(bench.gpu.pool.take_arena(1 << 20))
     before = len(bench.driver.said("replay"))
     run_prepared(prepared, x.address, k.address, y.address)
     assert len(bench.driver.said("replay")) == before
@@ -663,9 +663,9 @@ def test_a_kernel_s_usage_is_what_its_compiler_said(monkeypatch: pytest.MonkeyPa
     said, told = Usage(40, 0, 8, 12, 16), Usage(40, 0, 0, 0, 16)
     monkeypatch.setattr(bench.driver, "build", lambda text: Built(b"", {"double_p0": said}))
     bench.executable(AFFINE)
-    assert bench.unit.kernels.usage("double", 0) is None
+    assert bench.gpu.kernels.usage("double", 0) is None
     monkeypatch.setattr(RecordedModule, "usage", lambda self, name: told)
-    assert [bench.unit.kernels.usage(symbol, 0) for symbol in ("double", "add")] == [said, told]
+    assert [bench.gpu.kernels.usage(symbol, 0) for symbol in ("double", "add")] == [said, told]
 
 
 # ---------------------------------------------------------------- images

@@ -57,7 +57,7 @@ def _bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     for compiler in (nvrtc, nvcc):
         monkeypatch.setattr(compiler, "find", lambda: None)
-    monkeypatch.setattr(devices, "_units", {})
+    monkeypatch.setattr(devices, "_gpus", {})
     monkeypatch.setattr("weft.inspection.machine.surroundings._browser", lambda: None)
     monkeypatch.delattr("os.sched_getaffinity", raising=False)
 
@@ -184,12 +184,12 @@ def test_the_version_of_a_driver_is_that_of_cuda(monkeypatch: pytest.MonkeyPatch
     cuda = SimpleNamespace(get_driver_version=lambda: 13010)
     h100 = SimpleNamespace(cuda=cuda, name="H100", arch="sm_90", total_memory=85e9, multiprocessors=132, shared_limit=232448)
     monkeypatch.setattr(surroundings, "available", lambda: ["cpu", "cuda:0"])
-    monkeypatch.setattr(surroundings, "unit", lambda name: SimpleNamespace(driver=h100))
+    monkeypatch.setattr(surroundings, "gpu", lambda name: SimpleNamespace(driver=h100))
     assert facts(printed)["gpus"][0]["driver"] == "13.1" and "driver       for CUDA 13.1" in printed()
 
 
 def test_without_a_gpu_it_says_why(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
-    monkeypatch.setattr(devices, "_units", {})
+    monkeypatch.setattr(devices, "_gpus", {})
     monkeypatch.setattr(devices, "_pycuda", [wf.errors.DeviceError(f"device 'cuda' needs PyCUDA. {devices.USE_CPU}")])
     assert "no GPU\n  why          device 'cuda' needs PyCUDA\n" in printed()
 

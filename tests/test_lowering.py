@@ -129,8 +129,8 @@ TARGETS = [*((case, target) for case in CASES for target in ("avx512", "avx2", "
 
 @pytest.mark.parametrize(("case", "target"), TARGETS, ids=lambda c: c if isinstance(c, str) else c.__name__)
 def test_loops_interpreted_equal_the_oracle(case: Graph, target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.Making.want", lambda *_: None)  # loops are enough here
-    monkeypatch.setattr("weft.compiler.backends.cpu.HostBackend.link", lambda *_: None)
+    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = case()
     env = normal_inputs(outputs)
     program = compiled(outputs, env, target=target)

@@ -108,8 +108,8 @@ def test_a_line_pools_in_one_dimension() -> None:
 @pytest.mark.parametrize("outs", [3, 17])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 def test_loops_interpreted_equal_the_oracle(target: str, outs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.Making.want", lambda *_: None)  # loops are enough here
-    monkeypatch.setattr("weft.compiler.backends.cpu.HostBackend.link", lambda *_: None)
+    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = [layer((1, 3, 5, 18), (outs, 3, 2, 3), 1)]
     env = normal_inputs(outputs)
     program = compiled(outputs, env, target=target)

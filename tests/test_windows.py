@@ -155,8 +155,8 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
 def test_loops_interpreted_equal_the_oracle(
     shape: tuple[tuple[int, ...], ...], target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("weft.compiler.backends.cpu.Making.want", lambda *_: None)  # loops are enough here
-    monkeypatch.setattr("weft.compiler.backends.cpu.HostBackend.link", lambda *_: None)
+    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
     outputs = conv(*shape, pad=1)
     env = normal_inputs(outputs)
     program = compiled(outputs, env, target=target)

@@ -29,7 +29,7 @@ MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two t
 
 
 @dataclass
-class HostLowering:
+class CpuLowering:
     """For a CPU; `fastest` picks among candidates, if they are timed."""
 
     settings: Settings

@@ -35,7 +35,7 @@ class Launch:
         return f"{plural(self.blocks, 'block')} of {self.threads} threads, {self.shared} B shared{told}"
 
 
-class Making(Protocol):
+class KernelBuilder(Protocol):
     """The code of a program's kernels; complete at the end of the context."""
 
     def begin(self, loops: Loops) -> None:
@@ -71,11 +71,11 @@ class Backend(Protocol):
     def last_cache(self) -> int:
         """Bytes of intermediates that are no reason to change the order of kernels."""
 
-    def making(self) -> Making:
+    def builder(self) -> KernelBuilder:
         """For one program."""
 
     def link(self, program: Program, keys: Sequence[str], code: Any) -> Any:
-        """An executable of the program; `code` is what `making` gave."""
+        """An executable of the program; `code` is what `builder` gave."""
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops and every text on the way to machine code, by file ending."""

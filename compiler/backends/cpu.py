@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from ...codegen.cpu.lowering import HostLowering
+from ...codegen.cpu.lowering import CpuLowering
 from ...codegen.cpu.settings import Settings
 from ...codegen.kernels.lower_program import LoweredKernel
 from ...codegen.llvm.build import compile_text
@@ -27,7 +27,7 @@ from .tune import fastest
 IN_ORDER = Policy(chains=False, contractions=False, columns=False)  # sums are loops over their terms
 
 
-class Making(Compiler):
+class KernelBuilder(Compiler):
     """The code of a program's kernels, begun as soon as there are loops."""
 
     def __init__(self, target: Target, beside: bool) -> None:
@@ -43,7 +43,7 @@ class Making(Compiler):
         return self._keys[id(loops)]
 
 
-class HostBackend:
+class CpuBackend:
     """Code for a CPU."""
 
     device = CPU
@@ -54,14 +54,14 @@ class HostBackend:
         if settings.strict:
             self.policy = IN_ORDER
         self.target, self._beside = settings.target, not settings.tune
-        self.lowering = HostLowering(settings, fastest if settings.tune else None)
+        self.lowering = CpuLowering(settings, fastest if settings.tune else None)
         self.last_cache = settings.target.l3
 
-    def making(self) -> Making:
+    def builder(self) -> KernelBuilder:
         """For one program."""
-        return Making(self.target, self._beside)
+        return KernelBuilder(self.target, self._beside)
 
-    def link(self, program: Program, keys: Sequence[str], code: Making) -> Executable:
+    def link(self, program: Program, keys: Sequence[str], code: KernelBuilder) -> Executable:
         """An executable of the program from the code of its kernels."""
         return Executable(image_of(program), [code.codes[key] for key in keys])
 

@@ -36,7 +36,7 @@ def symbol_of(loops: Loops, settings: CudaSettings) -> str:
     return f"weft_{hashlib.sha256(material.encode()).hexdigest()[:32]}"
 
 
-class Making:
+class KernelBuilder:
     """The kernels of a program, whose texts are compiled together at the end of the context."""
 
     def __init__(self, settings: CudaSettings) -> None:
@@ -53,12 +53,12 @@ class Making:
         """The symbol of its code."""
         return self._symbols[id(loops)]
 
-    def __enter__(self) -> Making:
+    def __enter__(self) -> KernelBuilder:
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            devices.unit(self._settings.number).kernels.want({s: partial(self._text, s) for s in self._loops})
+            devices.gpu(self._settings.number).kernels.want({s: partial(self._text, s) for s in self._loops})
 
     def _text(self, symbol: str) -> str:
         return emit(replace(self._loops[symbol], name=symbol), self._settings.target)
@@ -76,13 +76,13 @@ class CudaBackend:
         self.device = f"cuda:{settings.number}"
         self.lowering = CudaLowering(settings.target, settings.nans)
 
-    def making(self) -> Making:
+    def builder(self) -> KernelBuilder:
         """For one program."""
-        return Making(self.settings)
+        return KernelBuilder(self.settings)
 
-    def link(self, program: Program, keys: Sequence[str], code: Making) -> CudaExecutable:
+    def link(self, program: Program, keys: Sequence[str], code: KernelBuilder) -> CudaExecutable:
         """An executable of the program, whose kernels the device has loaded."""
-        return CudaExecutable(_image(program, keys), devices.unit(self.settings.number))
+        return CudaExecutable(_image(program, keys), devices.gpu(self.settings.number))
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
         """A kernel's loops, CUDA C and, where there are tools, PTX and the GPU's assembly, by file ending."""
@@ -96,7 +96,7 @@ class CudaBackend:
 
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """As the device is asked for it, with what the assembler reported."""
-        kernels = devices.unit(self.settings.number).kernels
+        kernels = devices.gpu(self.settings.number).kernels
         return tuple(
             _launch(chunk_count(call, phase), call.loops.threads[i], shared_bytes(call.loops, i), kernels.usage(key, i))
             for i, phase in enumerate(call.loops.phases)

@@ -89,7 +89,7 @@ def load_program(key: str, structure: Structure, settings: AnySettings) -> Any:
 
 
 def host_program(data: bytes, site_at: Callable[[int | None], Site | None]) -> Executable | None:
-    """What `HostBackend.packed` gave."""
+    """What `CpuBackend.packed` gave."""
     image, kernels = unpack(data, site_at)
     codes = []
     for name, phases in kernels:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ... import errors
 from ...ir.graph.brief import shown
 from ...ir.graph.graph import used
-from ...runtime.memory.devices import CPU, available, check_device, unit
+from ...runtime.memory.devices import CPU, available, check_device, gpu
 from ..lazy.realize import realize
 from ..tensor.names_elsewhere import of_module
 
@@ -41,7 +41,7 @@ def _unit(device: Any) -> Any:
     if name == CPU:
         raise errors.DeviceError(f"device {shown(device)} is no GPU")
     assert name is not None
-    return unit(name)
+    return gpu(name)
 
 
 def get_device_name(device: Any = None) -> str:
@@ -68,7 +68,7 @@ def memory_reserved(device: Any = None) -> int:
 def empty_cache() -> None:
     """Gives memory that is kept for reuse back, on every GPU that was used."""
     for name in sorted(used):
-        unit(name).pool.trim()
+        gpu(name).pool.trim()
 
 
 class Event:

@@ -17,7 +17,7 @@ from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.index import row_major_strides
 from ...runtime.memory import storage
-from ...runtime.memory.devices import CPU, check_device, foreign, number_of, unit
+from ...runtime.memory.devices import CPU, check_device, foreign, gpu, number_of
 from ...runtime.memory.storage import Storage
 from ..lazy import realize
 from ..lazy.any_tensor import AnyTensor
@@ -72,7 +72,7 @@ def cuda_interface(t: AnyTensor) -> dict[str, Any]:
     if not t.is_cuda or t.dtype.name == "bfloat16":
         raise errors.AttributeError(f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__")
     stored = realize.read(t, _exported)
-    unit(stored.device).driver.synchronize()
+    gpu(stored.device).driver.synchronize()
     strides = tuple(s * stored.dtype.itemsize for s in stored.strides)
     data = (stored.address, False)
     typestr = stored.dtype.numpy.str
@@ -81,7 +81,7 @@ def cuda_interface(t: AnyTensor) -> dict[str, Any]:
 
 def _let_wait(device: str, stream: int) -> None:
     """Another library's stream goes on behind what was asked of the GPU; where nobody can order them, that is awaited here."""
-    driver = unit(device).driver
+    driver = gpu(device).driver
     if hasattr(driver, "let_wait"):
         driver.let_wait(stream)
     else:
@@ -133,7 +133,7 @@ def from_cuda(x: Any, copy: bool) -> Any:
         raise errors.DTypeError(f"asarray: there is no dtype for {'masked ' * (dtype is not None)}elements of {found['typestr']}")
     device = check_device(int(getattr(getattr(x, "device", 0), "id", 0)))
     assert device is not None
-    if found.get("stream") is not None and hasattr(driver := unit(device).driver, "wait_for"):
+    if found.get("stream") is not None and hasattr(driver := gpu(device).driver, "wait_for"):
         driver.wait_for(found["stream"])
     shape, strides = tuple(found["shape"]), found.get("strides")
     strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
@@ -161,7 +161,7 @@ def _capsule(x: Any, device: str) -> Any:
     ready for what runs on Weft's stream."""
     from ...runtime.dlpack import VERSION
 
-    stream = {} if device == CPU else {"stream": getattr(unit(device).driver, "stream", LEGACY_STREAM)}
+    stream = {} if device == CPU else {"stream": getattr(gpu(device).driver, "stream", LEGACY_STREAM)}
     for arguments in ({"max_version": VERSION, **stream}, stream):
         try:
             return x.__dlpack__(**arguments)

@@ -17,7 +17,7 @@ from typing import Any
 
 from ... import options
 from ...runtime import cache, processor
-from ...runtime.memory.devices import CPU, check_device, unit
+from ...runtime.memory.devices import CPU, check_device, gpu
 from .roofline import Machine
 
 FORMAT = "machine 2"
@@ -121,7 +121,7 @@ def _host() -> tuple[Any, Callable[[], Rounds]]:
 
 
 def _gpu(name: str) -> tuple[Any, Callable[[], Rounds]]:
-    driver = unit(name).driver
+    driver = gpu(name).driver
 
     def measuring() -> Rounds:
         from .gpu_rounds import rounds

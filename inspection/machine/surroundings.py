@@ -17,7 +17,7 @@ from ... import errors, options
 from ...codegen.llvm import target as targets
 from ...runtime import processor
 from ...runtime.cuda.devices import USE_CPU
-from ...runtime.memory.devices import CPU, available, unit
+from ...runtime.memory.devices import CPU, available, gpu
 from . import machine as machines
 
 Facts = dict[str, Any]
@@ -133,7 +133,7 @@ def gpus(measure: bool = False) -> list[Facts]:
 
 
 def _gpu(name: str, measure: bool) -> Facts:
-    driver = unit(name).driver
+    driver = gpu(name).driver
     cuda = getattr(driver, "cuda", None)  # PyCUDA, if it is that which drives it
     version = cuda.get_driver_version() if cuda else None
     return {
@@ -153,7 +153,7 @@ def no_gpu() -> str | None:
     if len(available()) > 1:
         return None
     try:
-        unit("cuda:0")
+        gpu("cuda:0")
     except errors.DeviceError as error:
         return str(error).removesuffix(f". {USE_CPU}")
     return None

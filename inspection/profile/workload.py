@@ -19,7 +19,7 @@ from ...frontend.jit.jit import call_behind
 from ...ir.graph.brief import shown
 from ...runtime.buffer import Buffer
 from ...runtime.executable import Executable
-from ...runtime.memory.devices import CPU, copy, unit
+from ...runtime.memory.devices import CPU, copy, gpu
 from ...runtime.memory.storage import Storage, allocate
 from ...runtime.threads import pool
 from ...runtime.ticks import address, seconds_of_runs
@@ -133,7 +133,7 @@ class DeviceSession(Session):
         return prepared
 
     def plain(self, count: int, skip: int = 0) -> float:
-        driver, prepared = unit(self.device).driver, self._prepared
+        driver, prepared = gpu(self.device).driver, self._prepared
         for _ in range(skip):
             prepared.execute()
         start = driver.record()

@@ -19,7 +19,7 @@ USE_CPU = "Use device='cpu' otherwise, and unset WEFT_DEVICE if it says cuda"
 
 
 @dataclass(frozen=True)
-class Unit:
+class Gpu:
     """A device that runs, its memory, and the kernels that it has loaded."""
 
     driver: Driver
@@ -27,7 +27,7 @@ class Unit:
     kernels: Kernels
 
 
-_units: dict[int, Unit] = {}
+_gpus: dict[int, Gpu] = {}
 _lock = locks.new("device")
 _pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that tells why not
 
@@ -35,54 +35,54 @@ _pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that t
 def install(driver: Driver, number: int = 0) -> None:
     """Makes `driver` the device cuda:number."""
     with _lock:
-        _units[number] = Unit(driver, Pool(driver, number), Kernels(driver))
+        _gpus[number] = Gpu(driver, Pool(driver, number), Kernels(driver))
 
 
 def uninstall(number: int = 0) -> None:
     """Forgets it; memory that is in use goes back to its driver when its Buffers die."""
     with _lock:
-        unit = _units.pop(number, None)
-    if unit is not None:
-        unit.pool.trim()
+        gpu = _gpus.pop(number, None)
+    if gpu is not None:
+        gpu.pool.trim()
 
 
-def unit(number: int = 0) -> Unit:
+def gpu(number: int = 0) -> Gpu:
     """The device cuda:number. Raises DeviceError."""
-    return _units.get(number) or _found(number)
+    return _gpus.get(number) or _found(number)
 
 
 def driver(number: int = 0) -> Driver:
     """The Driver of cuda:number. Raises DeviceError: PyCUDA, the NVIDIA driver, a GPU or this one is missing."""
-    return unit(number).driver
+    return gpu(number).driver
 
 
 def pool(number: int = 0) -> Pool:
     """The memory of cuda:number. Raises DeviceError."""
-    return unit(number).pool
+    return gpu(number).pool
 
 
 def possible() -> bool:
     """May there be CUDA devices: some installed, or PyCUDA is there. Imports nothing."""
-    return bool(_units) or bool(_pycuda) or importlib.util.find_spec("pycuda") is not None
+    return bool(_gpus) or bool(_pycuda) or importlib.util.find_spec("pycuda") is not None
 
 
 def available() -> tuple[int, ...]:
     """The numbers of the devices, none where something is missing."""
     if not possible():
-        return tuple(sorted(_units))
+        return tuple(sorted(_gpus))
     try:
         count = _count(_cuda())
     except DeviceError:
         count = 0
-    return tuple(sorted({*_units, *range(count)}))
+    return tuple(sorted({*_gpus, *range(count)}))
 
 
 # ---------------------------------------------------------------- PyCUDA
 
 
-def _found(number: int) -> Unit:
+def _found(number: int) -> Gpu:
     with _lock:
-        if number not in _units:
+        if number not in _gpus:
             cuda = _cuda()
             count = _count(cuda)
             if not 0 <= number < count:
@@ -90,7 +90,7 @@ def _found(number: int) -> Unit:
             from .pycuda_driver import PycudaDriver
 
             install(PycudaDriver(cuda, number), number)
-        return _units[number]
+        return _gpus[number]
 
 
 def _devices(count: int) -> str:

@@ -17,7 +17,7 @@ from ..failures import NO_CHECK_FAILED, Interrupted, failure
 from ..prepared import Prepared
 from ..runnable import Runnable
 from .block import STATUS_BYTES, Layout
-from .devices import Unit, unit
+from .devices import Gpu, gpu
 from .driver import here
 from .frame import Frame, Progress
 from .image import CudaImage, unpack
@@ -35,8 +35,8 @@ class CudaExecutable(Runnable):
     waits for the device.
     """
 
-    def __init__(self, image: CudaImage, unit: Unit) -> None:
-        self.image, self.unit, self.layout = image, unit, Layout(image)
+    def __init__(self, image: CudaImage, gpu: Gpu) -> None:
+        self.image, self.gpu, self.layout = image, gpu, Layout(image)
         super().__init__(image.donations, image.checks, image.arena_bytes)
         self._frames: list[Frame] = []
         late = any(launch.is_check for launch in image.launches[image.early :])
@@ -46,7 +46,7 @@ class CudaExecutable(Runnable):
     @cached_property
     def functions(self) -> list[Any]:
         """The handle of each launch."""
-        return [self.unit.kernels.phase(k.symbol, k.phase, k.shared) for k in self.image.launches]
+        return [self.gpu.kernels.phase(k.symbol, k.phase, k.shared) for k in self.image.launches]
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs the program on the addresses of its inputs and outputs, which must stay valid.
@@ -74,9 +74,9 @@ class CudaExecutable(Runnable):
         Raises Interrupted for what comes when the device knows all: the program then runs to its
         end.
         """
-        progress, pool = Progress(), self.unit.pool
+        progress, pool = Progress(), self.gpu.pool
         try:
-            with here(self.unit.driver):
+            with here(self.gpu.driver):
                 taken = pool.take_arena(self.layout.nbytes) if self.layout.nbytes else None
                 try:
                     work(taken[1] if taken else 0, progress)
@@ -85,7 +85,7 @@ class CudaExecutable(Runnable):
                         pool.give_arena(taken)
         except DeviceError:
             # raises what has broken the device before, if that is why
-            self.unit.driver.synchronize()
+            self.gpu.driver.synchronize()
             raise
         except WeftError:
             raise
@@ -107,7 +107,7 @@ class CudaExecutable(Runnable):
 
     def begin(self, frame: Frame, inputs: Sequence[int], block: int) -> None:
         """Uploads, and early checks. Raises CheckFailed, and nothing has changed."""
-        frame.words.upload(self.unit.driver, inputs, block)
+        frame.words.upload(self.gpu.driver, inputs, block)
         if frame.early:
             Progress().issue(frame.early)
             self._look(block)
@@ -119,7 +119,7 @@ class CudaExecutable(Runnable):
 
     def _look(self, block: int) -> None:
         status = (ctypes.c_int64 * 2)()
-        self.unit.driver.download(
+        self.gpu.driver.download(
             ctypes.addressof(status), block + self.layout.status, STATUS_BYTES
         )
         if status[0] != NO_CHECK_FAILED:
@@ -128,6 +128,6 @@ class CudaExecutable(Runnable):
 
 def stored(data: bytes, site_at: SiteAt, number: int) -> CudaExecutable | None:
     """The program of an earlier process, if its kernels are still there."""
-    image, found = unpack(data, site_at), unit(number)
+    image, found = unpack(data, site_at), gpu(number)
     has_all = all(found.kernels.has(launch.symbol) for launch in image.launches)
     return CudaExecutable(image, found) if has_all else None

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from ...errors import DeviceError
 from .block import Layout, Words
-from .devices import Unit
+from .devices import Gpu
 from .driver import bound
 from .image import CudaImage
 from .timed import Calls, Events
@@ -42,7 +42,7 @@ class OnDevice(Protocol):
     """A program on a device, as its running calls know it: CudaExecutable."""
 
     image: CudaImage
-    unit: Unit
+    gpu: Gpu
     layout: Layout
     timings: Any
 
@@ -61,7 +61,7 @@ class Frame:
 
     def __init__(self, executable: OnDevice) -> None:
         self._executable = executable
-        image, driver = executable.image, executable.unit.driver
+        image, driver = executable.image, executable.gpu.driver
         self.words = Words(executable.layout)
         calls: Calls = [
             bound(driver, function, launch.grid, launch.block, arguments, launch.shared)
@@ -77,7 +77,7 @@ class Frame:
     def launch_rest(self) -> None:
         """The launches behind the early checks, one by one, for a driver that captures them."""
         executable = self._executable
-        image, launch = executable.image, executable.unit.driver.launch
+        image, launch = executable.image, executable.gpu.driver.launch
         for k in range(image.early, len(image.launches)):
             size = image.launches[k]
             arguments = bytes(self.words.arguments[k])

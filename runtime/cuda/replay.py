@@ -30,7 +30,7 @@ class Replay:
         self._graphs: dict[tuple[int, ...], Callable[[], object]] = {}  # the one used last at the end
         self._seen: dict[tuple[int, ...], None] = {}
         sizes = {image.inputs + o: nbytes for o, nbytes in enumerate(image.results) if 0 < nbytes <= SMALL}
-        self._results = Results(sizes, executable.unit)
+        self._results = Results(sizes, executable.gpu)
         self._credit: float = WORTH * KEPT  # runs by which replays are ahead of what making graphs has cost
         self._is_possible = len(frame.rest) >= FEWEST and executable.timings is None  # a graph has no times between launches
         self._failed: CheckFailed | None = None
@@ -76,7 +76,7 @@ class Replay:
         if self._credit < WORTH:
             self._credit += REGAIN
             return None
-        graph = self._executable.unit.driver.capture(self._frame.launch_rest)
+        graph = self._executable.gpu.driver.capture(self._frame.launch_rest)
         self._is_possible = graph is not None
         self._credit -= WORTH
         if len(self._graphs) >= KEPT:

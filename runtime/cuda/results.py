@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .devices import Unit
+from .devices import Gpu
 from .driver import bound_copy
 from .memory import DeviceBuffer
 
@@ -19,8 +19,8 @@ MANY = 4  # addresses that take turns without a copy
 class Results:
     """`sizes`: the words of small results, and their bytes."""
 
-    def __init__(self, sizes: Mapping[int, int], unit: Unit) -> None:
-        self._sizes, self._unit = sizes, unit
+    def __init__(self, sizes: Mapping[int, int], gpu: Gpu) -> None:
+        self._sizes, self._gpu = sizes, gpu
         self._seen: dict[int, set[int]] = {word: set() for word in sizes}
         self._kept: dict[int, DeviceBuffer] = {}
 
@@ -29,11 +29,11 @@ class Results:
         for word, seen in list(self._seen.items()):
             seen.add(words[word])
             if len(seen) > MANY:
-                self._kept[word] = self._unit.pool.allocate(self._sizes[word])
+                self._kept[word] = self._gpu.pool.allocate(self._sizes[word])
                 del self._seen[word]
         return [self._kept[i].address if i in self._kept else address for i, address in enumerate(words)]
 
     def copies(self, words: Sequence[int]) -> list[Callable[[], object]]:
         """What brings the results where they are wanted."""
-        driver, sizes = self._unit.driver, self._sizes
+        driver, sizes = self._gpu.driver, self._sizes
         return [bound_copy(driver, words[word], kept.address, sizes[word]) for word, kept in self._kept.items()]

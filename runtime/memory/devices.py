@@ -7,9 +7,9 @@ from typing import Any
 from ... import errors, options
 from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node, used
-from ..device import CPU, available, copy, default, foreign, get, number_of, unit
+from ..device import CPU, available, copy, default, foreign, get, gpu, number_of
 
-__all__ = ["CPU", "available", "check_device", "copy", "default", "device_of", "foreign", "number_of", "only_cpu", "unit"]
+__all__ = ["CPU", "available", "check_device", "copy", "default", "device_of", "foreign", "gpu", "number_of", "only_cpu"]
 
 
 def check_device(device: Any) -> str | None:
