@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import weft as wf
 from machinekit import machine_of
-from weft.codegen.kernels.axes import TINY_WORK
+from weft.codegen.kernels.loop_axes import TINY_WORK
 from weft.codegen.llvm.target import host
 from weft.frontend.lazy import realize
 from weft.inspection.explain import build as report_module

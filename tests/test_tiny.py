@@ -11,7 +11,7 @@ import pytest
 from fuzz import Hits, Unsuitable, compare_case, random_case, seeded
 from harness import compiled, execute, inputs_of, leaf, schedules
 from optable import ROWS, Row, assert_matches, leaves, values
-from weft.codegen.kernels.axes import TINY_WORK
+from weft.codegen.kernels.loop_axes import TINY_WORK
 from weft.ir.graph.graph import expand, node, reduce, toposort
 from weft.ir.graph.op import Op
 from weft.ir.loops.loop import GRID, SERIAL, For

@@ -9,7 +9,7 @@ from ...ir.graph.index import Var, var
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import GRID, SERIAL, Buf, For, Loops, Param, Stmt
 from ...wording import plural
-from ..kernels import axes as schedule
+from ..kernels import loop_axes
 from ..kernels.lowered import Lowered
 from ..llvm.target import Target
 
@@ -32,15 +32,15 @@ class Chunks:
     """Rows handed out in chunks: `position` is the row in terms of the chunk and row variables, its number an argument."""
 
     def __init__(
-        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = schedule.MAX_CHUNKS
+        self, rows: int, row_work: float, minimum: int, multiple: int = 1, most: int = loop_axes.MAX_CHUNKS
     ) -> None:
-        count, size = schedule.chunks(rows, row_work, minimum, most)
+        count, size = loop_axes.chunks(rows, row_work, minimum, most)
         if size % multiple and size > multiple:
             size = -(-size // multiple) * multiple
             count = -(-rows // size)
         self.count, self.size, self.rows, self.row_work = count, size, rows, row_work
         # the bound of g does not tell how many chunks there are: other numbers of rows give the same kernel
-        self.grid, self.row = Var("g", max(count, schedule.MAX_CHUNKS)), Var("row", size)
+        self.grid, self.row = Var("g", max(count, loop_axes.MAX_CHUNKS)), Var("row", size)
         self.first = var(self.grid) * size
         self.step = self.row if size > 1 else self.grid  # the variable of the next row
         self.position = self.first + var(self.row) if size > 1 else self.first

@@ -12,8 +12,8 @@ from __future__ import annotations
 from ...ir.graph.graph import Node
 from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
-from ..kernels.axes import extent
 from ..kernels.contraction import Problem, analyse, contiguous
+from ..kernels.loop_axes import extent
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
 from ..llvm.target import Target

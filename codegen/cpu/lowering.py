@@ -9,7 +9,7 @@ from ...ir.graph.graph import Node
 from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel, work
 from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
-from ..kernels import axes
+from ..kernels import loop_axes
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
 from ..llvm.target import Target
@@ -64,7 +64,7 @@ class CpuLowering:
 
 def is_tiny(operations: int, settings: Settings) -> bool:
     """Whether compiling fast code would never pay. Who forces threads or chunks wants the schedules that have them."""
-    return settings.min_chunks == 1 and operations < min(axes.TINY_WORK, settings.serial_work)
+    return settings.min_chunks == 1 and operations < min(loop_axes.TINY_WORK, settings.serial_work)
 
 
 def lower_kernel(

@@ -14,9 +14,9 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Var, var
 from ...ir.loops.loop import GLOBAL, Buf, Prefetch
 from ...ir.loops.walk import Substitution, indices, postorder
-from ..kernels import axes
-from ..kernels.axes import _loads
+from ..kernels import loop_axes
 from ..kernels.evaluate import Place
+from ..kernels.loop_axes import _loads
 from ..kernels.stages import RowLoop
 from ..llvm.target import Target
 
@@ -73,4 +73,4 @@ def _loop_cost(loop: RowLoop) -> int:
         if any(loop.axes[-1] in i.vars() for i in indices(n)) or not varies.isdisjoint(n.src):
             varies.add(n)
     stores = sum(w.buf.space == GLOBAL for w in loop.writes)
-    return axes.work(varies) + len(loop.reductions) + STORE_WORK * stores
+    return loop_axes.work(varies) + len(loop.reductions) + STORE_WORK * stores

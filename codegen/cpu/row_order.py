@@ -3,7 +3,7 @@
     before    for i < 6: sum += x[i]
     after     for i < 6: part[i] += x[i];  for i < 4: part[i] += part[i + 4];  ...;  sum += part[0]
 
-Term i of a row is added to partial sum i mod `apart`, the upper half of the partial sums to the lower half (schedule.apart): so a
+Term i of a row is added to partial sum i mod `apart`, the upper half of the partial sums to the lower half (`apart`): so a
 sum has the same bits in a tiny kernel, in one whose lanes are other rows, and in one whose lanes are its terms.
 """
 
@@ -18,7 +18,7 @@ from ...ir.graph.index import Index, Var, row_major, var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution
-from ..kernels import axes as schedule
+from ..kernels import loop_axes
 from ..kernels.cascade import TERMS, cascade, has_blocks
 from ..kernels.evaluate import load
 from ..kernels.framing import identity, row_statements
@@ -47,9 +47,9 @@ def ordered(loop: RowLoop, apart: int) -> list[Stmt]:
 
     times, rest = divmod(lane.extent, count)
     q, p, last = Var(f"{lane.name}q", times), Var(lane.name, count), Var(lane.name, rest)
-    body: list[Stmt] = [schedule.nest([q, p], *step(var(q) * count + var(p), p))] if times else []
+    body: list[Stmt] = [loop_axes.nest([q, p], *step(var(q) * count + var(p), p))] if times else []
     if rest:
-        body.append(schedule.nest([last], *step(var(last) + times * count, last)))
+        body.append(loop_axes.nest([last], *step(var(last) + times * count, last)))
     out: list[Stmt] = [Alloc(parts[r.acc], identity(r.kind, r.acc.dtype)) for r in sums]
     out += cascade(others, body, fold)
     return out + [s for r in sums for s in _folded(r, parts[r.acc])]
@@ -64,7 +64,7 @@ def unrolled(loop: RowLoop, apart: int) -> list[Stmt]:
         Store(held[s.buf], index, s.value) if isinstance(s, Reduce) and s.buf in held else s for s in row_statements(loop)
     ]
     totals: list[Stmt] = [Reduce(r.acc, Index(), r.kind, _total(r, held[r.acc], loop.axes, apart)) for r in sums]
-    return [*(Alloc(b) for b in held.values()), schedule.nest(loop.axes, *steps, kind=UNROLL), *totals]
+    return [*(Alloc(b) for b in held.values()), loop_axes.nest(loop.axes, *steps, kind=UNROLL), *totals]
 
 
 def has_order(r: Reduction) -> bool:
@@ -75,7 +75,7 @@ def has_order(r: Reduction) -> bool:
 def in_blocks(n: Node, target: Target) -> bool:
     """Is it a sum of floats of which lanes might add up blocks? Then it has no order here."""
     terms = n.src[0].size // max(1, n.size) if n.op is Op.REDUCE and n.dtype.is_float else 0
-    return has_blocks(terms, schedule.apart(terms, target.lanes(32)))
+    return has_blocks(terms, loop_axes.apart(terms, target.lanes(32)))
 
 
 def _sums(loop: RowLoop) -> list[Reduction]:

@@ -18,7 +18,7 @@ from ...ir.graph.index import Index, Var, unravel, var
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, LANES, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...ir.loops.walk import postorder
-from ..kernels import axes as schedule
+from ..kernels import loop_axes
 from ..kernels.cascade import cascade, cascade_groups, cascade_lanes
 from ..kernels.evaluate import load
 from ..kernels.framing import (
@@ -79,21 +79,21 @@ class RowLowering(Framing):
         costs = []
         for groups in self.inner_groups.values():
             touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
-            vectors = -(-prod(schedule.extent(g) for g in groups) // self.width)
+            vectors = -(-prod(loop_axes.extent(g) for g in groups) // self.width)
             combining = COMBINING / vectors if self._is_short() else 0
             costs.append(self.group_cost(groups[-1], touching or self.accesses) + combining)
         return max(costs)
 
     def _rows(self) -> Lowered:
-        rows = schedule.extent(self.outer)
+        rows = loop_axes.extent(self.outer)
         chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
         body, _ = self._row_body(chunk)
         return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
 
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
-        rows = schedule.extent(self.outer)
-        work = min(self.work() / max(1, rows), schedule.CHUNK_WORK / LEAST_SUMMED)
+        rows = loop_axes.extent(self.outer)
+        work = min(self.work() / max(1, rows), loop_axes.CHUNK_WORK / LEAST_SUMMED)
         chunk = Chunks(rows, work, self.tuning.min_chunks, most=max(MOST_PARTS, rows // PART_ROWS))
         inner, sums = self._row_body(chunk)
         parts = {t.node: Buf(f"parts{i}", t.acc.dtype, chunk.count * t.acc.size, GLOBAL) for i, t in enumerate(sums)}
@@ -135,7 +135,7 @@ class RowLowering(Framing):
             body += [Alloc(r.acc, identity(r.kind, r.acc.dtype)) for r in reductions_of(s)]
             for loop in s.loops:
                 if self.tuning.strict:
-                    body.append(schedule.nest(loop.axes, *row_statements(loop)))
+                    body.append(loop_axes.nest(loop.axes, *row_statements(loop)))
                 else:
                     body += ordered(loop, self._apart(loop))
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
@@ -143,15 +143,15 @@ class RowLowering(Framing):
 
     def _nest(self, loop: RowLoop, hints: Sequence[Stmt] = ()) -> list[Stmt]:
         *others, lane = loop.axes
-        work = schedule.work(postorder(loop.roots()))
-        amount, apart = schedule.unroll(work, lane.extent, self.width), 0
+        work = loop_axes.work(postorder(loop.roots()))
+        amount, apart = loop_axes.unroll(work, lane.extent, self.width), 0
         if any(map(has_order, loop.reductions)):
             apart = self._apart(loop)
             most = max(1, apart // self.width)
-            amount = most if work <= schedule.CHEAP else min(amount, most)
+            amount = most if work <= loop_axes.CHEAP else min(amount, most)
         body = [*hints, *row_statements(loop)]
         if self.tuning.strict and loop.reductions:
-            return [schedule.nest(loop.axes, *body)]
+            return [loop_axes.nest(loop.axes, *body)]
 
         def lanes(v: Var, body: list[Stmt]) -> For:
             return For(v, v.extent, LANES, body, amount, apart=apart)
@@ -159,16 +159,16 @@ class RowLowering(Framing):
         return cascade(others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others)))
 
     def _columns(self, lane_group: list[Var]) -> Lowered:
-        n = schedule.extent(lane_group)
+        n = loop_axes.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
-        rows = prod(schedule.extent(g) for g in others)
+        rows = prod(loop_axes.extent(g) for g in others)
         itemsize = max(r.acc.dtype.itemsize for s in self.trial for r in reductions_of(s))
-        block = schedule.lane_block(n, itemsize, rows)
+        block = loop_axes.lane_block(n, itemsize, rows)
         shape = (rows, -(-n // block))
         chunk = Chunks(prod(shape), self.work() / max(1, prod(shape)), self.tuning.min_chunks)
         row, part = unravel(chunk.position, shape) if shape[1] > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        by = self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group)
+        by = self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group)
         bounds = (part * block, n) if n % block else None
         text = f"lanes over an outer axis in blocks of {block}, {chunk.describe()}"
         strict = self.tuning.strict
@@ -194,14 +194,14 @@ class RowLowering(Framing):
 
     def _short(self, lane_group: list[Var]) -> Lowered:
         """Lanes over an outer axis, all reductions of a lane in registers."""
-        others, n = [g for g in self.groups if g is not lane_group], schedule.extent(lane_group)
-        rows = prod(schedule.extent(g) for g in others)
-        block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // schedule.MAX_CHUNKS)))
+        others, n = [g for g in self.groups if g is not lane_group], loop_axes.extent(lane_group)
+        rows = prod(loop_axes.extent(g) for g in others)
+        block = n if rows > 1 else min(n, max(SHORT_BLOCK, -(-n // loop_axes.MAX_CHUNKS)))
         parts = -(-n // block)
         chunk = Chunks(rows * parts, self.work() / max(1, rows * parts), self.tuning.min_chunks)
         row, part = unravel(chunk.position, (rows, parts)) if parts > 1 else (chunk.position, Index())
         lane = Var("l", block)
-        frame = self.frame(self.rows_by(others, row) | schedule.spread(part * block + var(lane), lane_group))
+        frame = self.frame(self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group))
         body = in_registers(self.stages(frame), self._unrolled)
         text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
@@ -212,7 +212,7 @@ class RowLowering(Framing):
         return unrolled(loop, self._apart(loop))
 
     def _apart(self, loop: RowLoop) -> int:
-        return schedule.apart(loop.axes[-1].extent, self.target.lanes(32)) if loop.axes else 1
+        return loop_axes.apart(loop.axes[-1].extent, self.target.lanes(32)) if loop.axes else 1
 
     def _column_nest(self, loop: RowLoop, lane: Var, bounds: tuple[Index, int] | None) -> list[Stmt]:
         def fold(into: Buf, part: Buf) -> Stmt:
@@ -233,14 +233,14 @@ class RowLowering(Framing):
     def _lane_loop(self, lane: Var, bounds: tuple[Index, int] | None, body: list[Stmt]) -> For:
         base, total = bounds or (Index(), None)
         roots = [s.value for s in body if isinstance(s, Store | Reduce)]
-        amount = schedule.unroll(schedule.work(postorder(roots)), lane.extent, self.width)
+        amount = loop_axes.unroll(loop_axes.work(postorder(roots)), lane.extent, self.width)
         return For(lane, lane.extent, LANES, body, amount, base, total)
 
     def _flat(self, lane_group: list[Var]) -> Lowered:
-        n = schedule.extent(lane_group)
+        n = loop_axes.extent(lane_group)
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
-        frame = self.frame(schedule.spread(chunk.first + var(lane), lane_group))
+        frame = self.frame(loop_axes.spread(chunk.first + var(lane), lane_group))
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
@@ -248,11 +248,11 @@ class RowLowering(Framing):
 
     def _lines(self, lane_group: list[Var]) -> Lowered:
         others = [g for g in self.groups if g is not lane_group]
-        n = schedule.extent(lane_group)
-        rows = prod(schedule.extent(g) for g in others)
+        n = loop_axes.extent(lane_group)
+        rows = prod(loop_axes.extent(g) for g in others)
         chunk = Chunks(rows, n * max(1, self.body), self.tuning.min_chunks)
         lane = Var("l", n)
-        frame = self.frame(self.rows_by(others, chunk.position) | schedule.spread(var(lane), lane_group))
+        frame = self.frame(self.rows_by(others, chunk.position) | loop_axes.spread(var(lane), lane_group))
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         return self._finish(
             chunk,

@@ -10,7 +10,7 @@ from ...ir.graph.index import Index, Range, Var, row_major, unravel, var
 from ...ir.graph.op import SCANS
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GRID, LANES, REG, SERIAL, Alloc, Buf, Check, For, If, Loops, Reduce, Stmt, Store
-from ..kernels import axes as schedule
+from ..kernels import loop_axes
 from ..kernels.evaluate import Evaluator, Place, as_index, load
 from ..kernels.framing import place_values, places_of
 from ..kernels.lowered import Lowered
@@ -92,7 +92,7 @@ def _scatter_chunks(n: Node, owners: int, row: int, walks_all: bool, tuning: Tun
     """Chunks of destinations; few where each looks at all indices, more again where an update is long."""
     work = max(1.0, n.src[1].size * row / max(1, owners) + n.size / owners)
     if walks_all:
-        work = min(work, schedule.CHUNK_WORK * max(MIN_WALKS, row // LONG_UPDATE) / owners)
+        work = min(work, loop_axes.CHUNK_WORK * max(MIN_WALKS, row // LONG_UPDATE) / owners)
     return Chunks(owners, work, tuning.min_chunks)
 
 

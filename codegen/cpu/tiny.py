@@ -15,7 +15,7 @@ from math import prod
 from ...ir.graph.index import Div, Index, Mod, Var, var
 from ...ir.loops.loop import SERIAL, For, Param, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, all_roots, indices, postorder, statements
-from ..kernels.axes import TINY_WORK
+from ..kernels.loop_axes import TINY_WORK
 
 
 def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param, ...], tuple[int, ...]]:

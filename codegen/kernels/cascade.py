@@ -16,7 +16,7 @@ from ...ir.graph.index import Index, Var, var
 from ...ir.graph.op import Op
 from ...ir.loops.loop import GLOBAL, SERIAL, Alloc, Buf, For, Reduce, Stmt
 from ...ir.loops.walk import Substitution, statements
-from .axes import grouped, nest
+from .loop_axes import grouped, nest
 
 TERMS = 8  # that an accumulator adds up; as rows at once, memory serves several streams faster than one
 LANE_TERMS = 32  # that each lane of a vector does

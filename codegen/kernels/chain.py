@@ -19,13 +19,13 @@ from ...ir.kernels.align import factor_vars
 from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
 from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join, resolve
 from ...ir.loops.walk import indices, postorder
-from . import axes
-from .axes import extent
+from . import loop_axes
 from .chain_mask import SpaceMask, mask_of
 from .contraction import Groups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
 from .lanes import Lanes
+from .loop_axes import extent
 from .stages import EXPENSIVE
 
 Held = dict[Node, Node]  # values that are known where an expression is evaluated
@@ -91,13 +91,13 @@ class ChainProblem:
         self.results = [self._result(u) for u in self.chain.results]
         self.trial: Position = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
         found = self._accesses()
-        self.batch = axes.collapse(self.chain.batch, found)
-        *self.others, self.row = axes.collapse(self.chain.rows, found)
-        self.columns = axes.collapse(self.chain.columns, found)
+        self.batch = loop_axes.collapse(self.chain.batch, found)
+        *self.others, self.row = loop_axes.collapse(self.chain.rows, found)
+        self.columns = loop_axes.collapse(self.chain.columns, found)
         for s in self.scores:
-            s.terms = axes.collapse([v for g in s.terms for v in g], found)
+            s.terms = loop_axes.collapse([v for g in s.terms for v in g], found)
         for r in self.results:
-            r.lanes = axes.collapse([v for g in r.lanes for v in g], found)
+            r.lanes = loop_axes.collapse([v for g in r.lanes for v in g], found)
 
     def _accesses(self) -> list[Index]:
         """Where everything is read and written, in terms of the axes themselves."""

@@ -18,10 +18,10 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import WORDS, Unit
 from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import indices, postorder
-from .axes import extent
 from .chain import At, ChainProblem, Held, Position, Result, Score, StageOf
 from .chain_mask import FAR, may_hold
 from .evaluate import load
+from .loop_axes import extent
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 CHUNK = 64  # columns that a mask may rule out at once

@@ -21,11 +21,11 @@ from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
 from ...ir.kernels.pooled_epilogue import pooled_vars
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import indices, postorder, variables
-from . import axes as schedule
-from .axes import extent, itemsize_in_memory
+from . import loop_axes
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
 from .lanes import Lanes
+from .loop_axes import extent, itemsize_in_memory
 from .residues import Residues, classes
 
 Groups = list[list[Var]]
@@ -139,8 +139,8 @@ def _with_roles(p: Problem, c: Residues, target: Lanes) -> Problem:
     accesses = _windowed_accesses(p, by, term) if p.pooled else p.accesses(by, term)
     batch = [v for v in c.kept if v not in rows and v not in lanes]
     p.width = lane_width(term, target)
-    p.batch = schedule.collapse(batch, accesses)
-    p.rows, p.lanes, p.reduced = (schedule.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
+    p.batch = loop_axes.collapse(batch, accesses)
+    p.rows, p.lanes, p.reduced = (loop_axes.collapse(axes or [Var("one", 1)], accesses) for axes in (rows, lanes, c.reduced))
     if p.pooled:  # a window is part of an axis, so that each axis is one
         p.lanes = [axis for sub in p.anchor.kept() if (axis := [v for v in sub if v in lanes])]
     return p
@@ -163,7 +163,7 @@ def _lane_side(kept: list[Var], only: list[list[Var]], term: list[Node]) -> int:
 def _without_sum(p: Problem, c: Residues, target: Lanes) -> Problem:
     """The results of a class in which nothing is summed: all axes are lanes."""
     zero = const(0, p.anchor.node.dtype)
-    p.lanes = schedule.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))
+    p.lanes = loop_axes.collapse(c.kept or [Var("one", 1)], p.accesses({v: var(v) for v in c.kept}, [zero, zero]))
     p.width = lane_width([zero], target)
     return p
 
@@ -176,7 +176,7 @@ def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]
     """Every variable of collapsed groups from one position a group."""
     by: dict[Var, Index] = {}
     for g, at in zip(groups, position, strict=True):
-        by |= schedule.spread(at, g)
+        by |= loop_axes.spread(at, g)
     return by
 
 
@@ -188,7 +188,7 @@ def is_plain(value: Node) -> bool:
 def contiguous(value: Node, v: Var) -> bool:
     """Do all loads under a value step by one element (or none) with v?"""
     found = [n.arg[1] for n in postorder([value]) if n.op is Op.LOAD]
-    return all(not schedule.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in found)
+    return all(not loop_axes.divides(i, v) and not i.values() and i.coef(v) in (0, 1) for i in found)
 
 
 def read_once(value: Node, p: Problem) -> bool:

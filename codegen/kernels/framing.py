@@ -18,10 +18,10 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
-from . import axes as schedule
-from .axes import Access
+from . import loop_axes
 from .evaluate import Place
 from .lanes import Lanes
+from .loop_axes import Access
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
@@ -83,19 +83,19 @@ class Framing:
         self.roots = [n for s in self.trial for n in roots_of(s)]
         nodes = postorder(self.roots)
         stores = [Access(w.index, w.buf.dtype.itemsize, True) for s in self.trial for w in writes_of(s)]
-        self.accesses = schedule.loads(nodes) + stores
+        self.accesses = loop_axes.loads(nodes) + stores
         self.indices = [i for n in nodes for i in indices(n)] + [a.index for a in self.accesses]
-        self.groups = schedule.collapse(self.outer, self.indices, stretched=True)
+        self.groups = loop_axes.collapse(self.outer, self.indices, stretched=True)
         loaded = [a.index for a in self.accesses if not a.store]
-        ordered = {s: vs if in_order else schedule.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
-        self.inner_groups = {s: schedule.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
+        ordered = {s: vs if in_order else loop_axes.in_memory_order(vs, loaded) for s, vs in self.inner.items()}
+        self.inner_groups = {s: loop_axes.collapse(vs, self.indices, stretched=True) for s, vs in ordered.items()}
         self.width = lane_width(self.roots, target)
-        self.body = schedule.work(nodes)
+        self.body = loop_axes.work(nodes)
 
     def work(self) -> int:
         """Operations of the kernel."""
-        inner = sum(schedule.extent(vs) for vs in self.inner.values()) or 1
-        return schedule.extent(self.outer) * inner * max(1, self.body)
+        inner = sum(loop_axes.extent(vs) for vs in self.inner.values()) or 1
+        return loop_axes.extent(self.outer) * inner * max(1, self.body)
 
     def stages(self, frame: Frame) -> list[Stage]:
         """The stages in the terms of a frame."""
@@ -110,19 +110,19 @@ class Framing:
         by = dict(by)
         axes: list[Var] = []
         for g in self.inner_groups[signature]:
-            axis = Var("c" if not axes else f"c{len(axes)}", schedule.extent(g))
+            axis = Var("c" if not axes else f"c{len(axes)}", loop_axes.extent(g))
             axes.append(axis)
-            by |= schedule.spread(var(axis), g)
+            by |= loop_axes.spread(var(axis), g)
         return axes, [e.substitute(by) for e in self.axes.inner_at[signature]]
 
     def by_groups(
         self, groups: Sequence[list[Var]], acc_index: Index | None = None, lanes: int = 1, scratch: int = 0
     ) -> tuple[Frame, list[Var]]:
         """A frame with one variable for each group of outer axes, and these variables."""
-        units = [Var(f"u{i}", schedule.extent(g)) for i, g in enumerate(groups)]
+        units = [Var(f"u{i}", loop_axes.extent(g)) for i, g in enumerate(groups)]
         by: dict[Var, Index] = {}
         for g, unit in zip(groups, units, strict=True):
-            by |= schedule.spread(var(unit), g)
+            by |= loop_axes.spread(var(unit), g)
         return self.frame(by, acc_index, lanes, scratch), units
 
     def placed(self, frame: Frame, units: Sequence[Var], at: Sequence[Index], join: bool = False) -> list[Stage]:
@@ -141,9 +141,9 @@ class Framing:
     def rows_by(self, groups: list[list[Var]], position: Index) -> dict[Var, Index]:
         """The variables of groups from a position in them."""
         by: dict[Var, Index] = {}
-        shape = tuple(schedule.extent(g) for g in groups)
+        shape = tuple(loop_axes.extent(g) for g in groups)
         for g, at in zip(groups, unravel(position, shape), strict=True):
-            by |= schedule.spread(at, g)
+            by |= loop_axes.spread(at, g)
         return by
 
     def best_outer(self) -> tuple[list[Var] | None, float]:
@@ -153,13 +153,13 @@ class Framing:
         often = [a for a in self.accesses if not a.index.vars().isdisjoint(inner)] or self.accesses
         for g in self.groups:
             cost = self.group_cost(g, often)
-            if schedule.extent(g) > 1 and cost <= best[1]:
+            if loop_axes.extent(g) > 1 and cost <= best[1]:
                 best = (g, cost)
         return best
 
     def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
         """Of the last variable of a collapsed group: it is the fastest of the group."""
-        return schedule.lane_cost(group[-1], schedule.extent(group), accesses, self.width)
+        return loop_axes.lane_cost(group[-1], loop_axes.extent(group), accesses, self.width)
 
     def _trial_inner(self, signature: Signature) -> tuple[list[Var], list[Index]]:
         if signature not in self.inner:
@@ -212,7 +212,7 @@ def scratch_of(stages: list[Stage]) -> list[Buf]:
 
 def in_a_row(loop: RowLoop) -> list[Stmt]:
     """All steps of a loop, one after the other."""
-    return [schedule.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
+    return [loop_axes.nest(loop.axes, *row_statements(loop), kind=UNROLL)]
 
 
 def in_registers(stages: Iterable[Stage], steps: Callable[[RowLoop], list[Stmt]] = in_a_row) -> list[Stmt]:

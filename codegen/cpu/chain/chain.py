@@ -23,12 +23,12 @@ from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
-from ...kernels.axes import extent
 from ...kernels.chain import At, ChainProblem, Held, Position, Result, StageOf, StagePlan
 from ...kernels.chain_task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
+from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Chunks, Tuning

@@ -19,10 +19,10 @@ from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ....wording import plural
-from ...kernels import axes
-from ...kernels.axes import extent, itemsize_in_memory
+from ...kernels import loop_axes
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import extent, itemsize_in_memory
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Chunks, Tuning
@@ -115,7 +115,7 @@ class _Block:
             return [*self._packed(), *self._tiles()]
         block = Var("block", self.k_parts)
         self.k_first = var(block) * self.k_block if self.k_parts > 1 else Index()
-        inside = axes.nest([*self.front, block], For(Var("once", 1), 1, SERIAL, [*self._packed(), *self._tiles()]))
+        inside = loop_axes.nest([*self.front, block], For(Var("once", 1), 1, SERIAL, [*self._packed(), *self._tiles()]))
         return [Alloc(self.sums, 0), inside, *self._epilogue()]
 
     # ------------------------------------------------------------ indices
@@ -125,7 +125,7 @@ class _Block:
         last = extent(self.p.reduced[-1])
         base, total = (self.k_first, last) if last % self.k_block else (Index(), None)
         inner = For(k, self.k_block, LANES, body, unroll, base, total)
-        return inner if self.blocked else axes.nest(self.front, inner)
+        return inner if self.blocked else loop_axes.nest(self.front, inner)
 
     def _at(self, row: Index, column: Index, k: Var) -> dict[Var, Index]:
         by = self.by | spread_groups(self.p.rows[-1:], [row][: len(self.p.rows)])
@@ -144,7 +144,7 @@ class _Block:
             return []
         row, k = Var("i", self.m), Var("k", self.k_block)
         store = Store(self.panel, self._place(var(row), k), self.p.factor(self.p.row_factor, self._at(var(row), Index(), k)))
-        return [Alloc(self.panel), axes.nest([row], self._k_loop(k, [store]))]
+        return [Alloc(self.panel), loop_axes.nest([row], self._k_loop(k, [store]))]
 
     def _tiles(self) -> list[Stmt]:
         """Whole tiles of columns, then in the last task the columns behind them."""
@@ -175,7 +175,7 @@ class _Block:
         small = self.p.factor(self.p.row_factor, at) if self.panel is None else load(self.panel, self._place(row + var(i), k))
         term = node(Op.MUL, (small, self.p.factor(self.p.lane_factor, at)))
         tile: Stmt = For(i, rows, UNROLL, [For(j, columns, UNROLL, [Reduce(acc, place, "add", term)])])
-        unroll = axes.power_of_two(max(1, LATENCY // (rows * columns)))
+        unroll = loop_axes.power_of_two(max(1, LATENCY // (rows * columns)))
         while unroll > 1 and self.k_block < unroll * self.p.width:
             unroll //= 2
         if self.blocked:
@@ -220,4 +220,4 @@ class _Block:
     def _in_last(self, body: list[Stmt]) -> Stmt:
         """The body in the last task of a line."""
         last = self.shape[-1] - 1
-        return axes.in_last(self.part, last, body)
+        return loop_axes.in_last(self.part, last, body)

@@ -15,10 +15,10 @@ from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Stmt, Store
 from ....wording import plural
-from ...kernels import axes
-from ...kernels.axes import extent
+from ...kernels import loop_axes
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Chunks, Tuning
@@ -87,7 +87,7 @@ class _Block:
         assert self.panel is not None
         place = row_major([*map(var, self.k), var(lane)], [*(v.extent for v in self.k), self.block])
         store = Store(self.panel, place, self.p.factor(self.p.lane_factor, at))
-        return axes.nest(self.k, self._lane_loop(lane, [store]))
+        return loop_axes.nest(self.k, self._lane_loop(lane, [store]))
 
     def _write(self, row: Index, unrolled: Var) -> Stmt:
         """The outputs of a group of rows, all lanes of the block."""

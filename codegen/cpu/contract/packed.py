@@ -21,9 +21,9 @@ from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, E
 from ....ir.loops.walk import Substitution
 from ....ir.passes.split import nearest_divisor
 from ....wording import plural
-from ...kernels.axes import extent, in_last
 from ...kernels.contraction import Problem, groups_extent, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import extent, in_last
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Chunks, Tuning

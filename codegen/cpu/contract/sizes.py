@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ...kernels.axes import extent
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain
+from ...kernels.loop_axes import extent
 from ...llvm.target import Target
 
 PANEL = {True: 2, False: 4}  # lanes of a block fill the level-2 cache divided by this, in place or packed next to their source

@@ -17,10 +17,10 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
 from ....wording import plural
-from ...kernels import axes
-from ...kernels.axes import extent
+from ...kernels import loop_axes
 from ...kernels.contraction import Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Chunks, Tuning
@@ -66,9 +66,9 @@ class _Block:
         self.ahead = lies_beyond(self.p, matrix, self.target.l2)
         l1, size = self.target.l1, self.p.anchor.node.dtype.itemsize
         most = min(l1 * 2 // 3 // self.p.m, AHEAD // self.steps) if self.ahead else l1 // 3 // self.p.m
-        self.block = axes.lane_block(self.lanes, size, groups_extent(self.outer), most)
+        self.block = loop_axes.lane_block(self.lanes, size, groups_extent(self.outer), most)
         if self.ahead:
-            self.block = min(self.block, axes.power_of_two(most) // size)
+            self.block = min(self.block, loop_axes.power_of_two(most) // size)
 
     def body(self, position: Index) -> list[Stmt]:
         *outer, part = unravel(position, self.shape)
@@ -78,8 +78,8 @@ class _Block:
         if self.panel is not None:
             out += [Alloc(self.panel), self._pack()]
         *front, last = [Var(f"k{a}" if a else "k", extent(g)) for a, g in enumerate(self.p.reduced)]
-        for steps, at in axes.grouped(last, self.steps):
-            out.append(axes.nest([*front, *steps], self._add(front, at)))
+        for steps, at in loop_axes.grouped(last, self.steps):
+            out.append(loop_axes.nest([*front, *steps], self._add(front, at)))
         return [*out, self._epilogue()]
 
     def _rows(self, row: Index) -> dict[Var, Index]:
@@ -104,7 +104,7 @@ class _Block:
         value = self._factor(self.p.row_factor, [var(v) for v in k], var(row), Index())
         store = Store(self.panel, self._place(var(row), [var(v) for v in k]), value)
         inner: Stmt = For(k[-1], k[-1].extent, LANES, [store])
-        return axes.nest([row, *k[:-1]], inner)
+        return loop_axes.nest([row, *k[:-1]], inner)
 
     def _scalar(self, k: list[Index], row: Index) -> Node:
         """The small factor at a step of k in a row."""

@@ -20,7 +20,7 @@ from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import postorder
-from ...kernels import axes as schedule
+from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
@@ -150,7 +150,7 @@ class _Task(WindowTask):
         values = [s.value for s in w.stores({v: var(v) for v in (*w.batch, *w.channels, *w.places)}, load(self.sums, Index()))]
         nodes = postorder(values)
         loads = [n.arg[1] for n in nodes if n.op is Op.LOAD and n.arg[0] is not self.sums]
-        return schedule.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
+        return loop_axes.work(nodes) <= CHEAP and all(i.coef(w.channels[-1]) in (0, 1) for i in loads) and len(w.channels) == 1
 
     def _finish(self, lines: Span, channels: Span) -> list[Stmt]:
         """The outputs of a vector of channels in a few lines: its sums, transposed."""

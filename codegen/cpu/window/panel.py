@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.loops.loop import LANES, SERIAL, UNROLL, For, Stmt
 from ....ir.loops.walk import indices, postorder
-from ...kernels import axes
+from ...kernels import loop_axes
 from .problem import Windows
 
 Element = Callable[[dict[Var, Index], Index, Index], Stmt]  # stores one, given its k, their row-major position, its channel
@@ -20,7 +20,7 @@ Element = Callable[[dict[Var, Index], Index, Index], Stmt]  # stores one, given 
 def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
     """Loops over k and over at most a vector of channels."""
     groups = _groups(w)
-    *front, last = [Var(f"k{a}", axes.extent(g)) for a, g in enumerate(groups)]
+    *front, last = [Var(f"k{a}", loop_axes.extent(g)) for a, g in enumerate(groups)]
 
     def at(step: Index, channel: Index) -> Stmt:
         return element(*_steps(groups, [*map(var, front), step]), channel)
@@ -34,7 +34,7 @@ def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
 def _groups(w: Windows) -> list[list[Var]]:
     """The reduced axes, collapsed where the factor without windows walks them as one."""
     value = w.other({v: var(v) for v in (*w.batch, *w.channels, *w.reduced)})
-    return axes.collapse(w.reduced, [i for n in postorder([value]) for i in indices(n)])
+    return loop_axes.collapse(w.reduced, [i for n in postorder([value]) for i in indices(n)])
 
 
 def _across(w: Windows, groups: list[list[Var]]) -> bool:
@@ -46,8 +46,8 @@ def _steps(groups: list[list[Var]], k: list[Index]) -> tuple[dict[Var, Index], I
     """The reduced variables of a step given by group, and its position among all steps."""
     by: dict[Var, Index] = {}
     for g, at in zip(groups, k, strict=True):
-        by |= axes.spread(at, g)
-    return by, row_major(k, [axes.extent(g) for g in groups])
+        by |= loop_axes.spread(at, g)
+    return by, row_major(k, [loop_axes.extent(g) for g in groups])
 
 
 def _squares(width: int, steps: int, channels: int, at: Callable[[Index, Index], Stmt]) -> list[Stmt]:

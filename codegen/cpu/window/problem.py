@@ -11,8 +11,8 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...kernels.axes import CHUNK_WORK, in_last
 from ...kernels.contraction import Problem, contiguous, is_plain
+from ...kernels.loop_axes import CHUNK_WORK, in_last
 from ...llvm.target import Target
 from .source import Footprint, Source
 

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from functools import partial
 
 from ....ir.graph.index import Index, Var, var
-from ...kernels.axes import extent
 from ...kernels.contraction import Problem, spread_groups
+from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning

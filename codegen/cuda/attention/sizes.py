@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import prod
 
-from ...kernels.axes import extent
 from ...kernels.chain import ChainProblem
 from ...kernels.chain_task import Sizes
+from ...kernels.loop_axes import extent
 from ..target import CudaTarget
 from .panels import COLUMNS, Panels
 from .tiles import VECTOR

@@ -20,9 +20,9 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
 from ....wording import plural
-from ...kernels.axes import extent
 from ...kernels.contraction import Problem, groups_extent, spread_groups
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import extent
 from ...kernels.lowered import Lowered
 from .operand import Operand, Sizes, Span, groups_at
 from .simt import Simt

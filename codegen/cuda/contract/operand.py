@@ -18,9 +18,9 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import resolve
 from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...kernels.axes import extent
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, spread_groups
 from ...kernels.evaluate import Evaluator, load
+from ...kernels.loop_axes import extent
 
 PIECE = 16  # bytes of the widest access
 

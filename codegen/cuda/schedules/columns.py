@@ -16,7 +16,7 @@ from ....ir.graph.index import Index, Range, Var, unravel, var
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, WARPS, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
-from ...kernels import axes as schedule
+from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, combined, identity, reductions_of
 from ...kernels.lowered import Lowered
@@ -45,9 +45,9 @@ class Columns:
     """A tile of lanes of one row of the other outer axes."""
 
     def __init__(self, f: Framing, lane_group: list[Var]) -> None:
-        self.f, self.n = f, schedule.extent(lane_group)
+        self.f, self.n = f, loop_axes.extent(lane_group)
         self.others, self.lane_group = [g for g in f.groups if g is not lane_group], lane_group
-        rows = prod(map(schedule.extent, self.others))
+        rows = prod(map(loop_axes.extent, self.others))
         self.size = self._size(rows)
         self.tile = WARP * self.size
         self.warps = self._warps(rows * -(-self.n // self.tile))
@@ -59,7 +59,7 @@ class Columns:
         self.blocks = Blocks(prod(shape), 1)
         row, part = place_of(self.blocks.first, shape)
         self.lane = Var("l", self.tile)
-        self.at = [*unravel(row, tuple(map(schedule.extent, self.others))), part * self.tile + var(self.lane)]
+        self.at = [*unravel(row, tuple(map(loop_axes.extent, self.others))), part * self.tile + var(self.lane)]
         self.bounds: tuple[Index, int | None] = (part * self.tile, self.n) if self.n % self.tile else (Index(), None)
 
     def body(self) -> list[Stmt]:
@@ -79,7 +79,7 @@ class Columns:
     def _size(self, rows: int) -> int:
         """Lanes that a thread takes at a time: a vector's, where there are enough tiles."""
         lane = Var("l", self.n)
-        at = [*unravel(var(Var("row", rows)), tuple(map(schedule.extent, self.others))), var(lane)]
+        at = [*unravel(var(Var("row", rows)), tuple(map(loop_axes.extent, self.others))), var(lane)]
         size = vector(accesses_of(self._stages(at)), lane, self.f.body * TOGETHER, self.n)
         while size > 1 and rows * self.n // (WARP * size) * MOST_WARPS < MANY_WARPS:
             size //= 2

@@ -10,9 +10,9 @@ from __future__ import annotations
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import GLOBAL
 from ....ir.loops.walk import postorder
-from ...kernels import axes
-from ...kernels.axes import Access
+from ...kernels import loop_axes
 from ...kernels.framing import Framing, in_registers, roots_of, writes_of
+from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
 from ...kernels.stages import Stage
 from .grid import Blocks, threads_for
@@ -27,7 +27,7 @@ ROUNDS = ((12, 4), (60, 2))  # (most operations an element, rounds of a thread):
 
 def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
     """Lanes over all elements, those along `lane_group` next to each other."""
-    count = axes.extent(f.outer)
+    count = loop_axes.extent(f.outer)
     kind = "short" if f.inner else "flat"
     what = f"{count} rows, the reductions of each in registers" if f.inner else f"all {count} elements"
     if count == 1:
@@ -45,12 +45,12 @@ def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
 def accesses_of(stages: list[Stage]) -> list[Access]:
     """What stages read and write in memory."""
     writes = [w for s in stages for w in writes_of(s) if w.buf.space == GLOBAL]
-    loads = axes.loads(postorder(n for s in stages for n in roots_of(s)))
+    loads = loop_axes.loads(postorder(n for s in stages for n in roots_of(s)))
     return loads + [Access(w.index, w.buf.dtype.itemsize, True) for w in writes]
 
 
 def _at(f: Framing, groups: list[list[Var]], position: Index) -> list[Stage]:
-    return f.placed(*f.by_groups(groups), unravel(position, tuple(axes.extent(g) for g in groups)))
+    return f.placed(*f.by_groups(groups), unravel(position, tuple(loop_axes.extent(g) for g in groups)))
 
 
 def _shares(f: Framing, groups: list[list[Var]], count: int) -> tuple[int, int, int]:

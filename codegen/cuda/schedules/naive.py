@@ -11,7 +11,7 @@ from ....ir.graph.graph import const, node
 from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import REG, Alloc, Buf, Reduce, Stmt, Store
-from ...kernels import axes
+from ...kernels import loop_axes
 from ...kernels.contraction import Groups, Problem, groups_extent, spread_groups
 from ...kernels.evaluate import load
 from ...kernels.lowered import Lowered
@@ -25,7 +25,7 @@ def lower_naive_problem(p: Problem) -> Lowered:
     groups = [*p.batch, *p.rows, *p.lanes]
 
     def body(position: Index) -> list[Stmt]:
-        return _result(p, spread_groups(groups, unravel(position, tuple(axes.extent(g) for g in groups))))
+        return _result(p, spread_groups(groups, unravel(position, tuple(loop_axes.extent(g) for g in groups))))
 
     results = groups_extent(groups)
     text = f"naive {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: a thread a result"
@@ -42,10 +42,10 @@ def _result(p: Problem, by: dict[Var, Index]) -> list[Stmt]:
     steps, of_steps = _steps(p.reduced)
     at = by | of_steps
     product = node(Op.MUL, [p.factor(f, at) for f in p.product.src])
-    return [Alloc(acc, 0), axes.nest(steps, Reduce(acc, Index(), "add", product)), *stored]
+    return [Alloc(acc, 0), loop_axes.nest(steps, Reduce(acc, Index(), "add", product)), *stored]
 
 
 def _steps(reduced: Groups) -> tuple[list[Var], dict[Var, Index]]:
     """A loop for each group of reduced axes."""
-    steps = [Var(f"k{i}", axes.extent(g)) for i, g in enumerate(reduced)]
+    steps = [Var(f"k{i}", loop_axes.extent(g)) for i, g in enumerate(reduced)]
     return steps, spread_groups(reduced, [var(v) for v in steps])

@@ -16,10 +16,10 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, THREAD, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, indices, postorder
-from ...kernels import axes as schedule
-from ...kernels.axes import Access
+from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, reductions_of, row_statements, scratch_of
+from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
 from ...kernels.stages import ColumnSum, RowLoop, Stage
 from ..target import WARP
@@ -39,7 +39,7 @@ REGISTERS = 65536  # of a multiprocessor, and of the largest block
 
 def lower_rows(f: Framing) -> Lowered:
     """A warp a row, or a block a row."""
-    rows, length = schedule.extent(f.outer), _length(f)
+    rows, length = loop_axes.extent(f.outer), _length(f)
     if length <= WARP_ROW and (rows >= MANY_ROWS or length <= SHORT_ROW):
         return _warp_rows(f, rows, length)
     return _block_rows(f, rows, length)
@@ -79,7 +79,7 @@ class RowBody:
 
     def __init__(self, f: Framing, position: Index, threads: int, kept: int = KEPT) -> None:
         self.left = min(kept, REGISTERS // threads // 2) * 4 * threads  # bytes
-        row = unravel(position, tuple(schedule.extent(g) for g in f.groups))
+        row = unravel(position, tuple(loop_axes.extent(g) for g in f.groups))
         frame, units = f.by_groups(f.groups, scratch=self.left)
         frame.keep = THREAD
         self.stages = f.placed(frame, units, row, join=True)
@@ -144,7 +144,7 @@ def _vector(stages: list[Stage], axis: Var, work: int) -> int:
     """Elements of a row that a thread takes at a time."""
     loops = [loop for s in stages for loop in s.loops if loop.axes[-1] is axis]
     stored = [Access(w.index, w.buf.dtype.itemsize, True) for loop in loops for w in loop.writes if w.buf.space == GLOBAL]
-    accesses = [a for loop in loops for a in schedule.loads(postorder(loop.roots()))] + stored
+    accesses = [a for loop in loops for a in loop_axes.loads(postorder(loop.roots()))] + stored
     size = vector(accesses, axis, work, axis.extent)
     while size > 1 and axis.extent < WARP * size:
         size //= 2

@@ -6,7 +6,7 @@ from math import prod
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
-from ...kernels import axes as schedule
+from ...kernels import loop_axes
 from ...kernels.framing import Framing, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_phases
@@ -49,7 +49,7 @@ def _is_short(f: Framing, cost: float) -> bool:
     """Are there enough rows for a thread each, and few steps in them, or windows that neighbours share?"""
     steps = sum(prod(v.extent for v in loop.axes) for s in f.trial for loop in s.loops)
     along_outer = cost < INNER_BONUS * _inner_cost(f)
-    return steps <= (2 * SHORT if along_outer else SHORT) and (along_outer or schedule.extent(f.outer) >= FEW_ROWS)
+    return steps <= (2 * SHORT if along_outer else SHORT) and (along_outer or loop_axes.extent(f.outer) >= FEW_ROWS)
 
 
 def _inner_cost(f: Framing) -> float:

@@ -16,7 +16,7 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, THREAD, UNROLL, WARPS, Alloc, Buf, For, Reduce, Stmt, Store
-from ...kernels import axes as schedule
+from ...kernels import loop_axes
 from ...kernels.column_sums import last_phases, row_part
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, own_axes, place_values
@@ -57,7 +57,7 @@ class _SummedRows:
 
     def __init__(self, f: Framing) -> None:
         self.f = f
-        rows, self.length = schedule.extent(f.outer), max(prod(v.extent for v in axes) for axes in f.inner.values())
+        rows, self.length = loop_axes.extent(f.outer), max(prod(v.extent for v in axes) for axes in f.inner.values())
         self.warps = self._warps() if self.length <= WARP_COLUMNS else 1
         self.team = WARP if self.length <= WARP_COLUMNS else threads_of_row(self.length, SHARE)
         size = max(LEAST_ROWS, -(-rows // (MOST_PARTS * self.warps)))
@@ -81,7 +81,7 @@ class _SummedRows:
 
     def _warps(self) -> int:
         """As many as have room for a line of each sum."""
-        return max(1, min(MOST_WARPS, schedule.power_of_two(MOST_LINES / self._line())))
+        return max(1, min(MOST_WARPS, loop_axes.power_of_two(MOST_LINES / self._line())))
 
     def _line(self) -> int:
         """Bytes of all sums."""

@@ -17,10 +17,10 @@ from ....ir.graph.index import Index, Mask, Range, Value, Var, row_major, unrave
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
-from ...kernels import axes as schedule
-from ...kernels.axes import Access
+from ...kernels import loop_axes
 from ...kernels.evaluate import as_index, condition, counter, load
 from ...kernels.framing import identity
+from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
 from ...kernels.single_op import Alone, owner_of
 from ..target import WARP
@@ -183,6 +183,6 @@ def _add_sums(s: _Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
         inside: Stmt = For(lane, row, LANES, walk, vector([Access(result.index, acc.dtype.itemsize, True)], lane, 1, row))
     else:
         of_number: list[Stmt] = [start, For(step, s.steps, LANES, [add], 1, left, s.steps), result]
-        inside = schedule.nest([lane], *of_number)
+        inside = loop_axes.nest([lane], *of_number)
     body = For(warp, WARPS_OF_BLOCK, WARPS, [inside], 1, var(grid) * WARPS_OF_BLOCK, places)
     p.add(For(grid, grid.extent, GRID, [body]), WARPS_OF_BLOCK * WARP, s.steps * row + s.node.size)

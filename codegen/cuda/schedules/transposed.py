@@ -19,7 +19,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, LANES, SCRATCH, WARPS, Alloc, Buf, For, Stmt, Store
 from ....ir.loops.walk import Substitution, postorder
-from ...kernels import axes
+from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, writes_of
 from ...kernels.lowered import Lowered
@@ -48,9 +48,9 @@ class _Turn:
 
 def lower_transposed(f: Framing, lanes: list[Var]) -> Lowered | None:
     """Tiles, if something lies along an axis other than the lanes."""
-    if axes.extent(f.outer) < LEAST_SIZE or axes.extent(lanes) < LEAST_EXTENT:
+    if loop_axes.extent(f.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
         return None
-    others = [g for g in f.groups if g is not lanes and axes.extent(g) >= LEAST_EXTENT]
+    others = [g for g in f.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
     best = max(others, key=lambda g: _turned_bytes(f, g, lanes), default=None)
     if best is None or not _turned_bytes(f, best, lanes) > 0:
         return None
@@ -69,15 +69,15 @@ class _Tiles:
     def __init__(self, f: Framing, across: list[Var], lanes: list[Var]) -> None:
         self.f = f
         rest = [g for g in f.groups if g is not across and g is not lanes]
-        self.extents = axes.extent(across), axes.extent(lanes)
-        rows = prod(axes.extent(g) for g in rest)
+        self.extents = loop_axes.extent(across), loop_axes.extent(lanes)
+        rows = prod(loop_axes.extent(g) for g in rest)
         tiles = [-(-n // TILE) for n in self.extents]
         self.blocks = Blocks(rows * prod(tiles), 1)
         row, *tile = place_of(self.blocks.first, (rows, *tiles))
         self.bases = [part * TILE for part in tile]
         turn = Var("i", TILE), Var("j", TILE)
         self.turn = _Turn(*turn)
-        at = [*unravel(row, tuple(map(axes.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
+        at = [*unravel(row, tuple(map(loop_axes.extent, rest))), *(b + var(v) for b, v in zip(self.bases, turn, strict=True))]
         self.writes = [w for s in f.placed(*f.by_groups([*rest, across, lanes]), at) for w in writes_of(s)]
         nodes = postorder(w.value for w in self.writes)
         found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ....ir.graph.index import Index, Var, var
-from ...kernels.axes import Access
+from ...kernels.loop_axes import Access
 from ..target import VECTOR_BITS
 
 VECTOR_BYTES = VECTOR_BITS // 8

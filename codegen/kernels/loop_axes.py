@@ -1,5 +1,5 @@
-"""Choices of a schedule: which axis is vectorised, how axes collapse, how many chunks. In: shapes and accesses, never the number
-of threads. Out: axes and counts."""
+"""Axes of loops: which is vectorised, how they collapse, how many chunks. In: shapes and accesses, never the number of threads.
+Out: axes and counts."""
 
 from __future__ import annotations
 
