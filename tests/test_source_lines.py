@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import weft as wf
@@ -12,6 +14,7 @@ from weft.frontend.lazy import realize
 from weft.frontend.lazy.capture import is_constant
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.op import LEAVES, Op
+from weft.ir.graph.site import settled, user_site
 
 F = wf.nn.functional
 GRAPHS: dict[str, Callable[[], list[wf.Tensor]]] = {}
@@ -80,6 +83,14 @@ def test_nodes_have_lines_of_the_expression(name: str) -> None:
 def test_inputs_have_no_line_of_who_asks() -> None:
     c, asking = compiled([stored(3).exp()])
     assert (__file__, asking) not in {n.site for n in nodes_of(c) if n.site is not None}
+
+
+def test_what_decorates_a_function_of_the_package_is_no_line_of_the_users() -> None:
+    namespace: dict[str, Any] = {}
+    inside = Path(wf.__file__).parent / "ir" / "graph" / "made.py"  # a function of the package, as far as its frames say
+    exec(compile("def made(): return user_site()", inside, "exec"), {"user_site": user_site}, namespace)
+    with_context = settled()(namespace["made"])
+    assert with_context() == (__file__, sys._getframe().f_lineno)
 
 
 def test_inputs_have_the_line_that_made_their_tensor() -> None:

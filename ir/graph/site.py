@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -22,7 +23,8 @@ class _Site(threading.local):
 stated = _Site()
 _ROOT = __file__.replace("\\", "/").rsplit("/", 3)[0] + "/"
 _FOLDERS = ("array_api/", "codegen/", "commands/", "compiler/", "frontend/", "inspection/", "ir/", "nn/", "runtime/")
-_INSIDE = tuple(_ROOT + place for place in (*_FOLDERS, "modes.py", "signals.py"))
+# contextlib: its frames stand around decorated functions of the package
+_INSIDE = (*(_ROOT + place for place in (*_FOLDERS, "modes.py", "signals.py")), contextlib.__file__)
 _is_inside: dict[str, bool] = {}  # by file name: strings keep their hash, code objects do not
 
 
