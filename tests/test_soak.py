@@ -38,7 +38,7 @@ def check(seed):
         kept.append(bytearray(os.urandom(1)) * 150_000_000)
     return seed % 10 != 3
 
-PLAIN = dict(check=check, share=1, block=15, limit=0.5, prepare=lambda: None, compares=True)
+PLAIN = dict(check=check, share=1, block=15, limit=2.0, prepare=lambda: None, compares=True)
 GENERATORS = [SimpleNamespace(name="planted", **PLAIN)]
 """
 
