@@ -132,7 +132,7 @@ def test_a_pass_that_breaks_a_graph_is_named() -> None:
         roots[0].shape = (5,)
         return roots
 
-    with options.override(verify=True), pytest.raises(GraphError, match=r"after the pass 'shrink': .*stored float32 \(5,\)"):
+    with options.override(verify=True), pytest.raises(GraphError, match=r"after the pass 'shrink': .*stored weft.float32 \(5,\)"):
         Passes([y]).graph("shrink", shrink, [y])
 
 
