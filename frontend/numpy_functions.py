@@ -184,7 +184,7 @@ def _where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 def _transpose(a: Any, axes: Any = None) -> Tensor:
-    return ops.transpose(a) if axes is None else ops.permute(a, axes)
+    return ops.transpose(a) if axes is None else ops.permute(a, axes)  # type: ignore[no-any-return]
 
 
 def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
@@ -195,14 +195,14 @@ def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
 
 def _column_stack(tup: Any) -> Tensor:
     columns = [ops.asarray(x) for x in tup]
-    return ops.concat([x if x.ndim > 1 else x.reshape(-1, 1) for x in columns], axis=1)
+    return ops.concat([x if x.ndim > 1 else x.reshape(-1, 1) for x in columns], axis=1)  # type: ignore[no-any-return]
 
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0, **others: Any) -> Tensor:
     """NumPy takes a value for each side; Weft takes one for all."""
     values = {*np.ravel(constant_values).tolist()}
     value = values.pop() if len(values) == 1 else constant_values
-    return _call("np.pad", "pad", (array, pad_width), {"mode": mode, "value": value, **others})
+    return _call("np.pad", "pad", (array, pad_width), {"mode": mode, "value": value, **others})  # type: ignore[no-any-return]
 
 
 def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Tensor:
@@ -210,7 +210,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
     x = ops.asarray(x)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     if ord is None or (len(axes) == 2 and isinstance(ord, str) and ord == "fro"):
-        return ops.norm(x, 2, axes, keepdims)
+        return ops.norm(x, 2, axes, keepdims)  # type: ignore[no-any-return]
     return ops.norm(x, ord, axes, keepdims) if len(axes) < 2 else _matrix_norm(x, ord, axes, keepdims)
 
 
@@ -223,7 +223,7 @@ def _matrix_norm(x: Tensor, ord: Any, axes: Any, keepdims: bool) -> Tensor:
         )
     summed, other = axes if abs(ord) == 1 else axes[::-1]
     out = (ops.max if ord > 0 else ops.min)(ops.norm(x, 1, summed, keepdims=True), other, keepdims=True)
-    return out if keepdims else ops.squeeze(out, tuple(axes))
+    return out if keepdims else ops.squeeze(out, tuple(axes))  # type: ignore[no-any-return]
 
 
 ALIKE: dict[str, Function] = {

@@ -210,4 +210,4 @@ def named(n: Node) -> str:
             return f"cast to {n.dtype.name}"
         case Op.SCATTER:
             return "scatter_add"
-    return n.op.value
+    return n.op.value  # type: ignore[no-any-return]

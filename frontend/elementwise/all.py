@@ -3,7 +3,6 @@
 In: Nodes and Python numbers. Out: a Node. Every function is a composite of the closed op set.
 """
 
-# ruff: noqa: F401 - other files take the names from here
 from __future__ import annotations
 
 from ...ir.graph.dtype import DType
@@ -53,6 +52,16 @@ from .comparison import (
 from .division import divmod_, floordiv, fmod, mod
 from .rounding import ceil, floor, round_, trunc
 from .signs import absolute, conj, copysign, imag, nextafter, real, sign
+
+__all__ = [
+    "absolute", "add", "as_float", "bit_and", "bit_or", "bit_xor", "cast", "ceil", "clip", "conj",
+    "constant", "copysign", "detach", "div", "divmod_", "eq", "float_op", "floor", "floordiv",
+    "fmax", "fmin", "fmod", "ge", "gt", "imag", "integers_for_bool", "invert", "isclose",
+    "isfinite", "isinf", "isnan", "le", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "lt", "maximum", "minimum", "mod", "mul", "nan_to_num", "ne", "neg", "nextafter", "positive",
+    "real", "reciprocal", "reversed_order", "round_", "rsqrt", "shift_left", "shift_right", "sign",
+    "signbit", "sqrt_", "square", "sub", "trunc", "where",
+]
 
 
 def detach(x: Node) -> Node:

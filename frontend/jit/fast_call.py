@@ -34,6 +34,7 @@ from typing import Any
 
 from ...signals import Actions, deferred
 from ..lazy import realize, state
+from ..lazy.program_table import statistics
 from ..tensor.tensor import Tensor, of_storage
 from .signature import mapped
 
@@ -179,7 +180,7 @@ class Writer:
             self.add(f"n{k} = make{k}()", **{f"make{k}": step.makers[o]})
             differing.append((step.first_output + o, f"n{k}.address"))
         call = step.prepared.call([word for word, _ in differing])
-        self.add('statistics["runs"] += 1', statistics=realize.statistics)
+        self.add('statistics["runs"] += 1', statistics=statistics)
         if step.donors:
             self.add(f'statistics["donated"] += {len(step.donors)}')
         addresses = ", ".join(address for _, address in differing)

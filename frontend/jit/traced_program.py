@@ -20,7 +20,7 @@ from ...ir.graph.shapes import Shape
 from ...runtime.memory.storage import VIEWED, Storage
 from ..lazy import realize, state, transfers, weak_numbers
 from ..lazy.any_tensor import AnyTensor
-from ..lazy.capture import Capture
+from ..lazy.capture import Capture, is_constant
 from ..lazy.live_number import plain
 from ..lazy.trace import UNTOUCHED, Trace
 from ..operands.broadcast import default_float, default_int
@@ -213,7 +213,7 @@ class _Recorder:
         found = [o for o in self.trace.outers.values() if o.gradient is not UNTOUCHED]
         self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in found]
         roots = {id(o.gradient): realize.root_of(o.gradient.node) for o in found if o.gradient is not None}
-        if roots and not any(g in self.leaves or realize.is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
+        if roots and not any(g in self.leaves or is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
             self._warn_of_lost_gradients(next(iter(roots.values())))
 
     def _warn_of_lost_gradients(self, gradient: Node) -> None:

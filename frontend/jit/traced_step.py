@@ -132,7 +132,7 @@ class Step:
             donor = self.donors.get(o)
             outputs.append(memory[donor] if donor is not None and free[donor] and watched is None else make())
             self.words[self.first_output + o] = outputs[o].address
-        realize.statistics["runs"] += 1
+        program_table.statistics["runs"] += 1
         self.scalars.mark()
         has_run, actions = False, Actions(self.afterwards)
         try:
@@ -146,7 +146,7 @@ class Step:
                     failure = realize.late_interrupt(failure, self.program, lines, self.scalars.undo)
                 self._finished(handles, memory, outputs, actions)
                 raise failure from None
-        realize.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())
+        program_table.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())
         if self.repeat is not None and self.captured:
             self._remember()
         return result

@@ -149,17 +149,17 @@ class Trace:
             return storage.lookup(self.outer(t).node)
         if t._storage is None:
             t._storage = storage.lookup(t._node)
-        return t._storage  # type: ignore[no-any-return]
+        return t._storage
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         if not self.is_outer(t):
-            return t._grad
+            return t._grad  # type: ignore[no-any-return]
         outer = self.outer(t)
         if outer.gradient is UNTOUCHED:
             require_no_grad(self.name, t)
             self.assumes_no_grad.append(t)
             outer.gradient = None
-        return outer.gradient
+        return outer.gradient  # type: ignore[no-any-return]
 
     def set_grad(self, t: Tensor, gradient: Tensor | None) -> None:
         if self.is_outer(t):
@@ -277,7 +277,7 @@ def live_scalars(recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = No
 def live_source(source: Any, recipe: Callable[[], Sequence[float]], dtype: DType, now: Node) -> Node:
     """The 0-d input `now`; in a jitted function the one of this source, with the recipe's value at every call."""
     found = state.trace() if state.traces else None
-    return now if found is None else found.live_source(source, recipe, dtype)  # type: ignore[no-any-return]
+    return now if found is None else found.live_source(source, recipe, dtype)
 
 
 def refuse(what: str) -> None:
@@ -297,13 +297,13 @@ def guard(what: Callable[[], Any]) -> None:
 def turn(source: Any, place: int) -> int:
     """How often a jitted function that is being traced has asked this before; 0 without a trace."""
     found = state.trace() if state.traces else None
-    return 0 if found is None else found.turn(source, place)  # type: ignore[no-any-return]
+    return 0 if found is None else found.turn(source, place)
 
 
 def outside(body: Callable[[], R]) -> R:
     """What body() gives; it is no part of the jitted function that is being traced, but stays for later calls."""
     found = state.trace() if state.traces else None
-    return body() if found is None else found.outside(body)  # type: ignore[no-any-return]
+    return body() if found is None else found.outside(body)
 
 
 def is_traced() -> bool:

@@ -137,7 +137,7 @@ def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
     """Anything that can be called. Raises DTypeError."""
     if not callable(value):
         raise errors.DTypeError(f"{name}: {what} is a function, not {shown(value)}")
-    return value
+    return value  # type: ignore[no-any-return]
 
 
 def as_sequence(name: str, what: str, value: Any) -> list[Any]:

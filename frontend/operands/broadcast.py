@@ -119,7 +119,7 @@ def number(name: str, value: Scalar, dtype: DType) -> Node:
 def as_node(name: str, x: Operand, dtype: DType) -> Node:
     """The operand in this dtype."""
     if not isinstance(x, Node):
-        return x.as_input(dtype) if type(x) is LiveNumber else number(name, x, dtype)
+        return x.as_input(dtype) if type(x) is LiveNumber else number(name, x, dtype)  # type: ignore[comparison-overlap]
     if x.dtype is dtype:
         return x
     if weak_numbers.marks and x in weak_numbers.marks:
@@ -137,7 +137,7 @@ def to_dtype(x: Node, dtype: DType) -> Node:
 
 def full_like(x: Node, value: Scalar) -> Node:
     """A number in x's dtype and shape."""
-    if type(value) is LiveNumber:
+    if type(value) is LiveNumber:  # type: ignore[comparison-overlap]
         return broadcast_to(value.as_input(x.dtype), x.shape)
     if value == 0 and str(value)[0] == "-":  # the cache cannot tell -0.0 from 0.0
         return full(value, x.dtype, x.shape)

@@ -61,11 +61,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         fill_value = tensor(fill_value)
     if isinstance(fill_value, Tensor):
         out = fill_value if dtype is None else fill_value.astype(dtype)
-        return tracking(out.broadcast_to(extents).to(place), requires_grad)
+        return tracking(out.broadcast_to(extents).to(place), requires_grad)  # type: ignore[no-any-return]
     if type(fill_value) not in WEAK:
         raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
     target = as_dtype(fill_value.__class__ if dtype is None else dtype)
-    return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)
+    return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)  # type: ignore[no-any-return]
 
 
 def _constant(value: Any, dtype: DType, shape: tuple[int, ...]) -> Node:

@@ -126,7 +126,7 @@ def _weights(name: str, what: str, given: Any) -> Node:
             sums = np.asarray(given, np.float64).sum(-1)
         if not (np.asarray(given) >= 0).all() or not ((sums > 0) & np.isfinite(sums)).all():
             raise errors.ArgumentError(f"{name}: {what} are finite weights of at least 0, not all of them 0, not {shown(given)}")
-    return weights
+    return weights  # type: ignore[no-any-return]
 
 
 def _are_numbers(x: Any) -> bool:

@@ -256,7 +256,7 @@ class Tensor(Tracked):
 
     def where(self, condition: Any, other: Any) -> Tensor:
         """self where the condition holds, else other."""
-        return _where(condition, self, other)
+        return _where(condition, self, other)  # type: ignore[no-any-return]
 
     sum, mean, prod = map(method, (reductions.sum, reductions.mean, reductions.prod))
     max, min, argmax, argmin = map(method, (reductions.max, reductions.min, reductions.argmax, reductions.argmin))

@@ -36,7 +36,7 @@ API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard con
 def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     """What NumPy asks an array to be. Raises DTypeError."""
     try:
-        return np.dtype(dtype)
+        return np.dtype(dtype)  # type: ignore[no-any-return]
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
         raise errors.DTypeError(f"__array__: NumPy has no dtype {shown(dtype)}") from None
 
@@ -70,7 +70,7 @@ class Value(AnyTensor):
     def grad(self) -> Any:
         """What backward() has collected, or None."""
         if state.traces and (trace := state.trace()) is not None:
-            return trace.grad_of(self)  # type: ignore[no-any-return]
+            return trace.grad_of(self)
         return self._grad
 
     @grad.setter
@@ -206,7 +206,7 @@ class Value(AnyTensor):
         """
         from . import dlpack
 
-        return dlpack.to_capsule(self, stream, max_version, dl_device, copy)  # type: ignore[arg-type]
+        return dlpack.to_capsule(self, stream, max_version, dl_device, copy)
 
     # ------------------------------------------------------------ values
 
@@ -221,7 +221,7 @@ class Value(AnyTensor):
         bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
         """
         array = realize.read(self, Storage.numpy)
-        return array.copy() if as_bool("numpy", "copy", copy) else array
+        return array.copy() if as_bool("numpy", "copy", copy) else array  # type: ignore[no-any-return]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
@@ -298,7 +298,7 @@ class Value(AnyTensor):
         """What IPython and notebooks show; Tensors inside of lists and the like are not computed for that."""
         from . import display
 
-        printer.text(display.text(self) if len(printer.stack) == 1 else repr(self))  # type: ignore[arg-type]
+        printer.text(display.text(self) if len(printer.stack) == 1 else repr(self))
 
     def __str__(self) -> str:
         realize.value(self)

@@ -70,8 +70,8 @@ def _extended(x: Node, axis: int, lo: int, hi: int, mode: str) -> Node:
     if not x.shape[axis]:
         raise errors.ShapeError(f'pad: axis {axis} of shape {x.shape} is empty: mode "{mode}" has nothing to repeat')
     flipped = _flipped(x, axis)
-    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)
-    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)
+    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)  # type: ignore[no-untyped-call]
+    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)  # type: ignore[no-untyped-call]
 
 
 def _filled(tiles: list[Node], axis: int, width: int) -> Node:

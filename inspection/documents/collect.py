@@ -17,7 +17,8 @@ from typing import Any
 
 from ... import locks
 from ...compiler import compile
-from ...frontend.lazy import program_table, watchers
+from ...frontend.lazy import watchers
+from ...frontend.lazy.cached_program import Program
 from ...runtime.timed import timing
 from ..names import naming
 from ..summary.summary import Calls, summary_of
@@ -33,7 +34,7 @@ Json = dict[str, Any]
 class Seen:
     """A program of the script, and the names of its inputs when it was new."""
 
-    program: program_table.Program
+    program: Program
     names: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -126,7 +127,7 @@ class Collection:
         """How the Tensors among the script's own variables lie in memory."""
         return layouts_by_name(vars(sys.modules["__main__"]))
 
-    def _note(self, program: program_table.Program) -> None:
+    def _note(self, program: Program) -> None:
         seen = Seen(program)
         with self._lock:
             self.seen.append(seen)

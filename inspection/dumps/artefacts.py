@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ...compiler.compile import Compiled, LoweredKernel
+from ...codegen.kernels.lower_program import LoweredKernel
+from ...compiler.compile import Compiled
 from ...wording import plural
 from ..explain.build import report
 from ..explain.kernel import KernelReport, inputs_read

@@ -9,8 +9,9 @@ from dataclasses import replace
 from math import prod
 
 from ... import options
+from ...codegen.kernels.lower_program import LoweredKernel
 from ...compiler.backends.backend import Launch
-from ...compiler.compile import Compiled, LoweredKernel
+from ...compiler.compile import Compiled
 from ...errors import WeftError
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op

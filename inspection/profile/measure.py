@@ -17,7 +17,8 @@ from typing import Any
 
 from ... import errors
 from ...compiler.compile import Compiled
-from ...frontend.lazy import program_table, realize
+from ...frontend.lazy import realize
+from ...frontend.lazy.cached_program import Program
 from ...frontend.lazy.trace import refuse
 from ...runtime import processor
 from ...runtime.failures import CheckFailed
@@ -58,7 +59,7 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
         try:
             rounds = _rounds(run, repeat)
         except CheckFailed as failure:
-            program = program_table.Program(None, work.structure, work.structure.checked)
+            program = Program(None, work.structure, work.structure.checked)
             raise realize.explained(failure, program, {}) from None
     return _profile(run, rounds)
 
