@@ -5,7 +5,7 @@ Submodules that are not always needed (`wf.nn`) are imported at first use.
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial as _partial
 from importlib import import_module
 from math import e, inf, nan, pi
 from typing import Any
@@ -111,8 +111,8 @@ def _show(program: Any, number: int) -> None:
 
 
 _Above.backward = _backward
-_Above.array_api = partial(import_module, ".array_api", __name__)
-_Above.numpy_functions = partial(import_module, ".frontend.numpy_functions", __name__)
+_Above.array_api = _partial(import_module, ".array_api", __name__)
+_Above.numpy_functions = _partial(import_module, ".frontend.numpy_functions", __name__)
 _Above.show = _show
 _missing = of_module(__name__, OF_WEFT, _LAZY)
 

@@ -16,7 +16,6 @@ from ..llvm.target import Target
 Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels that give the same bits
 
 
-
 @dataclass
 class Tuning:
     """At least this many chunks, which tests may force; whether the kernel is tiny; who times candidates, if anybody."""
@@ -25,7 +24,6 @@ class Tuning:
     tiny: bool = False
     fastest: Fastest | None = None
     strict: bool = False  # reductions take one term after the other, in the order of their axes
-
 
 
 class Chunks:
@@ -65,7 +63,6 @@ class Chunks:
         given = given or {}
         loops = Loops(kernel.name, buffers, (*self.params, *given), [self.phase(body)])
         return Lowered(loops, (*self.values, *given.values()), [int(self.rows * self.row_work)], text)
-
 
 
 def one_chunk(

@@ -22,7 +22,6 @@ def row_part(kernel: Kernel) -> Kernel:
     return replace(kernel, units=units, outputs=[n for n in kernel.outputs if n in members])
 
 
-
 def last_phases(kernel: Kernel, parts: dict[Node, Buf], places: Places) -> list[tuple[Kernel, Places]]:
     """Kernels that sum the parts and map the sums, one for each shape, with their places."""
     inputs, outputs, buffers = places
@@ -45,11 +44,9 @@ def last_phases(kernel: Kernel, parts: dict[Node, Buf], places: Places) -> list[
     return out
 
 
-
 def _total(n: Node, parts: Node) -> Node:
     """The column sums out of their parts."""
     return reduce(n.arg[0], parts, (0,)) if parts.shape[0] > 1 else node(Op.KEEP, (reshape(parts, n.shape),))
-
 
 
 def _with(roots: Iterable[Node], known: dict[Node, Node]) -> dict[Node, Node]:

@@ -19,7 +19,6 @@ from .lowered import Lowered
 MOST_CHECKS = 100  # of one kernel: a GPU takes 4 KB of arguments, 511 buffers
 
 
-
 @dataclass
 class LoweredKernel:
     """A kernel, its loops before transcendentals were expanded, and how it was scheduled."""
@@ -38,7 +37,6 @@ class LoweredKernel:
         return next(iter(sites.values())) if len(sites) == 1 else anchor.node.site if anchor else None
 
 
-
 @dataclass
 class LoweredProgram:
     kernels: list[LoweredKernel] = field(default_factory=list)
@@ -49,9 +47,7 @@ class LoweredProgram:
         return [k.step for k in self.kernels]
 
 
-
 Strides = dict[Node, tuple[int, ...]]
-
 
 
 class Lowering(Protocol):
@@ -75,7 +71,6 @@ class Lowering(Protocol):
 
     def passing(self, kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node]) -> set[Node]:
         """The outputs that had better be written past the caches."""
-
 
 
 def lower_all(
@@ -118,7 +113,6 @@ def lower_all(
     return out
 
 
-
 def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:
     """The outputs of a kernel, each behind the others that read what it would like to overwrite, as far as that is possible."""
     left = list(kernel.outputs)
@@ -134,7 +128,6 @@ def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:
     return out
 
 
-
 def _needed(n: Node, inputs: set[Node]) -> set[Node]:
     """The inputs that a value of the kernel is computed from."""
     seen, stack = {n}, [n]
@@ -144,7 +137,6 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
         seen |= new
         stack += new
     return seen & inputs
-
 
 
 def _check(name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool) -> LoweredKernel:

@@ -12,15 +12,10 @@ from .evaluate import as_index
 from .single_op import Alone
 
 PACKED_BITS = 32  # of a key that shares a word with a place
-
-
-
 _UNSIGNED = {d.bits: d for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}
 
 
-
 _SIGNED = {d.bits: d for d in (dt.int8, dt.int16, dt.int32, dt.int64)}
-
 
 
 def sort_key(x: Node, descending: bool) -> Node:
@@ -36,7 +31,6 @@ def sort_key(x: Node, descending: bool) -> Node:
     return with_constant(Op.XOR, key, (1 << key.dtype.bits) - 1) if descending else key
 
 
-
 def _float_key(x: Node) -> Node:
     """Negative numbers with all bits flipped, others with the sign bit set: IEEE 754 orders the rest. In integers alone,
     since 16-bit floats are only moved."""
@@ -50,11 +44,9 @@ def _float_key(x: Node) -> Node:
     return node(Op.WHERE, (with_constant(Op.LT, size, infinity + 1), key, const((1 << bits) - 1, unsigned)))
 
 
-
 def with_constant(op: Op, x: Node, value: float) -> Node:
     """The op of x and a number of its dtype."""
     return node(op, (x, const(value, x.dtype)))
-
 
 
 class Sorting(Alone):

@@ -41,7 +41,6 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
         _tell(receivers)
 
 
-
 def _tell(receivers: list[Tensor]) -> None:
     """Those who watch one of these leaves hear that all gradients are there."""
     refs = [state.watchers.get(id(t)) for t in receivers]
@@ -50,12 +49,10 @@ def _tell(receivers: list[Tensor]) -> None:
         watcher.after_backward()
 
 
-
 def _require_history(loss: Tracked) -> None:
     if loss._note is not None:
         kind = errors.StaleError if "replaced" in loss._note else errors.GradientError
         raise kind(f"backward: {loss._note}, and its history went with it")
-
 
 
 def _require_fresh(leaf: Node) -> None:
@@ -64,7 +61,6 @@ def _require_fresh(leaf: Node) -> None:
         raise errors.StaleError(
             f"backward: {state.described(owner)} was replaced by an update after this value was built from it; build it again"
         )
-
 
 
 def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
@@ -78,12 +74,10 @@ def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
     return g.astype(loss.dtype).node
 
 
-
 def _retaining(passed: set[Node]) -> list[Tensor]:
     """Computed Tensors among these Nodes whose gradient is asked for."""
     alive = [t for ref in list(state.retaining.values()) if (t := ref()) is not None]
     return [t for t in alive if t._requires_grad and t.node in passed]
-
 
 
 def _hooks(owners: dict[Node, Tensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
@@ -91,7 +85,6 @@ def _hooks(owners: dict[Node, Tensor], passed: set[Node]) -> dict[Node, Callable
     hooks = {n: found for n in passed if (found := state.hooks.get(n))} if state.hooks else {}
     hooks |= {leaf: t._hooks for leaf, t in owners.items() if t._hooks}
     return {n: partial(_replaced, list(functions)) for n, functions in hooks.items()}
-
 
 
 def _replaced(hooks: list[Callable[[Tensor], Any]], gradient: Node) -> Node:
@@ -107,7 +100,6 @@ def _replaced(hooks: list[Callable[[Tensor], Any]], gradient: Node) -> Node:
             raise errors.ShapeError(f"backward: a hook turned a gradient of shape {g.shape} into one of shape {changed.shape}")
         g = changed.astype(g.dtype)
     return g.node
-
 
 
 def _use_up(loss: Tracked) -> None:

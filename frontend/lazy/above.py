@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Above:
-    """Functions that load what is seldom needed."""
+    """Functions of rooms above; those that give modules load them when they are first needed."""
 
     backward: Callable[[Any, Any, bool], None]  # of a loss, its cotangent; whether its graph is kept
     array_api: Callable[[], ModuleType]  # the namespace of a Tensor

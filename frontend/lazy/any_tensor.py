@@ -1,6 +1,7 @@
 """A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that nobody else needs to know of.
 
-The class itself stands above what computes values and below what users call: it sets `made`, of which all Tensors are made.
+The class itself stands above what computes values and below what users call: it sets
+`Made.kind`, of which new Tensors are.
 """
 
 from __future__ import annotations

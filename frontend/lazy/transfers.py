@@ -23,8 +23,6 @@ from .any_tensor import bare
 ONE_DEVICE = "it becomes one program, which runs on one device: return what is computed, and move it after the call"
 
 
-
-
 def placed(n: Node, device: str) -> Node:
     """The value on a device. A 0-d value of the CPU is there as long as it is on no other."""
     if n.device == device or (device == CPU and not n.shape and n.device is None):

@@ -21,8 +21,6 @@ from .capture import is_constant
 MOST_ELEMENTS = 1 << 16  # computing more for the sake of one part may cost more than a program
 
 
-
-
 _warned: set[tuple[str, int]] = set()  # lines
 
 

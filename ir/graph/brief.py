@@ -7,11 +7,7 @@ from typing import Any
 from .graph import Node
 
 MOST_BITS = 256  # of integers that errors show in full
-
-
-
 MOST_TEXT = 100  # characters of a value in an error
-
 
 
 def shown(value: Any) -> str:

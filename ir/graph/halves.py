@@ -8,10 +8,8 @@ from .op import HINTS, LEAVES, VIEWS, Op
 TRANSPARENT = VIEWS | {Op.DETACH}
 
 
-
 def is_sum(n: Node) -> bool:
     return n.op is Op.REDUCE and n.arg[0] == "add"
-
 
 
 def computes_half(n: Node) -> bool:
