@@ -43,6 +43,7 @@ def getitem(x: Node, key: Any, name: str | None = None) -> Node:
     with provenance(site_of("index into", x, name)):
         indices = _indices(region, k)
         _check_if_empty(region, indices, k)
+        _check_positions(region, indices, k)
         out = picked(region, indices, k.axes)
         count = indices[0].ndim
         return axes_to(graph.reshape(out, (*indices[0].shape, *k.kept)), count, k.place)
@@ -154,6 +155,7 @@ def _with_values(region: Node, k: Key, value: Node) -> Node:
     value = _trimmed(value, len(whole))
     new = _fitted(value, whole)
     if not prod(shape):
+        _check_positions(region, indices, k)
         return region
     _check_if_empty(region, indices, k)
     same = _same_for_all(value, k, count)
@@ -169,6 +171,14 @@ def _check_if_empty(region: Node, indices: list[Node], k: Key) -> None:
     """Where nothing is selected no program will check the indices later: it is done at once."""
     if indices[0].size and not region.size:
         realize(wrap(last_writer(region, indices, k.axes)))
+
+
+def _check_positions(region: Node, indices: list[Node], k: Key) -> None:
+    """Checks the 0-d index arrays at once where empty ones beside them select nothing, as NumPy does."""
+    if not indices[0].size:
+        for axis, index in k.arrays:
+            if index.shape == () and index.dtype is not dt.bool_:
+                realize(wrap(last_writer(region, [wrapped(index, region.shape[axis])], (axis,))))
 
 
 def _trimmed(value: Node, ndim: int) -> Node:
