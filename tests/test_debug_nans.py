@@ -588,10 +588,12 @@ def test_after_an_error_nothing_is_kept_of_the_search() -> None:
 
     compute(5)
     gc.collect()
+    graph.forget_dead()
     before = len(graph.interned)
     for size in range(6, 12):
         compute(size)
     gc.collect()
+    graph.forget_dead()
     assert len(graph.interned) == before
 
 

@@ -14,6 +14,7 @@ from weft.compiler.pass_log import Passes
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Index
 from weft.ir.graph.op import Op
 from weft.ir.graph.rewrite import rewrite
 from weft.ir.graph.shapes import GraphError
@@ -186,3 +187,19 @@ def test_dtypes_round_trip() -> None:
         assert dt.from_numpy(d.numpy) is d
         assert d.itemsize == d.numpy.itemsize
     assert dt.from_numpy(np.complex64) is None
+
+
+def test_a_loop_node_dies_without_python_code() -> None:
+    class Counted(Index):
+        hashed = 0
+
+        def __hash__(self) -> int:
+            Counted.hashed += 1
+            return 0
+
+    n = graph.scalar_node(Op.VAR, (), Counted({}, 3), dt.int64)
+    entry, hashed = graph.interned[(Op.VAR, n.arg, dt.int64, ())], Counted.hashed
+    del n
+    assert entry() is None and Counted.hashed == hashed
+    graph.forget_dead()
+    assert entry not in graph.interned.values()

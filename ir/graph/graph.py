@@ -13,6 +13,7 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any
@@ -97,26 +98,56 @@ def _asked_again(n: Node) -> Node:
     return n
 
 
-def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
     """A new Node, unless another thread has just made it. The key holds the sources, as the Node does."""
     n = _new(Node)
     n.op, n.src, n.arg, n.dtype, n.shape, n.site = op, src, arg, dtype, shape, stated.site or user_site(3)
     n.computed = 0
     if used:
         n._device = _device_of(n)
-    entry = _ref(n, partial(_drop, key))
+    entry: weakref.ref[Node]
+    if indexed:
+        entry = _Indexed(n, _dead.append)
+        entry.key = key
+    else:
+        entry = _ref(n, partial(_drop, key))
     other = interned.setdefault(key, entry)
-    return n if other is entry else other() or n  # another thread was faster; or a Node that is just dying, then n is not shared
+    found = n if other is entry else other()
+    if found is not None:
+        return found  # of another thread that was faster
+    if indexed:
+        interned[key] = entry  # in the place of one that has died
+    return n  # else beside one that is just dying, and not shared
 
 
 _new, _ref = object.__new__, weakref.ref
 
 
-def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) -> Node:
+def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
     """The Node of a key that says more than op, argument and sources."""
     entry = interned.get(key)
     found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape) if found is None else found
+    return _intern(key, op, src, arg, dtype, shape, indexed) if found is None else found
+
+
+class _Indexed(weakref.ref[Node]):
+    """The entry of a Node whose key holds an Index, which hashes in Python: as the Node dies, it only joins a list."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
+_dead: list[Any] = []  # entries
+
+
+def forget_dead() -> None:
+    """Removes the entries of indexed Nodes that have died. One that an interruption leaves behind is replaced when it is met."""
+    with suppress(IndexError):  # another thread may take the last one
+        while _dead:
+            entry = _dead.pop()
+            key = entry.key
+            if interned.get(key) is entry:
+                del interned[key]
 
 
 def const_key(value: float | int | bool, dtype: DType) -> Any:
@@ -144,7 +175,9 @@ def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
 
 def scalar_node(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType) -> Node:
     """A loop-level Node (shape ()) whose dtype is given."""
-    return _known((op, arg, dtype, src), op, src, arg, dtype, ())
+    if _dead:
+        forget_dead()
+    return _known((op, arg, dtype, src), op, src, arg, dtype, (), op in (Op.VAR, Op.LOAD))
 
 
 # ---------------------------------------------------------------- devices
