@@ -83,8 +83,8 @@ def compiled(
     """The CUDA program of distinct outputs for the device, or another one; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
     with options.override(verify=True, cache_dir=None):
-        given = CudaSettings(target) if target else settings(matmul=matmul)
-        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, given)
+        given = settings(matmul=matmul)
+        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, CudaSettings(target) if target else given)
 
 
 @contextmanager
