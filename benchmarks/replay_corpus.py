@@ -26,7 +26,7 @@ import replay_texts
 import weft as wf
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path += [str(ROOT / "tests"), str(ROOT / "examples")]
+sys.path += [str(ROOT / "tests/kit"), str(ROOT / "examples")]
 
 SECONDS = 60.0  # of the processor that a program may take
 ENDLESS = f"takes more than {SECONDS:g} s of the processor, or ends the process"

@@ -1,7 +1,7 @@
 // Everything that generated kernels call. In: CUDA C by codegen/cuda/emit/emit.py, which holds no assembly. Out: PTX, or plain C++.
 //
 // Built by NVRTC or nvcc (sm_75 and later, no header besides this one) or, with WEFT_EMULATOR, by a C++20 compiler behind
-// tests/cuda_emulator/emulator.h. The values are the same: IEEE floats, wrapping integers, nothing that traps.
+// tests/kit/cuda_emulator/emulator.h. The values are the same: IEEE floats, wrapping integers, nothing that traps.
 //
 // Types. An element is a bool, signed char, short, int, long long, their unsigned forms, float, double or
 //   weft_f16, weft_bf16              16 bits of memory: moved, selected and cast, never computed with

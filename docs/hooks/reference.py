@@ -7,7 +7,7 @@ are defined:
     exp log weft.inspection.*
     :::
 
-Run by mkdocs (`hooks` in mkdocs.yml). tests/test_docs_reference.py finds by `named` that no public name is missing.
+Run by mkdocs (`hooks` in mkdocs.yml). tests/docs/test_reference.py finds by `named` that no public name is missing.
 """
 
 from __future__ import annotations

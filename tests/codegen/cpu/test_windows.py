@@ -1,0 +1,274 @@
+"""Convolutions and their gradients in the direct schedules: numbers, choices, determinism, machine code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import graphs as g
+import numpy as np
+import pytest
+from contractkit import conv
+from harness import assert_close, check_close, compiled, execute, interpret, leaf, normal_inputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
+from weft.codegen.cpu.window.problem import cells, sizes, tiles_of
+from weft.codegen.llvm.target import named, supported
+from weft.compiler.compile import Compiled
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph import dtype as dt
+from weft.ir.graph import graph
+from weft.ir.graph.dtype import DType
+from weft.ir.graph.graph import Node, node
+from weft.ir.graph.index import Index
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+from weft.ir.loops.interp import run
+
+TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
+
+
+def window_texts(program: Compiled) -> list[str]:
+    return [k.lowered.schedule for k in program.lowered.kernels if k.lowered.schedule.startswith("windows")]
+
+
+# ---------------------------------------------------------------- choices
+
+
+@pytest.mark.parametrize(
+    ("outputs", "lanes"),
+    [
+        (lambda: conv((8, 1, 28, 28), (6, 1, 5, 5), pad=2)[:1], "lanes over 28 places"),
+        (lambda: conv((8, 6, 14, 14), (16, 6, 5, 5))[:1], "lanes over 16 channels"),
+        (lambda: conv((8, 6, 14, 14), (16, 6, 5, 5))[1:2], "lanes over 14 places"),
+        (lambda: conv((8, 6, 14, 14), (16, 6, 5, 5))[2:], "lanes over 16 channels"),
+        (lambda: conv((8, 1, 28, 28), (6, 1, 5, 5), pad=2)[2:], "lanes over 28 terms"),
+    ],
+    ids=["few channels", "many channels", "input gradient", "weight gradient", "weight gradient of few channels"],
+)
+def test_lanes_run_over_the_axis_that_wastes_fewest(outputs: Callable[[], list[Node]], lanes: str) -> None:
+    (text,) = window_texts(compiled(outputs(), target="avx512", min_chunks=1))
+    assert lanes in text
+
+
+def test_a_source_without_padding_is_read_in_place() -> None:
+    padded, bare = (window_texts(compiled(conv((4, 8, 16, 16), (16, 8, 3, 3), pad=p)[:1]))[0] for p in (1, 0))
+    assert "copied" in padded and "read in place" in bare
+
+
+def test_a_weight_gradient_over_many_places_is_summed_in_parts() -> None:
+    """One kernel for the parts, one for their sum."""
+    program = compiled(conv((32, 2, 20, 20), (16, 2, 3, 3))[2:], min_chunks=1)
+    assert len(program.lowered.kernels) == 2
+    assert len(compiled(conv((4, 2, 20, 20), (16, 2, 3, 3))[2:]).lowered.kernels) == 1
+
+
+def test_images_too_large_for_a_part_are_cut_along_their_lines_too() -> None:
+    (text,) = window_texts(compiled(conv((2, 3, 100, 120), (16, 3, 3, 3))[2:], min_chunks=1))
+    assert f"all {2 * 98 * 118 // 2 // 7} " in text  # 2 images, 7 parts of 14 lines
+
+
+def test_groups_keep_the_windows_of_a_weight_gradient() -> None:
+    assert len(window_texts(compiled(conv((4, 8, 20, 20), (16, 4, 3, 3), groups=2), min_chunks=1))) == 3
+
+
+def embedded_conv() -> list[Node]:
+    """A convolution over rows of a table, with both gradients."""
+    table, ids, w = leaf(40, 6), leaf(8, 12, dtype=dt.int64), leaf(20, 6, 1, 3)
+    rows = node(Op.GATHER, (table, ids), (0,))
+    x = node(Op.PERMUTE, (graph.reshape(rows, (8, 12, 1, 6)),), (0, 3, 2, 1))
+    y = g.conv2d(x, w, 1, 0, 1, 1)
+    return [y, *(d for d in vjp([y], [leaf(*y.shape)], [table, w]) if d is not None)]
+
+
+def test_windows_over_gathered_rows_read_a_copy_of_them() -> None:
+    outputs = embedded_conv()
+    program = check_close(outputs, normal_inputs(outputs, extent=40), min_chunks=1)
+    assert len(window_texts(program)) == 3
+    assert len([k for k in program.lowered.kernels if k.kernel and k.kernel.kind == "map"]) == 1
+
+
+def test_products_without_windows_are_left_to_other_schedules() -> None:
+    assert not window_texts(compiled([g.matmul(leaf(40, 50), leaf(50, 60))]))
+    assert not window_texts(compiled(conv((2, 16, 12, 12), (16, 16, 1, 1))))
+
+
+# ---------------------------------------------------------------- numbers
+
+
+def close(outputs: list[Node], tolerance: float = 1e-5, threads: tuple[int, ...] = (1,), **opts: object) -> Compiled:
+    return check_close(outputs, normal_inputs(outputs), tolerance, threads, **opts)
+
+
+SHAPES = [
+    ((3, 5, 13, 17), (21, 5, 3, 2), 1, 1, 1, 1),
+    ((2, 4, 9, 40), (5, 4, 3, 3), 1, 1, 1, 1),
+    ((2, 3, 12, 70), (3, 3, 2, 5), 1, 2, 1, 1),
+    ((3, 6, 13, 17), (40, 3, 3, 2), 2, 1, 2, 2),
+    ((1, 2, 30, 5), (33, 2, 7, 3), 1, 0, 1, 1),
+    ((2, 20, 6, 6), (20, 20, 3, 3), 3, 2, 1, 1),
+    ((40, 1, 6, 20), (7, 1, 2, 3), 1, 1, 1, 1),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_target_gives_the_numbers_of_the_oracle(
+    shape: tuple[tuple[int, ...], tuple[int, ...], int, int, int, int], target: str
+) -> None:
+    assert window_texts(close(conv(*shape), target=target))
+
+
+@pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name)
+def test_every_dtype(dtype: DType) -> None:
+    outputs = conv((3, 5, 11, 18), (18, 5, 3, 3), pad=1, dtype=dtype)
+    tolerance = {dt.float64: 1e-13, dt.float16: 2e-3, dt.bfloat16: 2e-2}.get(dtype, 0.0)
+    assert window_texts(close(outputs, tolerance))
+
+
+@pytest.mark.parametrize("shape", SHAPES[:5], ids=str)
+def test_results_are_the_same_bits_on_any_number_of_threads(
+    shape: tuple[tuple[int, ...], tuple[int, ...], int, int, int, int],
+) -> None:
+    assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
+
+
+@pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
+@pytest.mark.parametrize(
+    "shape", [((1, 2, 5, 18), (17, 2, 2, 3)), ((2, 1, 5, 19), (5, 1, 2, 2)), ((3, 1, 8, 9), (4, 1, 3, 3))], ids=str
+)
+def test_loops_interpreted_equal_the_oracle(
+    shape: tuple[tuple[int, ...], ...], target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("weft.compiler.backends.cpu.KernelBuilder.want", lambda *_: None)  # loops are enough here
+    monkeypatch.setattr("weft.compiler.backends.cpu.CpuBackend.link", lambda *_: None)
+    outputs = conv(*shape, pad=1)
+    env = normal_inputs(outputs)
+    program = compiled(outputs, env, target=target)
+    assert window_texts(program)
+    for got, want in zip(interpret(program, outputs, env), oracle(outputs, env), strict=True):
+        assert_close(got, np.asarray(want), 1e-5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.data())
+def test_any_shape(data: st.DataObject) -> None:
+    def one(low: int, high: int) -> int:
+        return data.draw(st.integers(low, high))
+
+    groups, stride, pad, dilation = one(1, 2), one(1, 3), one(0, 2), one(1, 2)
+    kernel_size = one(1, 4), one(1, 4)
+    rows, columns = (one(max(1, (k - 1) * dilation + 1 - 2 * pad), 20) for k in kernel_size)
+    channels, outs = one(1, 9) * groups, one(1, 20) * groups
+    x, w = (one(1, 5), channels, rows, columns), (outs, channels // groups, *kernel_size)
+    dtype = data.draw(st.sampled_from((dt.float32, dt.float64)))
+    close(
+        conv(x, w, stride, pad, dilation, groups, dtype),
+        2e-5,
+        threads=(1, 2, 3),
+        target=data.draw(st.sampled_from(["host", *TARGETS])),
+    )
+
+
+@pytest.mark.parametrize("outs", [3, 20])
+def test_prologue_and_epilogue_are_part_of_the_kernel(outs: int) -> None:
+    x, w, residual = leaf(2, 4, 12, 20), leaf(outs, 4, 3, 3), leaf(2, outs, 12, 20)
+    bias = graph.expand(leaf(outs), ((0, 2), (2, 12), (3, 20)))
+    y = g.conv2d(g.relu(x), w, 1, 1, 1, 1)
+    for last in (g.relu(g.add(y, bias)), g.gelu(g.add(y, bias)), g.add(y, residual)):
+        assert len(window_texts(close([last]))) == 1
+
+
+def test_several_outputs_of_one_kernel() -> None:
+    y = g.conv2d(leaf(2, 4, 12, 20), leaf(20, 4, 3, 3), 1, 1, 1, 1)
+    assert len(close([y, g.relu(y), g.gelu(y)]).lowered.kernels) == 1
+
+
+@pytest.mark.parametrize("outs", [4, 16])
+@pytest.mark.parametrize("special", [np.inf, np.nan])
+def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int, special: float) -> None:
+    """Lanes behind the end of a line, and zeros around the source, must not mix with it."""
+    outputs = conv((2, 2, 7, 21), (outs, 2, 3, 3))
+    env = normal_inputs(outputs)
+    x = next(n for n in env if n.shape == (2, 2, 7, 21))
+    env[x][1, 0, 3, 20] = env[x][0, 1, 6, 2] = special
+    program = compiled(outputs, env)
+    want = oracle(outputs, env)
+    for got, right in zip(execute(program, outputs, env), want, strict=True):
+        np.testing.assert_array_equal(np.isfinite(got), np.isfinite(np.asarray(right)))
+
+
+def test_flipped_and_strided_inputs() -> None:
+    x, w = leaf(2, 3, 11, 20), leaf(18, 3, 3, 3)
+    flipped = node(Op.FLIP, (x,), (2, 3))
+    turned = graph.permute(leaf(2, 20, 11, 3), (0, 3, 2, 1))
+    assert window_texts(close([g.conv2d(flipped, w, 1, 1, 1, 1), g.conv2d(turned, w, 1, 1, 1, 1)]))
+
+
+# ---------------------------------------------------------------- code
+
+
+@pytest.mark.skipif("avx512" not in TARGETS, reason="needs AVX-512")
+@pytest.mark.parametrize(
+    ("x", "w", "pad"),
+    [((8, 64, 28, 28), (64, 64, 3, 3), 1), ((16, 1, 28, 28), (6, 1, 5, 5), 2), ((16, 6, 14, 14), (16, 6, 5, 5), 0)],
+)
+def test_no_loop_of_products_spills(x: tuple[int, ...], w: tuple[int, ...], pad: int) -> None:
+    program = compiled(conv(x, w, pad=pad), target="avx512", min_chunks=1)
+    for k in program.lowered.kernels:
+        if k.lowered.schedule.startswith("windows"):
+            loops = [body for body in innermost_loops(program.texts(k)["s"]) if body.count("vfmadd") >= 8]
+            assert loops and not any("%rsp" in line for body in loops for line in body.splitlines() if "mm" in line)
+
+
+def innermost_loops(assembly: str) -> list[str]:
+    """What stands between a label and a jump back to it, without another label."""
+    blocks = re.findall(r"^\.(LBB\w+):(.*?)(?=^\.L|\Z)", assembly, re.DOTALL | re.MULTILINE)
+    return [body.split(back[0])[0] for label, body in blocks if (back := re.search(rf"\tj\w+\t\.{label}\b", body))]
+
+
+def square(rows: int, lanes: int) -> Loops:
+    x, y, i, k = argument("x"), argument("y"), Var("i", rows), Var("k", lanes)
+    store = Store(y, var(k) * 40 + var(i), load(x, var(i) * 50 + var(k)))
+    return kernel([x, y], For(i, rows, UNROLL, [For(k, lanes, LANES, [store])]))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "lanes"), [(16, 16), (16, 9), (7, 16), (3, 5), (2, 2), (8, 8), (8, 3), (4, 4), (4, 3)])
+def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -> None:
+    x, y = np.arange(800, dtype=np.float32), np.full(640, -1, np.float32)
+    want = y.copy()
+    for i in range(rows):
+        want[40 * np.arange(lanes) + i] = x[50 * i + np.arange(lanes)]
+    check_kernel(square(rows, lanes), [x, y], [x, want], target)
+
+
+# ---------------------------------------------------------------- tiles
+
+
+@pytest.mark.parametrize(
+    ("total", "block", "size"), [(10, 10, 3), (14, 6, 3), (14, 9, 3), (64, 64, 6), (5, 3, 3), (7, 8, 8), (9, 4, 2), (6, 6, 6)]
+)
+def test_tiles_of_all_blocks_cover_everything_once(total: int, block: int, size: int) -> None:
+    y, part, first = argument("y", size=total), Var("g", -(-total // block)), Var("i", size)
+
+    def tile(at: Index, n: int) -> list[For]:
+        one = Var("i", n)
+        value = graph.scalar_node(
+            Op.ADD, (load(y, var(part) * block + at + var(one)), graph.const(1, dt.float32)), None, dt.float32
+        )
+        return [For(one, n, UNROLL, [Store(y, var(part) * block + at + var(one), value)])]
+
+    assert first.extent == size
+    loops = kernel([y], *tiles_of(total, block, size, var(part), tile), chunk=part)
+    counts = np.zeros(total, np.float32)
+    run(loops, [counts])
+    np.testing.assert_array_equal(counts, 1)
+
+
+@pytest.mark.parametrize("n", range(1, 30))
+def test_cells_and_sizes_cover_everything(n: int) -> None:
+    for most in (1, 3, 8):
+        assert sum(size * count for size, _, count in cells(n, most)) == n and max(s for s, _, _ in cells(n, most)) <= most
+        assert sum(size * count for size, count in sizes(n, most)) == n

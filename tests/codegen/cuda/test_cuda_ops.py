@@ -1,0 +1,66 @@
+"""Every op as CUDA C on the emulated device, against the oracle: values, special values, gradients, orders of threads."""
+
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pytest
+from cuda_subjects import DIFFERENTIABLE, TABLE
+from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
+from harness import assert_close, assert_same_bits, leaf
+from optable import Row, assert_matches, leaves, values
+from weft.ir.gradient.gradient import vjp
+from weft.ir.graph.graph import Node
+from weft.ir.graph.interp import run as oracle
+from weft.ir.graph.op import Op
+
+pytestmark = needs_compiler
+
+def _program(row: Row):  # type: ignore[no-untyped-def]
+    arguments = leaves(row)
+    outputs = [row.build(*arguments)]
+    return arguments, outputs, compiled(outputs)
+
+
+_programs = Programs(TABLE, _program)
+
+
+def _is_ordered(output: Node) -> bool:
+    """Where a product overflows depends on its order."""
+    return not (output.op is Op.REDUCE and output.arg[0] == "mul")
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda r: r.name)
+def test_row_equals_the_oracle_in_any_order_of_threads(row: Row) -> None:
+    rng = np.random.default_rng(zlib.crc32(row.name.encode()))
+    arguments, outputs, program = _programs[row]
+    for specials in (False, True)[: 1 + _is_ordered(outputs[0])]:
+        env = dict(zip(arguments, values(row, rng, specials), strict=True))
+        (got,), (want,) = execute(program, outputs, env), oracle(outputs, env)
+        assert_matches(got, np.asarray(want), row.ulp, row.magnitude)
+        for order in list(ORDERS)[1:]:
+            with in_order(order, seed=zlib.crc32(row.name.encode())):
+                assert_same_bits(execute(program, outputs, env), [got])
+
+
+def _gradient(row: Row):  # type: ignore[no-untyped-def]
+    arguments = leaves(row)
+    output = row.build(*arguments)
+    seed = leaf(*output.shape, dtype=output.dtype)
+    found = [d for d in vjp([output], [seed], [a for a in arguments if a.dtype.is_float]) if d is not None]
+    return arguments, output, seed, found, compiled(found)
+
+
+_gradients = Programs(DIFFERENTIABLE, _gradient)
+
+
+@pytest.mark.parametrize("row", DIFFERENTIABLE, ids=lambda r: r.name)
+def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
+    rng = np.random.default_rng(zlib.crc32(row.name.encode()))
+    arguments, output, seed, found, program = _gradients[row]
+    env = dict(zip(arguments, values(row, rng), strict=True)) | {seed: rng.standard_normal(output.shape).astype(np.float32)}
+    with in_order("random", seed=1):
+        results = execute(program, found, env)
+    for got, want in zip(results, oracle(found, env), strict=True):
+        assert_close(got, np.asarray(want), 1e-4)

@@ -1,0 +1,228 @@
+"""The project's own promises: complete packaging, one-way dependencies, a light import, one reader of the environment."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+import weft as wf
+from project_root import ROOT
+
+OUTSIDE = {"tests", "examples", "benchmarks", "docs", "build", "dist"}
+# Bottom to top: a file imports from its own room and from those before it. Rooms of one line are strangers.
+ROOMS = (
+    ("ir/graph",),
+    ("ir/gradient", "ir/analysis"),
+    ("ir/kernels",),
+    ("ir/passes",),
+    ("ir/loops",),
+    ("ir/program",),
+    ("codegen/math",),
+    ("codegen/kernels",),
+    ("codegen/llvm", "codegen/cuda"),
+    ("codegen/cpu",),
+    ("runtime",),
+    ("compiler",),
+    ("frontend/lazy",),
+    ("frontend/operands",),
+    ("frontend/elementwise",),
+    ("frontend/functions",),
+    ("frontend/windows", "frontend/selection"),
+    ("frontend/tensor",),
+    ("frontend/gradients",),
+    ("frontend/jit",),
+    ("frontend/modes",),
+    ("frontend",),
+    ("nn", "array_api"),
+    ("inspection",),
+    ("commands",),
+)
+STRANGERS = {("codegen/cpu", "codegen/cuda")}  # of different lines
+# every layer may use them
+SHARED = {"errors", "locks", "mistakes", "modes", "options", "signals", "system", "version", "wording"}
+
+
+def package_files() -> list[Path]:
+    files = (p for p in ROOT.rglob("*.py") if not any(part.startswith(".") for part in p.relative_to(ROOT).parts))
+    return [p for p in files if p.relative_to(ROOT).parts[0] not in OUTSIDE]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+LINES = {room: line for line, rooms in enumerate(ROOMS) for room in rooms}
+
+
+def room_of(parts: tuple[str, ...]) -> str | None:
+    """The room in which a module or folder stands; None for the modules at the root."""
+    return next((room for n in (2, 1) if (room := "/".join(parts[:n])) in LINES), None)
+
+
+def imported(path: Path) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """(line, folders and name) of every import of the package in a file."""
+    here = path.relative_to(ROOT).parts[:-1]
+    for node in ast.walk(tree(path)):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            base = (*here[: len(here) - (node.level - 1)], *filter(None, (node.module or "").split(".")))
+            yield from ((node.lineno, (*base, alias.name)) for alias in node.names)
+
+
+def test_pyproject_lists_every_package() -> None:
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    folders = [p.parent.relative_to(ROOT).parts for p in package_files() if p.name == "__init__.py"]
+    assert sorted(listed) == sorted(".".join(("weft", *parts)) for parts in folders)
+
+
+def test_every_folder_of_code_is_a_package() -> None:
+    assert {p.parent for p in package_files()} == {p.parent for p in package_files() if p.name == "__init__.py"}
+
+
+def may_import(room: str, other: str) -> bool:
+    return room == other or (LINES[other] < LINES[room] and (room, other) not in STRANGERS)
+
+
+def test_dependencies_point_one_way() -> None:
+    wrong = []
+    for path in package_files():
+        where = path.relative_to(ROOT)
+        room = room_of(where.parts[:-1])
+        for line, used in imported(path) if room else ():
+            other = room_of(used)
+            if other is None and used[0] not in SHARED:
+                wrong.append(f"{where}:{line} {used}")
+            elif other is not None and not may_import(room, other):
+                wrong.append(f"{where}:{line} {room} -> {other}")
+    assert wrong == []
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    modules = {p.relative_to(ROOT).with_suffix("").parts: p for p in package_files()}
+    below: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    for module, path in modules.items():
+        ends = (((*used, "__init__"), used, used[:-1], (*used[:-1], "__init__")) for _, used in imported(path))
+        below[module] = {next(end for end in each if end in modules) for each in ends} - {module}
+    TopologicalSorter(below).prepare()  # raises CycleError
+
+
+def test_every_file_stands_in_a_room() -> None:
+    folders = {p.relative_to(ROOT).parts[:-1] for p in package_files() if p.name != "__init__.py"}
+    assert [folder for folder in folders if folder and room_of(folder) is None] == []
+
+
+def test_only_the_debug_option_reaches_the_interpreter() -> None:
+    imports = re.compile(r"^from \S+ import (?:interp|strict)\b|^from \S*\.(?:interp|strict) import", re.M)
+    reaching = [p.relative_to(ROOT).as_posix() for p in package_files() if imports.search(p.read_text())]
+    assert sorted(reaching) == ["compiler/programs/interpreted.py", "ir/graph/strict.py"]
+
+
+def test_values_come_from_machine_code_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("weft.ir.graph.interp.run", None)
+    assert ((wf.ones(3) * 2).exp().sum() - 22.167168).abs().item() < 1e-4
+
+
+def test_inside_the_package_imports_are_relative() -> None:
+    absolute = []
+    for path in package_files():
+        for node in ast.walk(tree(path)):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            absolute += [f"{path.relative_to(ROOT)}:{node.lineno}" for name in names if name.split(".")[0] == "weft"]
+    assert absolute == []
+
+
+def test_only_options_reads_the_environment() -> None:
+    readers = {
+        str(path.relative_to(ROOT))
+        for path in package_files()
+        for node in ast.walk(tree(path))
+        if (isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb"))
+        or (isinstance(node, ast.alias) and node.name in ("environ", "getenv"))
+    }
+    assert readers == {"options.py"}
+
+
+def test_readme_lists_every_environment_variable() -> None:
+    from weft import options
+
+    listed = set(re.findall(r"^\| `(WEFT_\w+)`", (ROOT / "README.md").read_text(), re.M))
+    assert listed == {f"WEFT_{name.upper()}" for name in options.PARSERS}
+
+
+def test_every_file_begins_with_a_docstring() -> None:
+    bare = [str(p.relative_to(ROOT)) for p in package_files() if p.read_text().strip() and not ast.get_docstring(tree(p))]
+    assert bare == []
+
+
+def test_version_has_one_source() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+", wf.__version__)
+    assert f"## {wf.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    assert wf.__version__ not in (ROOT / "pyproject.toml").read_text()
+
+
+def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environment}
+    # The package stands wherever this process found it: installed, or in a folder on its path.
+    prelude = f"import sys; sys.path[:0] = {[p for p in sys.path if p]!r}; "
+    return subprocess.run([sys.executable, "-c", prelude + code], capture_output=True, text=True, env=env, check=True)
+
+
+def test_import_is_quick(tmp_path: Path) -> None:
+    # Processor time, so that a busy machine does not count; importing waits for nothing else.
+    code = "import time; t = time.process_time(); import weft; print(time.process_time() - t)"
+    bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(tmp_path)}  # as after any first import
+    assert min(float(run(code, **bytecode).stdout) for _ in range(5)) < 0.3
+
+
+def test_import_touches_no_network_gpu_or_cache(tmp_path: Path) -> None:
+    cache_dir = tmp_path / "cache"
+    code = "import weft; print(' '.join(sys.modules))"
+    modules = set(run(code, WEFT_CACHE_DIR=str(cache_dir), HOME=str(tmp_path)).stdout.split())
+    assert not modules & {"socket", "ssl", "http.client", "pycuda", "sklearn", "scipy", "torch", "tqdm", "pooch"}
+    assert "llvmlite.binding" not in modules and not [m for m in modules if m.startswith("weft.codegen")]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_import_reads_no_text_of_native_code() -> None:
+    watch = "opened = []; sys.addaudithook(lambda name, args: name == 'open' and opened.append(args[0])); "
+    end = "; print(*{str(path)[-4:] for path in opened})"
+    assert ".ll" not in run(f"{watch}import weft{end}").stdout
+    read = "from weft.runtime.texts import native_text; native_text('linux', 'x86_64')"
+    assert "l.ll" in run(f"{watch}{read}{end}").stdout
+
+
+def test_importing_nn_loads_no_optional_package() -> None:
+    code = "import weft; print('weft.nn' in sys.modules); import weft.nn; print(' '.join(sys.modules))"
+    early, modules = run(code).stdout.split("\n", 1)
+    assert early == "False"  # it is loaded when it is first asked for
+    optional = {"matplotlib", "sklearn", "scipy", "safetensors", "mpi4py", "pooch", "tqdm", "torch", "llvmlite.binding"}
+    assert not optional & set(modules.split())
+
+
+def test_import_starts_no_thread() -> None:
+    assert run("import weft, os; print(len(os.listdir('/proc/self/task')))").stdout == run(
+        "import numpy, os; print(len(os.listdir('/proc/self/task')))"
+    ).stdout
+
+
+def test_readme_commands_are_single_lines_that_ci_runs() -> None:
+    commands = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
+    setup = [c.strip() for c in commands if c.startswith("python3 -m venv")]
+    assert len(setup) == 2 and all("\n" not in c for c in setup)
+    assert "grep -m1 -- '-m pytest' README.md" in (ROOT / ".ci" / "run").read_text()
+
+
+@pytest.mark.parametrize("folder", ["examples", "tests", "benchmarks"])
+def test_scripts_import_the_package_by_name(folder: str) -> None:
+    imports = ((p, n) for p in (ROOT / folder).rglob("*.py") for n in ast.walk(tree(p)) if isinstance(n, ast.ImportFrom))
+    assert [f"{p}:{n.lineno}" for p, n in imports if n.level] == []
