@@ -47,7 +47,7 @@ class Options:
     default_dtype: str = "float32"  # of Python floats, and of Tensors made without a dtype
     debug_nans: str = ""  # check what is computed: "nan" for NaNs, "inf" for infinities, too
     tune: bool = False  # time the candidate schedules of a contraction once and keep the fastest
-    strict: bool = False  # the bits of the reference interpreter (ir/graph/strict.py); only on a CPU
+    strict: bool = False  # the bits of the reference interpreter (ir/ops/strict.py); only on a CPU
 
 
 def _bool(text: str) -> bool:

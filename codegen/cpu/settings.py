@@ -15,5 +15,5 @@ class Settings:
     min_chunks: int = 1
     serial_work: int = SERIAL_WORK
     tune: bool = False  # candidates are timed
-    strict: bool = False  # the bits of the reference interpreter (ir/graph/strict.py): sums in order, functions by the same steps
+    strict: bool = False  # the bits of the reference interpreter (ir/ops/strict.py): sums in order, functions by the same steps
     nans: str = ""  # what kernels check the values for that they compute: "", "nan" or "inf" (codegen/kernels/finite_checks.py)

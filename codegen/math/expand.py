@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...ir.graph.graph import Node
-from ...ir.graph.op import TRANSCENDENTAL, Op
+from ...ir.graph.op import Op
 from ...ir.graph.site import provenance
 from ...ir.loops.loop import For, Loops
 from ...ir.loops.walk import Substitution
+from ...ir.ops.table import TRANSCENDENTAL
 from .arc import acos, asin, atan, atan2, hypot
 from .build import Val
 from .erf import erf, erfinv

@@ -57,7 +57,7 @@ class Backend(Protocol):
 
     @property
     def strict(self) -> bool:
-        """Whether its bits are those of the reference interpreter (ir/graph/strict.py)."""
+        """Whether its bits are those of the reference interpreter (ir/ops/strict.py)."""
 
     @property
     def policy(self) -> Policy:

@@ -1,4 +1,4 @@
-"""The debug option WEFT_INTERPRET=1. In: what compiler/compile.py takes. Out: an object that runs it with ir/graph/interp.py."""
+"""The debug option WEFT_INTERPRET=1. In: what compiler/compile.py takes. Out: an object that runs it with ir/ops/interp.py."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from ... import options
 from ...codegen.math.expand import expand
-from ...ir.graph import interp, strict
-from ...ir.graph.arith import Evaluator
 from ...ir.graph.graph import Node, indices_of, toposort
 from ...ir.graph.negative_indices import shift_of
 from ...ir.graph.op import INDEXED, Op
+from ...ir.ops import interp, strict
+from ...ir.ops.values import Evaluator
 from ...ir.passes.bounds_checks import CheckSite
 from ...ir.program.program import Value
 from ...runtime.failures import CheckFailed

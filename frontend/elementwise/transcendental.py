@@ -1,6 +1,6 @@
 """Transcendental functions and powers. In: Nodes and Python numbers. Out: a Node.
 
-Values and special cases are those of the Array API standard; the ops' derivatives stand in ir/gradient/gradient.py.
+Values and special cases are those of the Array API standard; the ops' derivatives stand in their records (ir/ops/).
 """
 
 from __future__ import annotations

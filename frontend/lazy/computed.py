@@ -7,7 +7,8 @@ from functools import cached_property
 
 from ...ir.graph import graph
 from ...ir.graph.graph import Node
-from ...ir.graph.op import ELEMENTWISE, HINTS, LEAVES, TRANSCENDENTAL, VIEWS, Op
+from ...ir.graph.op import ELEMENTWISE, HINTS, LEAVES, VIEWS, Op
+from ...ir.ops.table import TRANSCENDENTAL
 from .capture import Capture
 
 _TRANSPARENT = HINTS | VIEWS - {Op.PAD} | {Op.COPY}

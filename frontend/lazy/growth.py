@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from ... import errors
 from ...ir.graph import graph
 from ...ir.graph.graph import Node
-from ...ir.graph.op import BINARY, ELEMENTWISE, LEAVES, VIEWS, Op
+from ...ir.graph.op import ELEMENTWISE, LEAVES, VIEWS, Op
+from ...ir.ops.table import RECORDS
 from . import state
 
 LINKS = 4096  # of one line and op, each the source of the next, that no graph built at once is expected to have
@@ -22,7 +23,7 @@ PERIOD = 64  # programs between two looks
 REPEATING = 3  # programs in a row that contain the one before, and times that they have computed a value
 LOOKS = 4  # in a row that found more Nodes each time, at least one for each program
 
-_ACCUMULATING = BINARY | {Op.WHERE}
+_ACCUMULATING = frozenset(r.op for r in RECORDS.values() if r.sources > 1)
 _warned: set[tuple[str, int]] = set()  # lines
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from ...ir.graph.graph import Node
-from ...ir.graph.op import COMPARE, Op
+from ...ir.graph.op import Op
+from ...ir.ops.table import RECORDS
 
-_CLOSED = COMPARE | {Op.DETACH, Op.CONST, Op.IOTA, Op.BITCAST, Op.IDIV}
+_CLOSED = {r.op for r in RECORDS.values() if not r.derivatives} | {Op.DETACH, Op.CONST, Op.IOTA}
 
 
 def reached(root: Node) -> tuple[list[Node], set[Node]]:

@@ -14,10 +14,11 @@ from functools import cache
 from ...codegen.math.expand import expand
 from ...ir.graph.dtype import DType, float32
 from ...ir.graph.graph import Node, const, leaf, scalar_node
-from ...ir.graph.op import TRANSCENDENTAL, VIEWS, Op
+from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
 from ...ir.kernels.kernel import cost
 from ...ir.loops.walk import postorder, usual_operands
+from ...ir.ops.table import TRANSCENDENTAL
 
 MOVES = VIEWS | {
     Op.INPUT,

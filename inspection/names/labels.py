@@ -10,20 +10,12 @@ from ...ir.graph.graph import Node
 from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
 from ...ir.kernels.kernel import is_steady
+from ...ir.ops.bits import BITWISE
+from ...ir.ops.record import said
+from ...ir.ops.table import RECORDS
 
-SIGNS = {
-    Op.ADD: "+",
-    Op.SUB: "-",
-    Op.MUL: "*",
-    Op.DIV: "/",
-    Op.POW: "**",
-    Op.LT: "<",
-    Op.EQ: "==",
-    Op.IDIV: "//",
-    Op.MOD: "%",
-}
+SIGNS = {r.op: r.infix[0] for r in RECORDS.values() if r.infix and r not in BITWISE}
 SUMS = {"add": "sum", "max": "max", "mul": "prod"}
-TURNED = ("sin", "cos", "-sin", "-cos")
 
 
 def label(n: Node) -> str:
@@ -109,17 +101,17 @@ def _expand(n: Node) -> str:
     return f"repeat to {times(n.shape)}" if value is None else number(value)
 
 
-def _base(name: str) -> Callable[[Node], str]:
-    return lambda n: name if n.arg is None else f"{name}{n.arg}"
+def called(n: Node) -> str:
+    """An elementwise op as its formula calls it, if that is a function: exp2, -cos, maximum."""
+    head = said(RECORDS[n.op].text, n).partition("(")[0]
+    return head if head.strip("-").isidentifier() else n.op.value
 
 
 LABELS: Mapping[Op, Callable[[Node], str]] = {
     Op.INPUT: lambda n: f"{n.dtype.name} {times(n.shape)}",
     Op.CONST: lambda n: number(n.arg),
     Op.IOTA: lambda n: f"0 .. {n.arg - 1}",
-    Op.EXP: _base("exp"),
-    Op.LOG: _base("log"),
-    Op.SIN: lambda n: TURNED[(n.arg or 0) % 4],
+    **dict.fromkeys((Op.EXP, Op.LOG, Op.SIN), called),
     Op.CAST: lambda n: f"to {n.arg.name}",
     Op.BITCAST: lambda n: f"bits as {n.arg.name}",
     Op.REDUCE: _reduce,

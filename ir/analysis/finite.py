@@ -1,4 +1,4 @@
-"""What is a number and what is not. In: Nodes of a Graph or of Loops. Out: bool Nodes of the same shape."""
+"""Finiteness of Nodes. In: Nodes of a Graph or of Loops. Out: bool Nodes of the same shape."""
 
 from __future__ import annotations
 
@@ -6,17 +6,10 @@ from collections.abc import Iterable
 
 from ..graph import dtype as dt
 from ..graph.graph import Node, cast, full, node
-from ..graph.op import ELEMENTWISE, Op
+from ..graph.op import Op
+from ..ops.table import RECORDS
 
-# of finite operands these give finite results
-SURE = frozenset(
-    {Op.NEG, Op.SIN, Op.ATAN, Op.ATAN2, Op.TANH, Op.ASINH, Op.ERF, Op.FLOOR, Op.MAX, Op.WHERE}
-    | {Op.BITCAST}  # an integer's bits are no result of arithmetic
-)
-MAKERS = (ELEMENTWISE - SURE) | {Op.FMA, Op.LDEXP}
-# where an operand of these is not finite, the result is not; of the second ones, the first operand
-PASS_ON = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.FLOOR, Op.SQRT, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN})
-PASS_FIRST_ON = frozenset({Op.DIV, Op.MOD})
+MAKERS = {r.op for r in RECORDS.values() if not r.keeps_finite} | {Op.FMA, Op.LDEXP}
 
 
 def may_make(n: Node) -> bool:
@@ -43,9 +36,7 @@ def regular(n: Node, infinities: bool) -> Node | None:
 
 def passed_on(n: Node) -> tuple[Node, ...]:
     """The operands of which n is not finite where they are not; no NaN where they are none, either."""
-    if n.op in PASS_ON or (n.op is Op.CAST and n.dtype.is_float):
-        return n.src
-    return n.src[:1] if n.op in PASS_FIRST_ON else ()
+    return n.src[: RECORDS[n.op].passes_on] if n.op in RECORDS and n.dtype.is_float else ()
 
 
 def negated(x: Node | None) -> Node:

@@ -1,1 +1,1 @@
-"""Graphs: dtypes, ops, Nodes, indices and views; the interpreter that says what they mean."""
+"""Graphs: dtypes, ops, Nodes, indices and views."""

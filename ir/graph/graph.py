@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from ... import errors
 from . import dtype as dt
 from .dtype import DType
-from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
+from .op import ELEMENTWISE, LOOP_ONLY, MIXED, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, shown, stated, user_site
 
@@ -271,17 +271,17 @@ def infer(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
 
 
 def _infer_elementwise(op: Op, src: tuple[Node, ...], arg: Any) -> tuple[DType, Shape]:
-    dtype, shape, kinds = src[0].dtype, src[0].shape, _KINDS.get(op)
+    dtype, shape, kinds = src[0].dtype, src[0].shape, op.kinds
     for s in src[1:]:
         if s.shape != shape:
             raise GraphError(f"{op.value}: shapes {[s.shape for s in src]}")
-        if s.dtype is not dtype and kinds is not None:
+        if s.dtype is not dtype and kinds != MIXED:
             raise GraphError(f"{op.value}: dtypes {[s.dtype.name for s in src]}")
-    if kinds is None:
+    if kinds == MIXED:
         return _infer_mixed(op, src, arg), shape
     if dtype.kind not in kinds:
         raise GraphError(f"{op.value}: of {dtype.name}")
-    return dt.bool_ if op in COMPARE else dtype, shape
+    return dt.bool_ if op.gives else dtype, shape
 
 
 def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
@@ -292,12 +292,6 @@ def _infer_mixed(op: Op, src: tuple[Node, ...], arg: Any) -> DType:
     require(op is Op.CAST or arg.itemsize == src[0].dtype.itemsize, op, f"{src[0].dtype.name} to {arg.name}")
     target: DType = arg
     return target
-
-
-# the kinds of dtype that each op takes, all operands alike
-_KINDS = dict.fromkeys(TRANSCENDENTAL | {Op.SQRT, Op.FLOOR, Op.DIV}, "f")
-_KINDS |= dict.fromkeys((Op.IDIV, Op.SHL, Op.SHR), "iu") | dict.fromkeys((Op.AND, Op.OR, Op.XOR), "biu")
-_KINDS |= dict.fromkeys((Op.ADD, Op.SUB, Op.MUL, Op.NEG, Op.MOD, Op.MAX), "iuf") | dict.fromkeys(COMPARE, "biuf")
 
 
 def _check_indices(op: Op, idx: tuple[Node, ...], axes: tuple[int, ...]) -> None:

@@ -1,58 +1,73 @@
-"""The closed op set of Nodes, and its parts. Loop bodies use the same Node class with the ops of the last group."""
+"""The closed op set of Nodes, and its groups. Loop bodies use the same Node class with the ops of the last group."""
 
 from __future__ import annotations
 
 from enum import Enum
 
+MIXED = "mixed"  # operands of several dtypes
+
 
 class Op(Enum):
-    """The closed op set. Comments give `arg`; an op without a comment has none."""
+    """The closed op set. Comments give `arg`; an op without a comment has none.
+
+    An elementwise op names the kinds of dtype that its operands may have, all of them the same dtype,
+    and the kind of its value if that differs.
+    """
+
+    _value_: str
+    kinds: str
+    gives: str
+
+    def __new__(cls, name: str, kinds: str = "", gives: str = "") -> Op:
+        op = object.__new__(cls)
+        op._value_, op.kinds, op.gives = name, kinds, gives
+        return op
 
     INPUT = "input"  # serial number of the leaf
     CONST = "const"  # a Python bool, int or float; shape ()
     IOTA = "iota"  # n: 0, 1 .. n-1 as int64
-    NEG = "neg"
-    EXP = "exp"  # base: None for e, or 2
-    EXPM1 = "expm1"
-    LOG = "log"  # base: None for e, 2 or 10
-    LOG1P = "log1p"
-    SQRT = "sqrt"
-    SIN = "sin"  # quarter turns k in 0..3: sin(x + k pi/2), so 1 is cos
-    TAN = "tan"
-    ASIN = "asin"
-    ACOS = "acos"
-    ATAN = "atan"
-    SINH = "sinh"
-    COSH = "cosh"
-    TANH = "tanh"
-    ASINH = "asinh"
-    ACOSH = "acosh"
-    ATANH = "atanh"
-    ERF = "erf"
-    ERFINV = "erfinv"
-    LGAMMA = "lgamma"  # log|Gamma|
-    POLYGAMMA = "polygamma"  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
-    FLOOR = "floor"
-    CAST = "cast"  # target DType; float to int truncates and saturates, NaN gives 0
-    BITCAST = "bitcast"  # target DType of the same width
-    ADD = "add"
-    SUB = "sub"
-    MUL = "mul"  # graph.DEVIATION for the square of a distance from a mean, else nothing
-    DIV = "div"  # floats only
-    POW = "pow"  # floats only
-    ATAN2 = "atan2"  # floats only: the angle of (x, y) = (src[1], src[0])
-    HYPOT = "hypot"  # floats only
-    MAX = "max"  # NaN if either is NaN
-    IDIV = "idiv"  # integers, floors; x // 0 is 0
-    MOD = "mod"  # integers and floats, sign of the divisor; integer x % 0 is 0
-    LT = "lt"
-    EQ = "eq"
-    AND = "and"  # bool and integers, bitwise
-    OR = "or"
-    XOR = "xor"
-    SHL = "shl"  # by the width or more: 0
-    SHR = "shr"  # arithmetic for signed; by the width or more: 0 or the sign
-    WHERE = "where"
+    NEG = "neg", "iuf"
+    EXP = "exp", "f"  # base: None for e, or 2
+    EXPM1 = "expm1", "f"
+    LOG = "log", "f"  # base: None for e, 2 or 10
+    LOG1P = "log1p", "f"
+    SQRT = "sqrt", "f"
+    SIN = "sin", "f"  # quarter turns k in 0..3: sin(x + k pi/2), so 1 is cos
+    TAN = "tan", "f"
+    ASIN = "asin", "f"
+    ACOS = "acos", "f"
+    ATAN = "atan", "f"
+    SINH = "sinh", "f"
+    COSH = "cosh", "f"
+    TANH = "tanh", "f"
+    ASINH = "asinh", "f"
+    ACOSH = "acosh", "f"
+    ATANH = "atanh", "f"
+    ERF = "erf", "f"
+    ERFINV = "erfinv", "f"
+    LGAMMA = "lgamma", "f"  # log|Gamma|
+    POLYGAMMA = "polygamma", "f"  # n: the nth derivative of digamma, 0 being digamma, the derivative of LGAMMA
+    FLOOR = "floor", "f"
+    CAST = "cast", MIXED  # target DType; float to int truncates and saturates, NaN gives 0
+    BITCAST = "bitcast", MIXED  # target DType of the same width
+    ADD = "add", "iuf"
+    SUB = "sub", "iuf"
+    MUL = "mul", "iuf"  # graph.DEVIATION for the square of a distance from a mean, else nothing
+    DIV = "div", "f"
+    POW = "pow", "f"
+    ATAN2 = "atan2", "f"  # the angle of (x, y) = (src[1], src[0])
+    HYPOT = "hypot", "f"
+    MAX = "max", "iuf"  # NaN if either is NaN
+    IDIV = "idiv", "iu"  # floors; x // 0 is 0
+    MOD = "mod", "iuf"  # sign of the divisor; integer x % 0 is 0
+    LT = "lt", "biuf", "b"
+    EQ = "eq", "biuf", "b"
+    AND = "and", "biu"  # bitwise
+    OR = "or", "biu"
+    XOR = "xor", "biu"
+    SHL = "shl", "iu"  # by the width or more: 0
+    SHR = "shr", "iu"  # arithmetic for signed; by the width or more: 0 or the sign
+    WHERE = "where", MIXED
     REDUCE = "reduce"  # ("add" | "max" | "mul", axes ascending); drops the axes
     SCAN = "scan"  # axis; running sum
     SCANMUL = "scanmul"  # axis; running product
@@ -81,18 +96,7 @@ class Op(Enum):
 
 
 LEAVES = frozenset({Op.INPUT, Op.CONST, Op.IOTA})
-TRANSCENDENTAL_UNARY = frozenset(
-    {Op.EXP, Op.EXPM1, Op.LOG, Op.LOG1P, Op.SIN, Op.TAN, Op.ASIN, Op.ACOS, Op.ATAN, Op.ERF, Op.ERFINV}
-    | {Op.SINH, Op.COSH, Op.TANH, Op.ASINH, Op.ACOSH, Op.ATANH, Op.LGAMMA, Op.POLYGAMMA}
-)
-TRANSCENDENTAL_BINARY = frozenset({Op.POW, Op.ATAN2, Op.HYPOT})
-TRANSCENDENTAL = TRANSCENDENTAL_UNARY | TRANSCENDENTAL_BINARY  # expanded by codegen/math/expand.py
-UNARY = TRANSCENDENTAL_UNARY | {Op.NEG, Op.SQRT, Op.FLOOR, Op.CAST, Op.BITCAST}
-ARITHMETIC = TRANSCENDENTAL_BINARY | {Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MAX, Op.IDIV, Op.MOD}
-BITWISE = frozenset({Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR})
-COMPARE = frozenset({Op.LT, Op.EQ})
-BINARY = ARITHMETIC | BITWISE | COMPARE
-ELEMENTWISE = UNARY | BINARY | {Op.WHERE}
+ELEMENTWISE = frozenset(op for op in Op if op.kinds)  # each has a record: ir/ops/table.py
 HINTS = frozenset({Op.DETACH, Op.KEEP})
 SCANS = {Op.SCAN: "add", Op.SCANMUL: "mul"}  # the reduction that each runs
 VIEWS = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.SLICE, Op.PAD, Op.EXPAND, Op.SKEW, Op.UNSKEW})

@@ -12,22 +12,15 @@ from math import prod
 
 from ..graph.graph import Node
 from ..graph.index import Index, Range, Value, Var, mask_of, row_major, unravel, var
-from ..graph.op import ELEMENTWISE, SCANS, TRANSCENDENTAL, VIEWS, Op
+from ..graph.op import ELEMENTWISE, SCANS, VIEWS, Op
 from ..graph.rewrite import constant_of
 from ..graph.shapes import Shape
 from ..graph.site import shown
 from ..graph.views import push
+from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
 
-COST = {  # rough operations an element, relative to an add
-    Op.EXP: 12, Op.EXPM1: 14, Op.LOG: 14, Op.LOG1P: 20, Op.SIN: 20, Op.TAN: 40, Op.ASIN: 35, Op.ACOS: 35, Op.ATAN: 35,
-    Op.SINH: 40, Op.COSH: 35, Op.TANH: 18, Op.ASINH: 60, Op.ACOSH: 60, Op.ATANH: 45, Op.ERF: 22, Op.POW: 60, Op.ATAN2: 45,
-    Op.ERFINV: 65, Op.LGAMMA: 120, Op.POLYGAMMA: 100,
-    Op.HYPOT: 20, Op.DIV: 4, Op.SQRT: 4, Op.IDIV: 12, Op.MOD: 14,
-    Op.CAST: 1, Op.BITCAST: 0, Op.NEG: 1, Op.ARGSORT: 30,
-}  # fmt: skip
-
-
+COST = {r.op: r.cost for r in RECORDS.values()} | {Op.ARGSORT: 30}  # rough operations an element, relative to an add
 CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
 
 

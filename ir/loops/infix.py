@@ -9,15 +9,11 @@ import numpy as np
 from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.op import Op
+from ..ops.table import RECORDS
 
 Text = tuple[str, int]  # a greater number binds tighter, as in Python
 ATOM = 10
 
-_INFIX = {
-    Op.LT: ("<", 1), Op.EQ: ("==", 1), Op.OR: ("|", 2), Op.XOR: ("^", 3), Op.AND: ("&", 4), Op.SHL: ("<<", 5), Op.SHR: (">>", 5),
-    Op.ADD: ("+", 6), Op.SUB: ("-", 6), Op.MUL: ("*", 7), Op.DIV: ("/", 7), Op.IDIV: ("//", 7), Op.MOD: ("%", 7),
-    Op.POW: ("**", 9),
-}  # fmt: skip
 _PREFIX = 8
 
 
@@ -37,8 +33,9 @@ def infix(n: Node, operands: Sequence[Text]) -> Text:
             return f"~{inside(x, _PREFIX)}", _PREFIX
         case (Op.CAST | Op.BITCAST), [(text, _)]:
             return f"{'bits as ' if n.op is Op.BITCAST else ''}{n.dtype.name}({text})", ATOM
-    if n.op in _INFIX:
-        sign, level = _INFIX[n.op]
+    record = RECORDS.get(n.op)
+    if record and record.infix:
+        sign, level = record.infix
         left, right = operands
         return f"{inside(left, level + (level == 1))} {sign} {inside(right, level + 1)}", level
     texts = [text for text, _ in operands] + ([str(n.arg)] if n.arg is not None else [])

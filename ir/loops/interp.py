@@ -14,11 +14,11 @@ import numpy as np
 
 from ..graph import bfloat16
 from ..graph import dtype as dt
-from ..graph.arith import ELEMENTWISE_VALUES
 from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Div, Index, Mask, Mod, Value, Var
-from ..graph.op import TRANSCENDENTAL, Op
+from ..graph.op import Op
+from ..ops.table import TRANSCENDENTAL, VALUES
 from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
 from .tensor_core_layout import places
 from .walk import postorder
@@ -172,7 +172,7 @@ class _Machine:
             case Op.BITCAST:
                 return np.asarray(src[0]).view(n.dtype.numpy)[()]
             case op if op in TRANSCENDENTAL:
-                return scalar(ELEMENTWISE_VALUES[op](n, *map(np.asarray, src)))
+                return scalar(VALUES[op](n, *map(np.asarray, src)))
         return scalar(OPS[n.op](*src))
 
 

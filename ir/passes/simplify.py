@@ -11,11 +11,11 @@ from functools import wraps
 from math import frexp, isfinite
 
 from ..graph import dtype as dt
-from ..graph.arith import scalar
 from ..graph.dtype import DType
 from ..graph.graph import Node, const, full, node
 from ..graph.op import Op
 from ..graph.rewrite import Rule, Trace, constant_of, is_zero, rewrite
+from ..ops.table import scalar
 from . import simplify_views as views
 
 

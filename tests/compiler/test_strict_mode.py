@@ -21,8 +21,8 @@ from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
-from weft.ir.graph.interp import run
 from weft.ir.graph.op import Op
+from weft.ir.ops.interp import run
 
 
 def check_row(row: Row) -> None:

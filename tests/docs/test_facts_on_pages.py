@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 from project_root import ROOT
-from weft.ir.graph.op import TRANSCENDENTAL_UNARY, Op
+from weft.ir.ops import exponential
+from weft.ir.ops.record import Record
 
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 FILE = re.compile(r"`((?:frontend|ir|codegen|runtime|nn|inspection|commands|tests|docs|benchmarks|examples)/[\w./-]*)`")
 PICTURE_BYTES = 200_000
-# A row of "Add an operation": | `file` | `table` | what a row looks like |
-ROW = re.compile(r"^\| `(?P<file>[\w/]+\.py)` \| (?:`(?P<table>\w+)`|names) \|", re.MULTILINE)
-TABLES = [(m["file"], m["table"]) for m in ROW.finditer((DOCS / "contributing.md").read_text())]
+CONTRIBUTING = (DOCS / "contributing.md").read_text()
+# A row of "Add an operation": | part | `file` | what to add, in which table |
+ADDITIONS = re.findall(r"^\|(?: \w+)? \| `([\w/]+\.\w+)` \| (.*) \|$", CONTRIBUTING, re.MULTILINE)
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda p: p.stem)
@@ -37,20 +38,25 @@ def test_every_page_is_in_the_navigation() -> None:
     assert sorted(listed) == sorted(p.relative_to(DOCS).as_posix() for p in PAGES)
 
 
-@pytest.mark.parametrize(("file", "table"), TABLES)
-def test_tables_for_a_new_operation_are_there(file: str, table: str | None) -> None:
+@pytest.mark.parametrize(("file", "addition"), ADDITIONS)
+def test_tables_for_a_new_operation_are_there(file: str, addition: str) -> None:
     text = (ROOT / file).read_text()
-    assert table is None or re.search(rf"^(?:class |def )?{table}\b", text, re.MULTILINE)
+    assert all(re.search(rf"^(?:class )?{table}\b", text, re.MULTILINE) for table in re.findall(r"in `(\w+)`", addition))
 
 
-def test_a_new_operation_needs_a_row_in_each_table_that_is_listed() -> None:
-    """An operation of the same kind, TANH, stands in all of them, and in no other module of the compiler."""
-    files = {file for file, _ in TABLES} - {"frontend/ops.py"} | {"frontend/elementwise/transcendental.py"}
-    assert Op.TANH in TRANSCENDENTAL_UNARY
-    folders = ("ir", "codegen", "frontend", "inspection")
-    mentions = {p.relative_to(ROOT).as_posix() for f in folders for p in (ROOT / f).rglob("*.py")
-                if re.search(r"\bOp\.TANH\b", p.read_text())}  # fmt: skip
-    assert mentions | {"tests/kit/optable.py"} == files
+def test_a_new_operation_needs_the_files_that_are_listed() -> None:
+    """An operation of the same kind, EXPM1, stands in these alone."""
+    folders = ("ir", "codegen", "compiler", "frontend", "inspection", "runtime")
+    files = {p.relative_to(ROOT).as_posix() for f in folders for p in (ROOT / f).rglob("*.py")
+             if re.search(r"\bEXPM1\b|^def expm1\b", p.read_text(), re.MULTILINE)}  # fmt: skip
+    assert files | {"frontend/ops.py", "docs/reference/elementwise.md"} == {file for file, _ in ADDITIONS}
+
+
+def test_the_record_of_a_new_operation_is_one() -> None:
+    code = re.search(r"```python\n(function\(.*?)```", CONTRIBUTING, re.DOTALL)
+    assert code
+    (record,) = eval(code[1].replace("EXPIT", "EXPM1"), vars(exponential))
+    assert isinstance(record, Record)
 
 
 def test_what_is_called_a_module_can_be_imported() -> None:

@@ -11,8 +11,8 @@ from optable import ROWS, Row, assert_matches, leaves, values
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import node
-from weft.ir.graph.interp import EVALUATORS, run
 from weft.ir.graph.op import LOOP_ONLY, Op
+from weft.ir.ops.interp import EVALUATORS, run
 
 SERIAL = iter(range(10**6, 10**7))
 

@@ -18,10 +18,10 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.index import Index, Var, row_major_strides, var
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
 from weft.ir.loops.loop import Buf, For, Loops, Store
 from weft.ir.loops.walk import postorder
+from weft.ir.ops.interp import run as oracle
 from weft.ir.program.arena import ALIGN, Block, most_alive, place
 from weft.ir.program.plan import Planner, Step, plan
 from weft.ir.program.program import Program, Ref, Value

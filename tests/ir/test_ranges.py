@@ -13,8 +13,8 @@ from weft.ir.analysis.ranges import ranges
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import node, toposort
-from weft.ir.graph.interp import EVALUATORS
 from weft.ir.graph.op import Op
+from weft.ir.ops.interp import EVALUATORS
 from weft.ir.passes.bounds_checks import find_checks
 from weft.ir.passes.fold_empty import fold_empty
 from weft.ir.passes.merge_sums import merge_sums

@@ -17,7 +17,7 @@ from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
 from weft.ir.graph.index import Index, Mask, Range, Var, mask_of, var
-from weft.ir.graph.interp import run as oracle
+from weft.ir.ops.interp import run as oracle
 
 # ---------------------------------------------------------------- indices and masks
 

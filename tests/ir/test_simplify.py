@@ -16,10 +16,10 @@ from weft.ir.gradient.gradient import grad
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
-from weft.ir.graph.interp import run
 from weft.ir.graph.op import Op
 from weft.ir.graph.rewrite import Trace, rewrite
 from weft.ir.graph.site import provenance
+from weft.ir.ops.interp import run
 from weft.ir.passes.simplify import SIMPLIFY, holds_exactly, simplify
 
 X = graph.leaf(801, dt.float32, (4, 6))

@@ -16,9 +16,9 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.index import Div, Index, Mod, Range, Var, mask_of, row_major, unravel, var
-from weft.ir.graph.interp import run
 from weft.ir.graph.op import VIEWS, Op
 from weft.ir.graph.views import push
+from weft.ir.ops.interp import run
 
 VIEW_ROWS = [r for r in ROWS if r.name.split("-")[0] in {op.value for op in VIEWS} and r.inputs[0].dtype is dt.float64]
 LINEAR = ("gather", "scatter", "scan", "reduce-add")

@@ -22,8 +22,8 @@ from weft.codegen.llvm.target import host
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node, toposort
-from weft.ir.graph.interp import EVALUATORS, run
 from weft.ir.graph.op import LOOP_ONLY, SCANS, Op
+from weft.ir.ops.interp import EVALUATORS, run
 
 SCHEDULES = ("rows", "summed", "columns", "short", "flat", "lines", "packed", "dot", "stream", "outer", "windows")
 SCHEDULES += ("scan", "scatter", "sort", "checks")

@@ -14,8 +14,9 @@ from optable import HALVES
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
-from weft.ir.graph.interp import EVALUATORS
-from weft.ir.graph.op import SCANS, TRANSCENDENTAL, Op
+from weft.ir.graph.op import SCANS, Op
+from weft.ir.ops.interp import EVALUATORS
+from weft.ir.ops.table import RECORDS, TRANSCENDENTAL
 
 Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1
@@ -227,18 +228,19 @@ def transcendental(b: Builder) -> Built:
             return b.apply(op, x, arg=b.choose(4))
         case Op.EXPM1 | Op.SINH | Op.COSH:
             return b.apply(op, b.apply(Op.MUL, x, b.constant(0.5, x)))
-        case Op.LOG1P:
-            return b.apply(op, b.positive(x))
-        case Op.ASIN | Op.ACOS | Op.ATANH | Op.TAN | Op.ERFINV:
-            return b.apply(op, b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x)))
-        case Op.ACOSH | Op.LGAMMA:
-            return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
         case Op.POLYGAMMA:
             return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)), arg=b.choose(3))
         case Op.ATAN2 | Op.HYPOT:
             return b.apply(op, x, b.positive(b.partner(x)))
         case Op.POW:
             return b.apply(op, b.positive(x), b.constant(b.one_of((2, 0.5, -1.5)), x))
+    match RECORDS[op].domain:
+        case "positive":
+            return b.apply(op, b.positive(x))
+        case "inside" | "unit":
+            return b.apply(op, b.apply(Op.MUL, b.apply(Op.TANH, x), b.constant(0.75, x)))
+        case "above":
+            return b.apply(op, b.apply(Op.ADD, b.positive(x), b.constant(1, x)))
     return b.apply(op, x)
 
 

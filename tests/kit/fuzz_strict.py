@@ -19,8 +19,8 @@ from weft.compiler.compile import Compiled
 from weft.compiler.programs.interpreted import strictly
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
-from weft.ir.graph.interp import run
 from weft.ir.graph.op import Op
+from weft.ir.ops.interp import run
 
 TINY = {"serial_threshold": None, "min_chunks": 1}  # what users run; else the harness forces threads and chunks
 

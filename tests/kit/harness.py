@@ -14,12 +14,12 @@ from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.index import row_major_strides
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
 from weft.ir.kernels.fuse import Fused, fuse
 from weft.ir.kernels.units import collect
 from weft.ir.loops.interp import run as run_loops
 from weft.ir.loops.verify import verify
+from weft.ir.ops.interp import run as oracle
 from weft.ir.passes.fold_empty import fold_empty
 from weft.ir.passes.keep_gathers import keep_gathers
 from weft.ir.passes.keep_views import keep_deep_views

@@ -15,7 +15,7 @@ from typing import Any
 
 import graphs as g
 import numpy as np
-from opcomposites import composite_rows, erf
+from opcomposites import composite_rows
 from opspec import Array, Row, Spec, assert_matches, draw, leaves, values
 from scipy import special
 from weft.ir.graph import dtype as dt
@@ -23,6 +23,7 @@ from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
+from weft.ir.ops.table import RECORDS
 
 __all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "values"]
 FLOATS = (dt.float32, dt.float64)
@@ -63,43 +64,42 @@ def _integer_division(f: Callable[..., Any]) -> Callable[..., Any]:
     return reference
 
 
+def _reference(name: str) -> Callable[..., Any]:
+    """NumPy's or SciPy's function of the name of an op; the record, which is under test, is not asked."""
+    homes = ((np, name), (np, f"arc{name[1:]}"), (special, name))
+    found = [getattr(home, key) for home, key in homes if hasattr(home, key)]
+    assert found, f"neither NumPy nor SciPy has a function called {name}: write a row for it"
+    return found[0]  # type: ignore[no-any-return]
+
+
 def _unary_rows(d: DType) -> list[Row]:
     ulp = 2 if d is dt.float32 else 4
+    seen = set()
 
-    def row(name: str, op: Op, f: Any, domain: str = "small", arg: Any = None, **kw: Any) -> Row:
-        return Row(f"{name}-{d.name}", _op(op, arg), f, (Spec(_ODD, d, domain),), **({"differentiable": True, "ulp": ulp} | kw))
+    def row(name: str, op: Op, f: Any, domain: str = "", arg: Any = None, **kw: Any) -> Row:
+        seen.add(op)
+        inputs = (Spec(_ODD, d, domain or RECORDS[op].domain),)
+        return Row(f"{name}-{d.name}", _op(op, arg), f, inputs, **({"differentiable": True, "ulp": ulp} | kw))
 
     turns = [np.sin, np.cos, lambda x: -np.sin(x), lambda x: -np.cos(x)]
-    return [
-        row("neg", Op.NEG, np.negative, "any", ulp=0),
+    rows = [
+        row("neg", Op.NEG, np.negative, ulp=0),
+        row("sqrt", Op.SQRT, np.sqrt, ulp=0),
+        row("floor", Op.FLOOR, np.floor, ulp=0),
         row("exp", Op.EXP, _in_double(np.exp)),
         row("exp2", Op.EXP, _in_double(np.exp2), arg=2),
-        row("expm1", Op.EXPM1, _in_double(np.expm1)),
-        row("log", Op.LOG, _in_double(np.log), "positive"),
+        row("log", Op.LOG, _in_double(np.log)),
         row("log2", Op.LOG, _in_double(np.log2), "above", arg=2),
         row("log10", Op.LOG, _in_double(np.log10), "above", arg=10),
-        row("log1p", Op.LOG1P, _in_double(np.log1p), "positive"),
-        row("sqrt", Op.SQRT, np.sqrt, "positive", ulp=0),
         *(row(f"sin{k}", Op.SIN, _in_double(f), arg=k) for k, f in enumerate(turns)),
-        row("tan", Op.TAN, _in_double(np.tan), "unit"),
-        row("asin", Op.ASIN, _in_double(np.arcsin), "inside"),
-        row("acos", Op.ACOS, _in_double(np.arccos), "inside"),
-        row("atan", Op.ATAN, _in_double(np.arctan)),
-        row("sinh", Op.SINH, _in_double(np.sinh)),
-        row("cosh", Op.COSH, _in_double(np.cosh)),
-        row("tanh", Op.TANH, _in_double(np.tanh)),
-        row("asinh", Op.ASINH, _in_double(np.arcsinh)),
-        row("acosh", Op.ACOSH, _in_double(np.arccosh), "above"),
-        row("atanh", Op.ATANH, _in_double(np.arctanh), "inside"),
-        row("erf", Op.ERF, _in_double(erf)),
-        row("erfinv", Op.ERFINV, _in_double(special.erfinv), "inside"),
-        row("lgamma", Op.LGAMMA, _in_double(_log_gamma), "above", ulp=8, magnitude=1.0),
+        row("lgamma", Op.LGAMMA, _in_double(_log_gamma), ulp=8, magnitude=1.0),
         *(
-            row(f"polygamma{n}", Op.POLYGAMMA, _in_double(f), "positive", arg=n, ulp=16, magnitude=1.0, specials=False)
+            row(f"polygamma{n}", Op.POLYGAMMA, _in_double(f), arg=n, ulp=16, magnitude=1.0, specials=False)
             for n, f in enumerate((special.digamma, partial(special.polygamma, 1), partial(special.polygamma, 2)))
         ),
-        row("floor", Op.FLOOR, np.floor, "any", ulp=0),
     ]
+    others = [op for op, record in RECORDS.items() if record.sources == 1 and record.expanded and op not in seen]
+    return rows + [row(op.value, op, _in_double(_reference(op.value))) for op in others]
 
 
 def _binary_rows(d: DType) -> list[Row]:

@@ -13,8 +13,8 @@ from weft.ir.gradient.gradient import grad, vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
+from weft.ir.ops.interp import run as oracle
 from weft.runtime.failures import CheckFailed
 
 EPS = {dt.float32: 1.2e-7, dt.float64: 2.3e-16}

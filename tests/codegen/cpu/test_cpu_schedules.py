@@ -29,8 +29,8 @@ from weft.codegen.cpu.contract.dot import balanced
 from weft.codegen.kernels.loop_axes import chunks, collapse, spread, unroll
 from weft.ir.graph import graph
 from weft.ir.graph.index import Var, row_major, var
-from weft.ir.graph.interp import run as oracle
 from weft.ir.loops.text import show
+from weft.ir.ops.interp import run as oracle
 
 TARGETS = [*((case, target) for case in CASES for target in ("avx512", "avx2", "sse2")), (packed_parts, "sse2")]
 

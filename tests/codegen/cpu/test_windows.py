@@ -22,9 +22,9 @@ from weft.ir.graph import graph
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.index import Index
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
 from weft.ir.loops.interp import run
+from weft.ir.ops.interp import run as oracle
 
 TARGETS = [t for t in ("avx512", "avx2", "sse2") if supported(named(t))]
 

@@ -17,9 +17,9 @@ from weft.codegen.cuda.schedules import contraction
 from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
-from weft.ir.graph.interp import run as oracle
 from weft.ir.loops.loop import Alloc, Buf, Copy, Loops
 from weft.ir.loops.walk import statements
+from weft.ir.ops.interp import run as oracle
 
 SMALL = Tile(16, 16, 8, (2, 4))  # 32 threads
 TILES = [SMALL, Tile(32, 8, 4, (8, 1)), Tile(16, 32, 8, (4, 4)), Tile(8, 64, 16, (4, 4))]

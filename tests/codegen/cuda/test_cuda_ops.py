@@ -12,8 +12,8 @@ from harness import assert_close, assert_same_bits, leaf
 from optable import Row, assert_matches, leaves, values
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph.graph import Node
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
+from weft.ir.ops.interp import run as oracle
 
 pytestmark = needs_compiler
 

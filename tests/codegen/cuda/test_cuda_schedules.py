@@ -16,9 +16,9 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.index import Var, var
-from weft.ir.graph.interp import run as oracle
 from weft.ir.graph.op import Op
 from weft.ir.loops.text import show
+from weft.ir.ops.interp import run as oracle
 from weft.runtime.failures import CheckFailed
 
 

@@ -28,7 +28,7 @@ from weft.codegen.cuda.toolchain.build import compile_text
 from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import Node
-from weft.ir.graph.interp import run as oracle
+from weft.ir.ops.interp import run as oracle
 
 needs_compiler = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
 F, B, H = dt.float32, dt.bfloat16, dt.float16

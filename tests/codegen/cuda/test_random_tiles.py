@@ -20,7 +20,7 @@ from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node
-from weft.ir.graph.interp import run as oracle
+from weft.ir.ops.interp import run as oracle
 
 COUNT = 30  # one run of the C++ compiler for all of them
 LEAST = 4096  # products of a contraction

@@ -19,9 +19,10 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node
 from weft.ir.graph.index import Index, Range, Value, Var, var
-from weft.ir.graph.op import TRANSCENDENTAL, Op
+from weft.ir.graph.op import Op
 from weft.ir.loops.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
 from weft.ir.loops.walk import all_roots, postorder
+from weft.ir.ops.table import TRANSCENDENTAL
 from weft.runtime.native import load_object
 
 WIDE = runpy.run_path(str(ROOT / "benchmarks" / "wide.py"))

@@ -14,8 +14,8 @@ from weft.compiler.backends.settings import current_settings
 from weft.compiler.compile import build
 from weft.compiler.programs.nan_culprit import Found, Search
 from weft.ir.graph.graph import Node, toposort
-from weft.ir.graph.interp import EVALUATORS
 from weft.ir.graph.op import ELEMENTWISE, HINTS, VIEWS, Op
+from weft.ir.ops.interp import EVALUATORS
 from weft.runtime.failures import CheckFailed
 
 Values = dict[Node, Array]

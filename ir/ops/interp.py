@@ -13,18 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from . import dtype as dt
-from .arith import ELEMENTWISE_VALUES, Array, Evaluator, convert, in_float32, with_halves
-from .dtype import DType
-from .graph import Node, toposort
-from .halves import TRANSPARENT, computes_half, is_sum
-from .op import Op
+from ..graph import dtype as dt
+from ..graph.dtype import DType
+from ..graph.graph import Node, toposort
+from ..graph.halves import TRANSPARENT, computes_half, is_sum
+from ..graph.op import Op
+from .table import VALUES
+from .values import Array, Evaluator, convert, in_float32, with_halves
 
 
 def run(roots: Sequence[Node], leaves: Mapping[Node, Any], evaluators: Mapping[Op, Evaluator] | None = None) -> list[Array]:
     """The values of the roots; a value is dropped after its last use. Raises IndexError for an index out of range.
 
-    `evaluators`: what each op means, if not EVALUATORS (ir/graph/strict.py has others).
+    `evaluators`: what each op means, if not EVALUATORS (ir/ops/strict.py has others).
     """
     uses = Counter(roots)
     order = toposort(roots)
@@ -153,7 +154,7 @@ def scatter(n: Node, values: Array, *indices: Array, sums: np.dtype[Any] | None 
 
 
 EVALUATORS: dict[Op, Evaluator] = {
-    **ELEMENTWISE_VALUES,
+    **VALUES,
     Op.CONST: lambda n: np.asarray(n.arg, n.dtype.numpy),
     Op.IOTA: lambda n: np.arange(n.arg, dtype=np.int64),
     Op.REDUCE: with_halves(_reduce),

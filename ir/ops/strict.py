@@ -1,4 +1,4 @@
-"""What strict mode means, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/graph/interp.py.
+"""What strict mode means, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/ops/interp.py.
 
 A sum adds one term after the other to 0.0, in row-major order of the reduced axes and in the dtype of its result (float32 for
 16-bit floats); so does a scatter, in the order of its updates. A running sum begins with the first term, and float32 runs in
@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from . import dtype as dt
-from .arith import ELEMENTWISE_VALUES, Array, Evaluator, with_halves
-from .graph import Node, leaf, node, toposort
+from ..graph import dtype as dt
+from ..graph.graph import Node, leaf, node, toposort
+from ..graph.op import Op
 from .interp import EVALUATORS, scatter
-from .op import TRANSCENDENTAL, Op
+from .table import TRANSCENDENTAL, VALUES
+from .values import Array, Evaluator, with_halves
 
 Expand = Callable[[Node], Node]  # a transcendental Node in terms of basic ops; its sources are left alone
 
@@ -99,7 +100,7 @@ def _ldexp(x: Array, n: Array) -> Any:
 
 
 BODY: dict[Op, Evaluator] = {
-    **ELEMENTWISE_VALUES,
+    **VALUES,
     Op.CONST: EVALUATORS[Op.CONST],
     Op.FMA: lambda _, a, b, c: fma(a, b, c),
     Op.LDEXP: lambda _, x, n: _ldexp(x, n),

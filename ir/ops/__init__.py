@@ -1,0 +1,1 @@
+"""What each op means: records of the elementwise ops, and the interpreter."""

@@ -1,0 +1,68 @@
+"""Short names for the Nodes that derivatives are made of. In: Nodes of one shape and dtype. Out: a Node."""
+
+from __future__ import annotations
+
+from ..graph import dtype as dt
+from ..graph.graph import Node, full, node, shaped
+from ..graph.op import Op
+
+
+def add(a: Node, b: Node) -> Node:
+    return shaped(Op.ADD, (a, b), None, a.dtype, a.shape)
+
+
+def sub(a: Node, b: Node) -> Node:
+    return shaped(Op.SUB, (a, b), None, a.dtype, a.shape)
+
+
+def mul(a: Node, b: Node) -> Node:
+    return shaped(Op.MUL, (a, b), None, a.dtype, a.shape)
+
+
+def div(a: Node, b: Node) -> Node:
+    return shaped(Op.DIV, (a, b), None, a.dtype, a.shape)
+
+
+def pow(a: Node, b: Node) -> Node:
+    return shaped(Op.POW, (a, b), None, a.dtype, a.shape)
+
+
+def neg(a: Node) -> Node:
+    return shaped(Op.NEG, (a,), None, a.dtype, a.shape)
+
+
+def exp(a: Node) -> Node:
+    return node(Op.EXP, (a,))
+
+
+def sqrt(a: Node) -> Node:
+    return node(Op.SQRT, (a,))
+
+
+def where(c: Node, a: Node, b: Node) -> Node:
+    return shaped(Op.WHERE, (c, a, b), None, a.dtype, a.shape)
+
+
+def eq(a: Node, b: Node) -> Node:
+    return shaped(Op.EQ, (a, b), None, dt.bool_, a.shape)
+
+
+def lt(a: Node, b: Node) -> Node:
+    return shaped(Op.LT, (a, b), None, dt.bool_, a.shape)
+
+
+def negated(c: Node) -> Node:
+    return node(Op.XOR, (c, full(True, dt.bool_, c.shape)))
+
+
+def like(value: float, x: Node) -> Node:
+    return full(value, x.dtype, x.shape)
+
+
+def scaled(x: Node, factor: float) -> Node:
+    return x if factor == 1 else mul(x, like(factor, x))
+
+
+def one_minus_square(x: Node) -> Node:
+    """1 - x^2, accurate near 1."""
+    return mul(sub(like(1, x), x), add(like(1, x), x))
