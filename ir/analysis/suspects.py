@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..graph import dtype as dt
-from ..graph.graph import Node, cast, expand, expand_to, full, node, permute, reduce, reshape, toposort
+from ..graph.graph import Node, cast, expand, expand_to, full, node, permute, reach, reduce, reshape, toposort
 from ..graph.op import ELEMENTWISE, HINTS, SCANS, Op
 from ..graph.shapes import Shape
 from .finite import both, either, may_make, negated, regular
@@ -18,20 +18,15 @@ from .finite import both, either, may_make, negated, regular
 Needed = dict[Node, Node | None]  # where a Node is needed; None: everywhere
 
 
-def suspects(outputs: Iterable[Node], inputs: Iterable[Node]) -> list[Node]:
+def suspects(outputs: Sequence[Node], inputs: Iterable[Node]) -> list[Node]:
     """What may be the first to go wrong between the inputs of a kernel and its outputs, sources first.
 
     The products that a matrix product adds are not looked at, but their sums: they are never rounded.
     """
-    stack, seen = list(outputs), set(inputs)
-    order = toposort(stack)
-    while stack:
-        n = stack.pop()
-        if n not in seen:
-            seen.add(n)
-            stack += n.src
-    inside = [n for n in order if n in seen]
-    known = {*inputs, *(n.src[0] for n in inside if adds_products(n))}
+    given = set(inputs)
+    needed = given.union(reach(outputs, lambda n: () if n in given else n.src))
+    inside = [n for n in toposort(outputs) if n in needed]
+    known = {*given, *(n.src[0] for n in inside if adds_products(n))}
     return [n for n in inside if n not in known and n.size and n.dtype.is_float and _may_go_wrong(n)]
 
 

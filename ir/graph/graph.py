@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import errors
 from . import dtype as dt
@@ -23,6 +23,8 @@ from .dtype import DType
 from .op import COMPARE, ELEMENTWISE, LOOP_ONLY, TRANSCENDENTAL, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
 from .site import Site, is_gradient, provenance, shown, stated, user_site
+
+T = TypeVar("T")
 
 
 class Node:
@@ -334,6 +336,18 @@ def toposort(roots: Iterable[Node]) -> list[Node]:
             else:
                 done[n] = None
     return list(done)
+
+
+def reach(roots: Iterable[T], below: Callable[[T], Iterable[T]]) -> Iterator[T]:
+    """The roots and everything reachable from them, each once, before what is below it; `below` may leave out what to stop at."""
+    seen = set[T]()
+    stack = list(roots)
+    while stack:
+        x = stack.pop()
+        if x not in seen:
+            seen.add(x)
+            yield x
+            stack += below(x)
 
 
 DEVIATION = "deviation"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
-from ..graph.graph import Node
+from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, VIEWS, Op
 from .align import Outer, factor_vars, identity_axes
@@ -319,17 +319,8 @@ class ChainFinder:
         members = self._members(chain)
         together = {u: other for other in others for u in other}
         last = _reach(max(u.position for u in members), others)
-        seen: set[Unit] = set()
-        stack = self._readers(members)
-        while stack:
-            u = stack.pop()
-            if u in members:
-                return True
-            if u not in seen and u.position <= last:
-                same = together.get(u, {u})
-                seen |= same
-                stack += self._readers(same)
-        return False
+        after = reach(self._readers(members), lambda u: self._readers(together.get(u, {u})) if u.position <= last else ())
+        return not members.isdisjoint(after)
 
     def _members(self, chain: Chain) -> set[Unit]:
         return {*chain.labels, *(self.contractions[u] for u in chain.contractions)}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from math import prod
 
-from ..graph.graph import Node
+from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
 from .align import Form, Outer, Outers, identity_axes
 from .kernel import Reason, Unit, domain
@@ -47,15 +47,7 @@ def _is_joinable(n: Node) -> bool:
 
 def _large(roots: Iterable[Node], least: int) -> set[Node]:
     """Values of at least so many elements from which maps and views compute the roots."""
-    stack = list(roots)
-    found = set(stack)
-    while stack:
-        n = stack.pop()
-        if n.op in ELEMENTWISE or n.op in VIEWS:
-            new = {s for s in n.src if s.size >= least and s not in found}
-            found |= new
-            stack += new
-    return found
+    return set(reach(roots, lambda n: [s for s in n.src if s.size >= least] if n.op in ELEMENTWISE or n.op in VIEWS else ()))
 
 
 def summed_vars(u: Unit) -> Outer:

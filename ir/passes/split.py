@@ -9,10 +9,11 @@ How often it is cut depends on shapes alone, so the order of all sums is fixed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from math import prod
 
 from ..graph import dtype as dt
-from ..graph.graph import Node, expand, expand_to, full, node, rebuild, reduce, reshape, toposort
+from ..graph.graph import Node, expand, expand_to, full, node, reach, rebuild, reduce, reshape, toposort
 from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..kernels.fuse import MIN_PARALLEL
@@ -251,14 +252,6 @@ def _longer(operand: Node, pad: tuple[tuple[int, int, int], ...]) -> Node:
 
 def _maps(x: Node) -> list[Node]:
     """The few maps that x is made of, operands first; none if they are many."""
-    found: dict[Node, None] = {}
-    stack = [x]
-    while stack:
-        n = stack.pop()
-        if n.op in ELEMENTWISE:
-            found.pop(n, None)
-            found[n] = None
-            stack += n.src
-        if len(found) > MOST_MAPS:
-            return []
-    return [n for n in toposort([x]) if n in found]
+    below = reach([x], lambda n: n.src if n.op in ELEMENTWISE else ())
+    maps = set(islice((n for n in below if n.op in ELEMENTWISE), MOST_MAPS + 1))
+    return [n for n in toposort([x]) if n in maps] if len(maps) <= MOST_MAPS else []

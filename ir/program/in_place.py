@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from ..graph.graph import Node
+from ..graph.graph import Node, reach
 from ..graph.index import Index
 from ..graph.op import Op
 from ..loops.loop import GLOBAL, Buf, Copy, For, If, Loops, Stmt, Store
@@ -92,13 +92,7 @@ def _access(s: Stmt, loads: set[Node]) -> Access:
 
 def _loads(s: Stmt, needs: Needs) -> set[Node]:
     """The LOADs of arguments that a statement itself needs."""
-    stack = roots(s)
-    seen = set(stack)
-    while stack:
-        new = [o for o in needs(stack.pop()) if o not in seen]
-        seen.update(new)
-        stack += new
-    return {n for n in seen if n.op is Op.LOAD and n.arg[0].space == GLOBAL}
+    return {n for n in reach(roots(s), needs) if n.op is Op.LOAD and n.arg[0].space == GLOBAL}
 
 
 def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:

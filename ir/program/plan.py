@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..graph.graph import Node
+from ..graph.graph import Node, reach
 from ..graph.index import row_major_strides
 from ..graph.op import Op
 from ..loops.loop import Buf, Loops
@@ -78,23 +78,17 @@ def _waits(steps: list[Step]) -> Waits[Step]:
     after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
     needed: set[Step] = set()  # by the checks so far
     previous: Step | None = None
+
+    def missing(s: Step) -> set[Step]:
+        return after[s] - needed
+
     for check in [s for s in steps if s.is_check]:
-        new = _needed(check, after, needed)
+        new = set(reach([check], missing))
         _let_wait(new, previous, after)
         needed |= new
         previous = check
     _let_wait((s for s in steps if s not in needed), previous, after)
     return after
-
-
-def _needed(check: Step, after: Waits[Step], known: set[Step]) -> set[Step]:
-    """The check and what it waits for, but what is known."""
-    found, stack = {check}, [check]
-    while stack:
-        new = [s for s in after[stack.pop()] if s not in found and s not in known]
-        found.update(new)
-        stack += new
-    return found
 
 
 def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> None:
