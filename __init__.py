@@ -1,104 +1,54 @@
 """Weft, a code-generating compiler for fused tensor kernels: `import weft as wf`. In: tensor expressions. Out: their values.
 
+Every name in this file is one that users call, unless it begins with an underscore.
 Submodules that are not always needed (`wf.nn`) are imported at first use.
 """
 
 from __future__ import annotations
 
+import math as _math
 from functools import partial as _partial
-from importlib import import_module
-from math import e, inf, nan, pi
-from typing import Any
+from importlib import import_module as _import_module
+from typing import Any as _Any
 
-from . import errors
-from .frontend import ops as _ops
+from . import errors as errors
+from .frontend.gradients import gradient as _gradient
+from .frontend.gradients import transforms as _transforms
 from .frontend.gradients.backward import backward as _backward
-from .frontend.gradients.gradient import check_grad, enable_grad, grad, no_grad
-from .frontend.gradients.transforms import hessian_vector_product, jvp, value_and_grad, vjp
-from .frontend.jit.jit import compile, jit
+from .frontend.jit.jit import compile as compile
+from .frontend.jit.jit import jit as jit
 from .frontend.lazy.above import Above as _Above
-from .frontend.modes.debug_nans import debug_nans
-from .frontend.modes.matmul_precision import matmul_precision
+from .frontend.modes.debug_nans import debug_nans as debug_nans
+from .frontend.modes.matmul_precision import matmul_precision as matmul_precision
 from .frontend.ops import *  # noqa: F403
-from .frontend.tensor.names_elsewhere import OF_WEFT, of_module
-from .inspection.documents.report import report
-from .inspection.drawing.draw import draw
-from .inspection.dumps.dump import dump
-from .inspection.explain.explain import explain
-from .inspection.explain.one_kernel import one_kernel
-from .inspection.layout.layout import layout
-from .inspection.profile.profile import profile
-from .inspection.summary.summary import summary
-from .ir.graph.dtype import (
-    DType,
-    bfloat16,
-    bool_,
-    float16,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
+from .frontend.tensor.names_elsewhere import OF_WEFT as _OF_WEFT
+from .frontend.tensor.names_elsewhere import of_module as _of_module
+from .frontend.tensor.names_elsewhere import public as _public
+from .inspection.documents.report import report as report
+from .inspection.drawing.draw import draw as draw
+from .inspection.dumps.dump import dump as dump
+from .inspection.explain.explain import explain as explain
+from .inspection.explain.one_kernel import one_kernel as one_kernel
+from .inspection.layout.layout import layout as layout
+from .inspection.profile.profile import profile as profile
+from .inspection.summary.summary import summary as summary
+from .ir.graph import dtype as _dt
+from .ir.graph.dtype import DType as DType
 from .runtime.memory.devices import available as _available
-from .version import __version__
+from .version import __version__ as __version__
 
+check_grad, enable_grad, grad, no_grad = _gradient.check_grad, _gradient.enable_grad, _gradient.grad, _gradient.no_grad
+jvp, value_and_grad, vjp = _transforms.jvp, _transforms.value_and_grad, _transforms.vjp
+hessian_vector_product = _transforms.hessian_vector_product
+bool_, bfloat16, float16, float32, float64 = _dt.bool_, _dt.bfloat16, _dt.float16, _dt.float32, _dt.float64
+int8, int16, int32, int64 = _dt.int8, _dt.int16, _dt.int32, _dt.int64
+uint8, uint16, uint32, uint64 = _dt.uint8, _dt.uint16, _dt.uint32, _dt.uint64
+e, inf, nan, pi = _math.e, _math.inf, _math.nan, _math.pi
 newaxis = None  # x[:, wf.newaxis] has a new axis of extent 1
 
 _FOLDERS = ("array_api", "codegen", "commands", "compiler", "frontend", "inspection", "ir", "nn", "runtime")
 _LAZY = {name: f".{name}" for name in (*_FOLDERS, "options")}
 _LAZY["cuda"] = ".frontend.modes.gpus"
-
-__all__ = [
-    "DType",
-    "__version__",
-    "bfloat16",
-    "bool_",
-    "check_grad",
-    "compile",
-    "debug_nans",
-    "devices",
-    "draw",
-    "dump",
-    "e",
-    "enable_grad",
-    "errors",
-    "explain",
-    "float16",
-    "float32",
-    "float64",
-    "grad",
-    "hessian_vector_product",
-    "inf",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "jit",
-    "jvp",
-    "layout",
-    "matmul_precision",
-    "nan",
-    "newaxis",
-    "no_grad",
-    "one_kernel",
-    "pi",
-    "profile",
-    "report",
-    "summary",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "value_and_grad",
-    "vjp",
-]
-__all__ += _ops.__all__
 
 
 def devices() -> list[str]:
@@ -106,17 +56,18 @@ def devices() -> list[str]:
     return _available()
 
 
-def _show(program: Any, number: int) -> None:
-    import_module(".inspection.dumps.shown", __name__).show(program, number)
+def _show(program: _Any, number: int) -> None:
+    _import_module(".inspection.dumps.shown", __name__).show(program, number)
 
 
 _Above.backward = _backward
-_Above.array_api = _partial(import_module, ".array_api", __name__)
-_Above.numpy_functions = _partial(import_module, ".frontend.numpy_functions", __name__)
+_Above.array_api = _partial(_import_module, ".array_api", __name__)
+_Above.numpy_functions = _partial(_import_module, ".frontend.numpy_functions", __name__)
 _Above.show = _show
-_missing = of_module(__name__, OF_WEFT, _LAZY)
+globals()["__all__"] = ["__version__", "errors", *_public(globals())]
+_missing = _of_module(__name__, _OF_WEFT, _LAZY)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     __tracebackhide__ = True
-    return import_module(_LAZY[name], __name__) if name in _LAZY else _missing(name)
+    return _import_module(_LAZY[name], __name__) if name in _LAZY else _missing(name)

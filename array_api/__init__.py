@@ -6,47 +6,22 @@ The standard's names and signatures, without the extensions linalg and fft and w
 
 from __future__ import annotations
 
-from math import e, inf, nan, pi
+import math as _math
 
-from ..frontend.tensor.dtypes import astype, can_cast, finfo, iinfo, isdtype, result_type
-from ..ir.graph.dtype import bfloat16, float16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
-from ..ir.graph.dtype import bool_ as bool
-from . import creation, elementwise, manipulation, reductions
-from .creation import *  # noqa: F403
-from .elementwise import *  # noqa: F403
-from .info import __array_namespace_info__
-from .manipulation import *  # noqa: F403
-from .reductions import *  # noqa: F403
+from ..frontend.tensor import dtypes as _dtypes
+from ..frontend.tensor.names_elsewhere import public as _public
+from ..ir.graph import dtype as _dt
+from . import info as _info
+from .functions import *  # noqa: F403
 
+astype, can_cast, isdtype, result_type = _dtypes.astype, _dtypes.can_cast, _dtypes.isdtype, _dtypes.result_type
+finfo, iinfo = _dtypes.finfo, _dtypes.iinfo
+bool, bfloat16, float16, float32, float64 = _dt.bool_, _dt.bfloat16, _dt.float16, _dt.float32, _dt.float64
+int8, int16, int32, int64 = _dt.int8, _dt.int16, _dt.int32, _dt.int64
+uint8, uint16, uint32, uint64 = _dt.uint8, _dt.uint16, _dt.uint32, _dt.uint64
+e, inf, nan, pi, newaxis = _math.e, _math.inf, _math.nan, _math.pi, None
+
+__array_namespace_info__ = _info.__array_namespace_info__
 __array_api_version__ = "2024.12"
-newaxis = None
 
-__all__ = [
-    "__array_api_version__",
-    "__array_namespace_info__",
-    "astype",
-    "bfloat16",
-    "bool",
-    "can_cast",
-    "e",
-    "finfo",
-    "float16",
-    "float32",
-    "float64",
-    "iinfo",
-    "inf",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "isdtype",
-    "nan",
-    "newaxis",
-    "pi",
-    "result_type",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-__all__ += creation.__all__ + elementwise.__all__ + manipulation.__all__ + reductions.__all__
+globals()["__all__"] = [*_public(globals()), "__array_api_version__", "__array_namespace_info__"]

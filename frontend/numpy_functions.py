@@ -96,7 +96,7 @@ def _name_of_ufunc(called: np.ufunc) -> str | None:
     if all(getattr(home, called.__name__, None) is not called for home in homes):
         return None
     name = RENAMED.get(called.__name__, called.__name__)
-    return name if name in ops.__all__ else None
+    return name if name in vars(ops)["__all__"] else None
 
 
 # ---------------------------------------------------------------- other functions
@@ -116,7 +116,7 @@ def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], k
     if name in DIFFERENT:
         raise errors.CallError(f"{label} of a Tensor: write {DIFFERENT[name]}")
     name = RENAMED.get(name, name)
-    if name not in (ops.__all__ if called.__module__ == "numpy" else IN_LINALG):
+    if name not in (vars(ops)["__all__"] if called.__module__ == "numpy" else IN_LINALG):
         raise _not_there(label)
     places, names = _bound(called, args, kwargs)
     return _call(label, name, places, names)

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any
 
 from .code import portable
+from .texts import filled
 
 CPU = (1, 0)  # (kDLCPU, the only one)
 CUDA = 2  # the type of memory of a GPU, whose number stands beside it
@@ -56,90 +57,15 @@ class _Versioned(ctypes.Structure):
 
 LAYOUTS: tuple[type[Any], ...] = (_Managed, _Versioned)
 
-# Each deleter drops the reference that the context holds; after the end of Python it leaves everything as it is. A capsule
-# that nobody consumed calls its deleter when it dies; an exception that is on its way then stays as it is.
-CODE = """
-declare i32 @Py_IsInitialized()
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
-declare void @Py_DecRef(ptr)
-declare void @PyErr_Fetch(ptr, ptr, ptr)
-declare void @PyErr_Restore(ptr, ptr, ptr)
-declare ptr @PyCapsule_New(ptr, ptr, ptr)
-declare i32 @PyCapsule_IsValid(ptr, ptr)
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
-declare i32 @PyCapsule_SetName(ptr, ptr)
 
-@name.0 = internal constant [9 x i8] c"dltensor\\00"
-@name.1 = internal constant [19 x i8] c"dltensor_versioned\\00"
-@used.0 = internal constant [14 x i8] c"used_dltensor\\00"
-@used.1 = internal constant [24 x i8] c"used_dltensor_versioned\\00"
-
-define internal void @release(ptr %context) {
-  %up = call i32 @Py_IsInitialized()
-  %alive = icmp ne i32 %up, 0
-  br i1 %alive, label %drop, label %out
-drop:
-  %lock = call i32 @PyGILState_Ensure()
-  call void @Py_DecRef(ptr %context)
-  call void @PyGILState_Release(i32 %lock)
-  br label %out
-out:
-  ret void
-}
-
-define internal void @destroy(ptr %capsule, ptr %name, i64 %context.offset) {
-  %valid = call i32 @PyCapsule_IsValid(ptr %capsule, ptr %name)
-  %unused = icmp ne i32 %valid, 0
-  br i1 %unused, label %drop, label %out
-drop:
-  %type = alloca ptr
-  %value = alloca ptr
-  %trace = alloca ptr
-  call void @PyErr_Fetch(ptr %type, ptr %value, ptr %trace)
-  %managed = call ptr @PyCapsule_GetPointer(ptr %capsule, ptr %name)
-  %context.p = getelementptr i8, ptr %managed, i64 %context.offset
-  %context = load ptr, ptr %context.p
-  call void @Py_DecRef(ptr %context)
-  %t = load ptr, ptr %type
-  %v = load ptr, ptr %value
-  %b = load ptr, ptr %trace
-  call void @PyErr_Restore(ptr %t, ptr %v, ptr %b)
-  br label %out
-out:
-  ret void
-}
-""" + "".join(
-    f"""
-define void @weft_dlpack_delete_{k}(ptr %managed) {{
-  %context.p = getelementptr i8, ptr %managed, i64 {layout.context.offset}
-  %context = load ptr, ptr %context.p
-  call void @release(ptr %context)
-  ret void
-}}
-
-define internal void @destroy_{k}(ptr %capsule) {{
-  call void @destroy(ptr %capsule, ptr @name.{k}, i64 {layout.context.offset})
-  ret void
-}}
-
-define ptr @weft_dlpack_capsule_{k}(ptr %managed) {{
-  %capsule = call ptr @PyCapsule_New(ptr %managed, ptr @name.{k}, ptr @destroy_{k})
-  ret ptr %capsule
-}}
-
-define i32 @weft_dlpack_use_{k}(ptr %capsule) {{
-  %failed = call i32 @PyCapsule_SetName(ptr %capsule, ptr @used.{k})
-  ret i32 %failed
-}}
-"""
-    for k, layout in enumerate(LAYOUTS)
-)
+def _text() -> str:
+    layouts = (filled("dlpack_layout", k=k, context=layout.context.offset) for k, layout in enumerate(LAYOUTS))
+    return filled("dlpack") + "".join(layouts)
 
 
 @dataclass(frozen=True)
 class _Functions:
-    """Those of CODE, for the two layouts: the address of the deleter, what makes a capsule, what marks one as consumed."""
+    """Those of dlpack.ll, for the two layouts: the address of the deleter, what makes a capsule, what marks one as consumed."""
 
     delete: list[int]
     capsule: list[Callable[[int], Any]]
@@ -149,7 +75,7 @@ class _Functions:
 @functools.cache
 def _functions() -> _Functions:
     names = [f"weft_dlpack_{what}_{k}" for what in ("delete", "capsule", "use") for k in range(len(LAYOUTS))]
-    code = portable(CODE, names)
+    code = portable(_text(), names)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p)
     use = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object)
     addresses = [code[n] for n in names]

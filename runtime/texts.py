@@ -46,24 +46,24 @@ def has_cycles(machine: str, flags: set[str]) -> bool:
 
 def native_text(system: str, machine: str) -> str:
     """The functions NAMES: the driver, the pool and the function of Python."""
-    return _filled("driver", **_only("plain", DRIVERS)) + _pool(system, machine) + _filled("call")
+    return filled("driver", **_only("plain", DRIVERS)) + _pool(system, machine) + filled("call")
 
 
 def timed_text(system: str, machine: str, flags: set[str]) -> str:
     """The functions TIMED_NAMES: the timed driver. `flags`: what the processor says of itself."""
     if has_cycles(machine, flags):
-        ticks = _filled("counter", **_only(machine, PROCESSORS))
+        ticks = filled("counter", **_only(machine, PROCESSORS))
     else:
-        ticks = _filled("clock", clock=MONOTONIC.get(system, 1))
-    driver = _filled("driver", **_only("timed", DRIVERS))
-    return ticks + _filled("chunks") + driver + _filled("runs")
+        ticks = filled("clock", clock=MONOTONIC.get(system, 1))
+    driver = filled("driver", **_only("timed", DRIVERS))
+    return ticks + filled("chunks") + driver + filled("runs")
 
 
 def _pool(system: str, machine: str) -> str:
     if not has_pool(system, machine):
-        return _filled("no_pool")
+        return filled("no_pool")
     lines = _only(machine, PROCESSORS)
-    return _filled("pool", max_threads=options.MAX_THREADS, futex=FUTEX[machine], **lines)
+    return filled("pool", max_threads=options.MAX_THREADS, futex=FUTEX[machine], **lines)
 
 
 def _only(chosen: str, names: tuple[str, ...]) -> dict[str, str]:
@@ -71,5 +71,7 @@ def _only(chosen: str, names: tuple[str, ...]) -> dict[str, str]:
     return {name: "" if name == chosen else ";" for name in names}
 
 
-def _filled(name: str, **values: object) -> str:
-    return Template((FOLDER / f"{name}.ll").read_text()).substitute(values)
+def filled(name: str, folder: Path = FOLDER, /, **values: object) -> str:
+    """The text of a file with these values in the places of their $names."""
+    file = name if "." in name else f"{name}.ll"
+    return Template((folder / file).read_text()).substitute(values)

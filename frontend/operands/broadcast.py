@@ -22,6 +22,7 @@ from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
 from ..lazy import weak_numbers
 from ..lazy.live_number import LiveNumber
+from .arguments import as_shape
 
 Scalar = bool | int | float
 Operand = Node | Scalar
@@ -169,6 +170,12 @@ def broadcast_shape(name: str, shapes: Sequence[Shape]) -> Shape:
                     raise errors.ShapeError(f"{name}: shapes {listed} could not be broadcast together: {why}")
                 out[i] = extent
     return addressable(name, tuple(out))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes broadcast. Raises ShapeError."""
+    given = [as_shape("broadcast_shapes", (s,)) for s in shapes]
+    return broadcast_shape("broadcast_shapes", given) if given else ()
 
 
 def spread(x: Node, places: Sequence[int], shape: Shape) -> Node:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from inspect import ismodule
 from typing import Any
 
 from ... import errors
@@ -144,6 +145,14 @@ ABSENT = {
     **dict.fromkeys(("vmap", "pmap", "vectorize"), _MAPS),
     **dict.fromkeys(("complex64", "complex128"), "there are no complex numbers"),
 }
+
+
+def public(namespace: Mapping[str, object]) -> list[str]:
+    """The names of a module that are for users: not those of modules, nor what begins with an underscore.
+
+    A module that lists its names by this lists them as globals()["__all__"], so that type checkers look for themselves.
+    """
+    return sorted(name for name, x in namespace.items() if name[0] != "_" and name != "annotations" and not ismodule(x))
 
 
 def no_attribute(what: str, name: str, there: Callable[[], Iterable[str]], known: Mapping[str, str]) -> errors.AttributeError:

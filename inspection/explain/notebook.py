@@ -5,57 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 
 from ..tables import Table
 from .kernel import Apart, KernelReport, Source, facts
 
-# Colours are that of the page's text, more or less of it, and hues mixed with it: on light and
-# dark pages both are legible.
-STYLE = """
-.weft-report {
-  --line: color-mix(in srgb, currentColor 16%, transparent);
-  --soft: color-mix(in srgb, currentColor 6%, transparent);
-  --compute: #c3489f; --memory: #2a8cc4; --launch: #c08a1e; --held: #3d9c62;
-  font: 13px/1.5 system-ui, sans-serif; max-width: 94em; overflow-x: auto; text-align: left; }
-.weft-report .row { min-width: 53em; }
-.weft-report .head { font-weight: 600; margin: .5em 0; }
-.weft-report .row { display: grid; gap: 0 .9em; align-items: baseline;
-  padding: .2em .5em .2em 1.4em;
-  font-variant-numeric: tabular-nums; }
-.weft-report .titles { border-bottom: 1px solid var(--line); }
-.weft-report .titles, .weft-report .place, .weft-report dt, .weft-report summary::before {
-  opacity: .75; font-weight: 400; }
-.weft-report .titles .place { opacity: 1; }
-.weft-report .total { font-weight: 600; }
-.weft-report .number { text-align: right; white-space: nowrap; }
-.weft-report .row span { overflow-wrap: anywhere; }
-.weft-report summary .name { font-weight: 600; }
-.weft-report details { border-bottom: 1px solid var(--line); }
-.weft-report summary { cursor: pointer; list-style: none; position: relative; }
-.weft-report summary::-webkit-details-marker { display: none; }
-.weft-report summary::before { content: "\\25B8"; position: absolute; left: .5em; top: .2em; }
-.weft-report details[open] > summary::before { content: "\\25BE"; }
-.weft-report summary:hover, .weft-report summary:focus-visible { background: var(--soft); }
-.weft-report .bar { align-self: center; height: .55em; border-radius: .3em;
-  background: var(--soft); min-width: 4em; }
-.weft-report .bar > span { display: block; height: 100%; min-width: 2px; border-radius: .3em;
-  background: var(--bar); }
-.weft-report .compute { color: color-mix(in srgb, var(--compute) 70%, currentColor);
-  --bar: var(--compute); }
-.weft-report .memory { color: color-mix(in srgb, var(--memory) 70%, currentColor);
-  --bar: var(--memory); }
-.weft-report .launch { color: color-mix(in srgb, var(--launch) 65%, currentColor);
-  --bar: var(--launch); }
-.weft-report .held { --bar: var(--held); }
-.weft-report dl { display: grid; grid-template-columns: 6em 1fr; gap: .15em .9em;
-  margin: .2em 0 .7em 1.4em; }
-.weft-report dd { margin: 0; overflow-wrap: anywhere; }
-.weft-report code { font: 12px/1.5 ui-monospace, monospace; background: var(--soft);
-  padding: .05em .3em; border-radius: .25em;
-  color: inherit; }
-.weft-report .gradient { font-style: italic; }
-@media (prefers-contrast: more) { .weft-report * { opacity: 1 !important; } }
-"""
+STYLE = Path(__file__).with_name("report.css")
 MICRO = re.compile(r"(?<=\d) us\b")
 CLASSES = {"kernel": ["name"], "line": ["place"]}  # of columns
 WIDE = {"kernel": "minmax(11em, 2.4fr)", "line": "minmax(8em, 1.2fr)"}
@@ -71,7 +26,7 @@ def html(
     left_out: int,
 ) -> str:
     """The totals, a row for each kernel that opens to its facts, the memory."""
-    parts = [f"<style>{STYLE}</style>", f'<div class="head">{_pretty(headline)}</div>']
+    parts = [f"<style>{STYLE.read_text()}</style>", f'<div class="head">{_pretty(headline)}</div>']
     if kernels:
         parts += [_kernels(overview, kernels), _memory(memory, buffers, left_out)]
     return f'<div class="weft-report">{"".join(parts)}</div>'

@@ -8,7 +8,9 @@ from contextlib import contextmanager
 
 from ...compiler.backends.cuda import LAST_CACHE
 from ...runtime.cuda.driver import Driver, here
+from ...runtime.texts import filled
 from .cpu_rounds import Timed
+from .limits import FOLDER
 from .roofline import Figure, Machine, Place
 
 THREADS = 256  # of a block
@@ -16,58 +18,11 @@ BLOCKS = 8  # for each multiprocessor
 CHAINS = 8  # sums of a thread, each of which waits for itself alone
 STEPS = 128  # FMAs of each chain in a launch; few, as an emulator takes them one by one
 
-TEXT = """#include "weft.cuh"
-
-extern "C" __global__ void __launch_bounds__(%(threads)d) weft_nothing(float* out) {}
-
-extern "C" __global__ void __launch_bounds__(%(threads)d) weft_read(
-    const float* from, long long vectors, float* out
-) {
-    float sum = 0.0f;
-    const long long all = %(threads)dll * gridDim.x;
-    for (long long i = blockIdx.x * %(threads)dll + threadIdx.x; i < vectors; i += all) {
-        const weft_vec<float, 4> v = weft_load<4>(from + 4 * i);
-        sum += (v[0] + v[1]) + (v[2] + v[3]);
-    }
-    if (sum == 1.0f) out[0] = sum;  // never of zeros, but no compiler knows
-}
-
-extern "C" __global__ void __launch_bounds__(%(threads)d) weft_write(float* to, long long vectors) {
-    const weft_vec<float, 4> zeros = {};
-    const long long all = %(threads)dll * gridDim.x;
-    for (long long i = blockIdx.x * %(threads)dll + threadIdx.x; i < vectors; i += all) {
-        weft_store(to + 4 * i, zeros);
-    }
-}
-
-extern "C" __global__ void __launch_bounds__(%(threads)d) weft_copy(
-    const float* from, float* to, long long vectors
-) {
-    const long long all = %(threads)dll * gridDim.x;
-    for (long long i = blockIdx.x * %(threads)dll + threadIdx.x; i < vectors; i += all) {
-        weft_store(to + 4 * i, weft_load<4>(from + 4 * i));
-    }
-}
-"""
-FMA = """
-extern "C" __global__ void __launch_bounds__(%(threads)d) weft_fma_%(type)s(%(type)s* out) {
-    %(type)s sums[%(chains)d];
-    for (int k = 0; k < %(chains)d; k++) sums[k] = out[threadIdx.x];
-    const %(type)s x = sums[0];
-    for (int i = 0; i < %(steps)d; i++) {
-#pragma unroll
-        for (int k = 0; k < %(chains)d; k++) sums[k] = weft_fma(x, x, sums[k]);
-    }
-    for (int k = 1; k < %(chains)d; k++) sums[0] += sums[k];
-    out[threadIdx.x] = sums[0];
-}
-"""
-
-
 def text() -> str:
     """CUDA C of all of them."""
     sizes = {"threads": THREADS, "chains": CHAINS, "steps": STEPS}
-    return TEXT % sizes + "".join(FMA % (sizes | {"type": kind}) for kind in ("float", "double"))
+    fma = [filled("fma.cu", FOLDER, type=kind, **sizes) for kind in ("float", "double")]
+    return filled("rounds.cu", FOLDER, threads=THREADS) + "".join(fma)
 
 
 class Kernels:

@@ -12,6 +12,7 @@ import ctypes
 import time
 from collections.abc import Callable
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,46 +21,22 @@ from ... import options
 from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.target import Target
 from ...runtime import native, threads
+from ...runtime.texts import filled
 from ...runtime.ticks import address
 
 LLVM_TYPES = {"float32": "float", "float64": "double"}
 BITS = {"float32": 32, "float64": 64}
+FOLDER = Path(__file__).parent
 UNROLL = 4  # times that a step of the FMA loop goes through all accumulators
 
 NOTHING = "define void @nothing(ptr %context, i64 %chunk, i64 %thread) { ret void }"
-REPEAT = """
-define void @repeat(ptr %run, ptr %table, ptr %args, i64 %count) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %failed = call i64 %run(ptr %table, ptr %args)
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %out
-out:
-  ret void
-}
-define void @repeat_for(ptr %parallel, ptr %function, ptr %context, i64 %chunks, i64 %count) {
-entry:
-  br label %loop
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  call void %parallel(ptr %function, ptr %context, i64 %chunks)
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %count
-  br i1 %more, label %loop, label %out
-out:
-  ret void
-}
-"""
 
 
 @cache
 def repeats() -> tuple[Any, Any]:
     """The native loops around a program, (run, table, args, count), and around the chunks of a
     function."""
-    code = native.load_object(native.compile_portable(REPEAT), ("repeat", "repeat_for"))
+    code = native.load_object(native.compile_portable(filled("repeat", FOLDER)), ("repeat", "repeat_for"))
     pointer, word = ctypes.c_void_p, ctypes.c_int64
     return (
         ctypes.CFUNCTYPE(None, pointer, pointer, pointer, word)(code["repeat"]),

@@ -22,7 +22,8 @@ from .roofline import Machine
 
 FORMAT = "machine 2"
 SOURCES = ("machine", "roofline", "limits", "streams", "cpu_rounds", "gpu_rounds")
-FILES = tuple(f"inspection/machine/{name}.py" for name in SOURCES)  # what figures depend on
+TEXTS = ("repeat.ll", "stream.ll", "rounds.cu", "fma.cu")
+FILES = tuple(f"inspection/machine/{name}" for name in (*(f"{s}.py" for s in SOURCES), *TEXTS))  # what figures depend on
 FEWEST = 3  # rounds
 # Seconds of rounds, at most: where it is not known, and where somebody asks for it.
 PATIENCE, THOROUGH = 1.0, 5.0

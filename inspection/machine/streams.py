@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ...codegen.llvm.target import Target
-from .limits import Chunked, module
+from ...runtime.texts import filled
+from .limits import FOLDER, Chunked, module
 
 STEPS = 8  # vectors that a step of a loop reads or writes
 STREAMS = (
@@ -89,29 +90,6 @@ CALL = """
   %steps.{name} = load i64, ptr %s.{name}
   call void @{name}(ptr %from.{name}, ptr %to.{name}, i64 %steps.{name}, i64 %chunk)
 """
-LOOP = """
-define internal void @{name}(ptr %from, ptr %to, i64 %steps, i64 %chunk) #0 {{
-entry:
-  {sums}
-  %part = mul i64 %steps, {run}
-  %mine = mul i64 %part, {streams}
-  %first = mul i64 %mine, %chunk
-  %any = icmp ne i64 %steps, 0
-  br i1 %any, label %loop, label %out
-loop:
-  %i = phi i64 [0, %entry], [%next, %loop]
-  %at = mul i64 %i, {run}
-  %row.0 = add i64 %first, %at
-  {rows}
-  {vectors}
-  %next = add i64 %i, 1
-  %more = icmp ult i64 %next, %steps
-  br i1 %more, label %loop, label %out
-out:
-  {used}
-  ret void
-}}
-"""
 READ = "%x.{k} = load {v}, ptr %from.{k}, align {size}"
 WRITE = "store {v} {value}, ptr %to.{k}, align {size}{how}"
 ADD = (
@@ -168,4 +146,4 @@ def _loop(name: str, size: int, non_temporal: bool) -> str:
     rows = [f"%row.{r} = add i64 %row.{r - 1}, %part" for r in range(1, STREAMS)]
     parts = {"sums": sums, "rows": rows, "vectors": vectors, "used": used}
     texts = {part: "\n".join(lines) for part, lines in parts.items()}
-    return LOOP.format(name=name, run=run, streams=STREAMS, **texts)
+    return filled("stream", FOLDER, name=name, run=run, streams=STREAMS, **texts)
