@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ...ir.graph.graph import Node, const, node
-from ...ir.graph.index import Index, Var, mask_of, var
+from ...ir.graph.index import Index, Var, mask_of, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.box import box_of
 from ...ir.kernels.kernel import Kernel, Unit, join, zero_outside
 from ...ir.kernels.pooled_epilogue import pooled_vars
-from ...ir.loops.loop import Buf
+from ...ir.loops.loop import Buf, Stmt, Store
 from ...ir.loops.walk import indices, postorder, variables
 from . import loop_axes
 from .evaluate import Evaluator, Place
@@ -68,6 +68,15 @@ class Problem:
         return groups_extent(self.reduced)
 
     @property
+    def itself(self) -> dict[Var, Index]:
+        """Every variable of the problem as itself."""
+        return {v: var(v) for g in self.batch + self.rows + self.lanes + self.reduced for v in g}
+
+    def steps(self) -> list[Var]:
+        """A loop variable for each reduced axis."""
+        return [Var(f"k{a}" if a else "k", extent(g)) for a, g in enumerate(self.reduced)]
+
+    @property
     def pooled(self) -> list[Var]:
         """The variables of the result within windows of a pool: the epilogue reduces over them."""
         return pooled_vars(self.anchor, self.kernel.outer[self.anchor])
@@ -96,6 +105,10 @@ class Problem:
             at = [join(sub).substitute(own) for sub in unit.kept()]
             out.append((self.outputs[n], at, ev.value(n, at)))
         return out
+
+    def writes(self, by: dict[Var, Index], accumulated: Node) -> list[Stmt]:
+        """The epilogue as statements."""
+        return [Store(place.buf, place.at(index), value) for place, index, value in self.epilogue(by, accumulated)]
 
     def accesses(self, by: dict[Var, Index], factors: list[Node]) -> list[Index]:
         """Every index at which the factors and the epilogue read and write."""
@@ -178,6 +191,11 @@ def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]
     for g, at in zip(groups, position, strict=True):
         by |= loop_axes.spread(at, g)
     return by
+
+
+def groups_at(groups: Groups, position: Index) -> dict[Var, Index]:
+    """Every variable of the groups from one position in all of them."""
+    return spread_groups(groups, unravel(position, tuple(extent(g) for g in groups)))
 
 
 def is_plain(value: Node) -> bool:

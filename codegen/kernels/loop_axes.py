@@ -187,11 +187,25 @@ def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
 
 def nest(axes: Sequence[Var], *body: Stmt, kind: str = SERIAL) -> Stmt:
     """Loops around statements; at least one loop unless there is one statement."""
-    inner = list(body)
-    for axis in reversed(axes):
-        inner = [For(axis, axis.extent, kind, inner)]
-    (out,) = inner
+    (out,) = nested(axes, list(body), kind, kind)
     return out
+
+
+def nested(axes: Sequence[Var], body: list[Stmt], kind: str = SERIAL, last: str = SERIAL) -> list[Stmt]:
+    """Loops around statements, the innermost of a kind of its own."""
+    for axis in reversed(axes):
+        body = [For(axis, axis.extent, last if axis is axes[-1] else kind, body)]
+    return body
+
+
+def fresh(axes: Sequence[Var]) -> list[Var]:
+    """Variables for other loops over the same axes."""
+    return [Var(v.name, v.extent) for v in axes]
+
+
+def cut(first: Index, total: int, size: int) -> tuple[Index, int | None]:
+    """(base, total) of a loop over `size` of `total` steps from the first on, of which the last part may have fewer."""
+    return (first, total) if total % size else (Index(), None)
 
 
 def in_last(part: Index, last: int, body: list[Stmt]) -> Stmt:

@@ -10,8 +10,7 @@ from functools import partial
 from ...codegen.cuda.emit.emit import emit, shared_bytes
 from ...codegen.cuda.lowering import CudaLowering, stays_loop
 from ...codegen.cuda.settings import CudaSettings
-from ...codegen.cuda.toolchain.built import Usage
-from ...codegen.cuda.toolchain.disassembly import compiled_texts, missing_tools
+from ...codegen.cuda.toolchain.build import Usage, compiled_texts, missing_tools
 from ...codegen.kernels.lower_program import LoweredKernel
 from ...ir.graph.site import Site
 from ...ir.kernels.fuse import Policy

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any, Protocol
 
-from ...codegen.cuda.toolchain.built import Built, Usage
+from ...codegen.cuda.toolchain.build import Built, Usage
 
 __all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "bound_copy", "here"]
 

@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict
 
 from ...codegen.cuda.toolchain import build
-from ...codegen.cuda.toolchain.built import Built, Usage
-from ...codegen.cuda.toolchain.compiler import options
+from ...codegen.cuda.toolchain.build import Built, Usage
+from ...codegen.cuda.toolchain.toolkit import flags
 from .. import cache
 
 FORMAT = "CUDA image 1"
@@ -27,7 +27,7 @@ def keep(name: str, arch: str, built: Built) -> None:
 
 def _key(name: str, arch: str) -> str:
     compiler = build.compiler()
-    material = [FORMAT, name, build.headers(), options(arch, "cubin"), compiler.name, compiler.version]
+    material = [FORMAT, name, build.headers(), flags(arch, "cubin"), compiler.name, compiler.version]
     return hashlib.sha256(repr(material).encode()).hexdigest()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from weft.codegen.cuda.toolchain.built import Built, Usage
+from weft.codegen.cuda.toolchain.build import Built, Usage
 from weft.runtime.cuda.driver import OutOfMemory
 
 Kernel = Callable[..., None]  # of its arguments, each a word

@@ -19,7 +19,7 @@ import pytest
 from processes import interruptible
 from recording_driver import RecordedModule, RecordingDriver
 from weft import errors
-from weft.codegen.cuda.toolchain.built import Built, Usage
+from weft.codegen.cuda.toolchain.build import Built, Usage
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param

@@ -68,7 +68,7 @@ CHECK = launched("check", ("input", 0), is_check=True)
 AFFINE = CudaImage(2, 1, 64, (DOUBLE, ADD, DOUBLE, ADD))
 """
 READY = """
-from weft.codegen.cuda.toolchain.built import Built
+from weft.codegen.cuda.toolchain.build import Built
 from weft.runtime.cuda.pycuda_driver import PycudaDriver
 PycudaDriver.build, PycudaDriver.keeps_images = (lambda self, text: Built(IMAGE, {})), False
 unit = devices.gpu()
@@ -524,7 +524,7 @@ EMULATED = """
 import numpy as np
 import weft as wf
 from cuda_emulator import build
-from weft.codegen.cuda.toolchain.built import Built
+from weft.codegen.cuda.toolchain.build import Built
 from weft.runtime.cuda.pycuda_driver import PycudaDriver
 
 def built(self, texts):

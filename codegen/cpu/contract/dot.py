@@ -15,18 +15,19 @@ from __future__ import annotations
 from math import prod
 
 from ....ir.graph.graph import Node, node
-from ....ir.graph.index import Index, Var, row_major, unravel, var
+from ....ir.graph.index import Index, Var, row_major, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import extent, itemsize_in_memory
+from ...kernels.loop_axes import cut, extent, in_last, itemsize_in_memory
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
-from ..chunks import Chunks, Tuning
+from ..chunks import Tuning
 from ..prefetch import AHEAD, prefetches
+from .products import ContractionTask
 
 ACCUMULATORS = {32: (24, 8), 16: (9, 4)}  # of a tile, and the most rows, by vector registers
 MOST_COLUMNS = 6
@@ -49,28 +50,24 @@ def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
 
 def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """Loops of the dot schedule."""
-    task = _Block(p, target)
-    chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
+    task = _Block(p, target, tuning)
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
-    text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
-    text += f"blocks of {plural(task.tiles, 'tile')}, rows {'packed' if task.panel else 'read in place'}, "
-    text += f"k in blocks of {task.k_block}, "
-    text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"
-    text += f"{plural(prod(task.shape), 'task')}; {why}"
-    return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text, task.params)
+    text = f"lanes over k, tiles {rows}x{task.columns}, blocks of {plural(task.tiles, 'tile')}, "
+    text += f"rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
+    text += f"{'the matrix asked for ahead, ' * task.ahead}{plural(prod(task.shape), 'task')}; {why}"
+    return task.lowered("dot", text)
 
 
-class _Block:
+class _Block(ContractionTask):
     """Some columns, and all rows, of one line of one batch element."""
 
-    def __init__(self, p: Problem, target: Target) -> None:
-        self.p = p
-        self.outer: Groups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
+    def __init__(self, p: Problem, target: Target, tuning: Tuning) -> None:
+        super().__init__(p, target, tuning)
+        outer: Groups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
         self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
         accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
         self.row_tiles = balanced(self.m, most_rows)
-        by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-        small, matrix = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+        small, matrix = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
         self.item = itemsize_in_memory(matrix)
         self.ahead = lies_beyond(p, matrix, target.l3 // 2)
         self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
@@ -83,13 +80,17 @@ class _Block:
         self.panel = Buf("small", small.dtype, self.m * self.panel_k, SCRATCH) if packs else None
         # many tiles of one size: their count is an argument, so that other numbers of rows give the same kernel
         shares = not packs and len(self.row_tiles) == 1 and self.row_tiles[0][2] >= MANY_TILES
-        self.params = {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
+        self.params |= {Param("row_tiles"): self.row_tiles[0][2]} if shares else {}
         self.tiles = self._tiles_of_task(1 if not packs else COPIED_COLUMNS if lies_along_k else PACKED_COLUMNS)
         self.whole = self.n // self.columns
-        self.shape = (*(extent(g) for g in self.outer), -(-max(1, self.whole) // self.tiles))
-        self.work = float(self.m * self.columns * self.tiles * p.k) / 4
+        self.parts = -(-max(1, self.whole) // self.tiles)
+        shape = (*(extent(g) for g in outer), self.parts)
+        *at, self.part = self.share_out(shape, float(self.m * self.columns * self.tiles * p.k) / 4)
+        self.by, self.first = spread_groups(outer, at), self.part * self.tiles
         self.pitch = (self.tiles + 1) * self.columns
-        self.sums = Buf("sums", p.anchor.node.dtype, self.m * self.pitch, SCRATCH)
+        self.sums = Buf("sums", self.dtype, self.m * self.pitch, SCRATCH)
+        self.front, self.block = [Var(f"k{a}", extent(g)) for a, g in enumerate(p.reduced[:-1], 1)], Var("block", self.k_parts)
+        self.k_first = var(self.block) * self.k_block if self.k_parts > 1 else Index()
 
     def _block_k(self, itemsize: int, target: Target) -> None:
         """Blocks of the last group of k where the rows do not fit into L1: a block of all of them takes half of it, and a tile
@@ -107,24 +108,18 @@ class _Block:
         enough = max(columns, TASK_WORK // (self.m * self.p.k))
         return max(1, min(self.n, enough) // self.columns)
 
-    def body(self, position: Index) -> list[Stmt]:
-        *outer, self.part = unravel(position, self.shape)
-        self.by, self.first = spread_groups(self.outer, outer), self.part * self.tiles
-        self.front, self.k_first = [Var(f"k{a}", extent(g)) for a, g in enumerate(self.p.reduced[:-1], 1)], Index()
+    def body(self) -> list[Stmt]:
+        tiles = [*self._packed(), *self._tiles()]
         if not self.blocked:
-            return [*self._packed(), *self._tiles()]
-        block = Var("block", self.k_parts)
-        self.k_first = var(block) * self.k_block if self.k_parts > 1 else Index()
-        inside = loop_axes.nest([*self.front, block], For(Var("once", 1), 1, SERIAL, [*self._packed(), *self._tiles()]))
+            return tiles
+        inside = loop_axes.nest([*self.front, self.block], For(Var("once", 1), 1, SERIAL, tiles))
         return [Alloc(self.sums, 0), inside, *self._epilogue()]
 
     # ------------------------------------------------------------ indices
 
     def _k_loop(self, k: Var, body: list[Stmt], unroll: int = 1) -> Stmt:
         """Lanes over a block of k; over all of it in the other groups, too, unless those are outside."""
-        last = extent(self.p.reduced[-1])
-        base, total = (self.k_first, last) if last % self.k_block else (Index(), None)
-        inner = For(k, self.k_block, LANES, body, unroll, base, total)
+        inner = For(k, self.k_block, LANES, body, unroll, *cut(self.k_first, extent(self.p.reduced[-1]), self.k_block))
         return inner if self.blocked else loop_axes.nest(self.front, inner)
 
     def _at(self, row: Index, column: Index, k: Var) -> dict[Var, Index]:
@@ -151,11 +146,10 @@ class _Block:
         tile, out = Var("tile", self.tiles), list[Stmt]()
         if self.whole:
             tiles = self._row_tiles((self.first + var(tile)) * self.columns, self.columns)
-            base, total = (self.first, self.whole) if self.whole % self.tiles else (Index(), None)
-            out.append(For(tile, self.tiles, SERIAL, tiles, base=base, total=total))
+            out.append(For(tile, self.tiles, SERIAL, tiles, 1, *cut(self.first, self.whole, self.tiles)))
         if self.n % self.columns:
             rest = self._row_tiles(Index(const=self.whole * self.columns), self.n % self.columns)
-            out.append(self._in_last(rest))
+            out.append(in_last(self.part, self.parts - 1, rest))
         return out
 
     def _row_tiles(self, column: Index, columns: int) -> list[Stmt]:
@@ -170,7 +164,7 @@ class _Block:
     def _tile(self, row: Index, rows: int, column: Index, columns: int, ahead: bool) -> list[Stmt]:
         i, j, k = Var("i", rows), Var("j", columns), Var("k", self.k_block)
         at = self._at(row + var(i), column + var(j), k)
-        acc = Buf("acc", self.p.anchor.node.dtype, rows * columns, REG)
+        acc = Buf("acc", self.dtype, rows * columns, REG)
         place = var(i) * columns + var(j)
         small = self.p.factor(self.p.row_factor, at) if self.panel is None else load(self.panel, self._place(row + var(i), k))
         term = node(Op.MUL, (small, self.p.factor(self.p.lane_factor, at)))
@@ -196,8 +190,7 @@ class _Block:
         return [For(j, columns, UNROLL, [*prefetches(self.p.factor(self.p.lane_factor, at), k)])]
 
     def _writes(self, row: Index, column: Index, done: Node) -> list[Stmt]:
-        by = self._at(row, column, Var("k", 1))
-        return [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)]
+        return self.p.writes(self._at(row, column, Var("k", 1)), done)
 
     def _epilogue(self) -> list[Stmt]:
         """The outputs of the block: of its whole tiles, then in the last task of the columns behind them."""
@@ -206,7 +199,7 @@ class _Block:
         out = [self._write_columns(Index(), columns, total)] if self.whole else []
         if rest:
             behind = self.first * -self.columns + self.whole * self.columns
-            out.append(self._in_last([self._write_columns(behind, rest, None)]))
+            out.append(in_last(self.part, self.parts - 1, [self._write_columns(behind, rest, None)]))
         return out
 
     def _write_columns(self, local: Index, count: int, total: int | None) -> Stmt:
@@ -216,8 +209,3 @@ class _Block:
         body = self._writes(var(row), first + local + var(column), load(self.sums, var(row) * self.pitch + local + var(column)))
         base = first if total is not None else Index()
         return For(row, self.m, SERIAL, [For(column, count, LANES, body, base=base, total=total)])
-
-    def _in_last(self, body: list[Stmt]) -> Stmt:
-        """The body in the last task of a line."""
-        last = self.shape[-1] - 1
-        return loop_axes.in_last(self.part, last, body)

@@ -17,86 +17,73 @@ from math import prod
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, Extent, For, Reduce, Stmt, Store
+from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....ir.passes.split import nearest_divisor
 from ....wording import plural
-from ...kernels.contraction import Problem, groups_extent, spread_groups
+from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import extent, in_last
+from ...kernels.loop_axes import cut, extent, fresh, in_last
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
-from ..chunks import Chunks, Tuning
+from ..chunks import Tuning
 from ..prefetch import touched
+from .products import ContractionTask
 from .sizes import BY_TILE, IN_PLACE, SQUARES, Sizes, candidates, choose
 
 
 def lower_packed(p: Problem, target: Target, tuning: Tuning) -> Lowered:
     """Loops of the packed schedule, in the sizes of the cost model or the fastest ones."""
-    by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-    factors = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
+    factors = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
     if tuning.fastest is None:
-        return _in_sizes(p, choose(p, target, *factors), target, tuning)
-    return tuning.fastest([_in_sizes(p, s, target, tuning) for s in candidates(p, target, *factors)], target)
+        return _Task(p, choose(p, target, *factors), target, tuning).in_sizes()
+    found = [_Task(p, s, target, tuning).in_sizes() for s in candidates(p, target, *factors)]
+    return tuning.fastest(found, target)
 
 
-def _in_sizes(p: Problem, s: Sizes, target: Target, tuning: Tuning) -> Lowered:
-    task = _Task(p, s, target)
-    chunk = Chunks(task.count, task.work, tuning.min_chunks)
-    body = task.body(chunk.position)
-    text = (
-        f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
-        f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
-        f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{plural(task.count, 'task')}"
-    )
-    return chunk.lowered(p.kernel, p.buffers, body, text)
-
-
-class _Task:
+class _Task(ContractionTask):
     """One block of rows and lanes of one batch element."""
 
-    def __init__(self, p: Problem, s: Sizes, target: Target) -> None:
-        self.p, self.s, self.target = p, s, target
+    def __init__(self, p: Problem, s: Sizes, target: Target, tuning: Tuning) -> None:
+        super().__init__(p, target, tuning)
+        self.s = s
         self.tiles, self.rest_rows = divmod(p.m, s.tile_rows)
-        row_parts = -(-max(1, self.tiles) // s.task_tiles)
-        lines = groups_extent(p.lanes[:-1])
-        lane_parts = -(-lines // s.lane_rows)
+        self.row_parts = -(-max(1, self.tiles) // s.task_tiles)
+        self.lines = groups_extent(p.lanes[:-1])
         self.line_parts = -(-extent(p.lanes[-1]) // s.line)
-        self.shape = (*(extent(g) for g in p.batch), row_parts, lane_parts, self.line_parts)
-        self.count = groups_extent(p.batch) * row_parts * lane_parts * self.line_parts
-        self.work = float(s.task_tiles * s.tile_rows * s.block * p.k) / 4
-        self.lines = lines
-        dtype = p.anchor.node.dtype
-        self.k_outer, self.k_groups = p.reduced[: s.k_outer], p.reduced[s.k_outer :]
+        shape = (*(extent(g) for g in p.batch), self.row_parts, -(-self.lines // s.lane_rows), self.line_parts)
+        *batch, self.row_part, lane_part, self.line_part = self.share_out(
+            shape, float(s.task_tiles * s.tile_rows * s.block * p.k) / 4
+        )
+        self.batch = spread_groups(p.batch, batch)
+        self.first_tile, self.first_line = self.row_part * s.task_tiles, lane_part * s.lane_rows
+        k_outer, self.k_groups = p.reduced[: s.k_outer], p.reduced[s.k_outer :]
         self.k = [Var(f"k{a}" if a else "k", s.k_block if a == 0 else extent(g)) for a, g in enumerate(self.k_groups)]
-        self.k_extent = s.k_extent
-        self.k_shape = (*(extent(g) for g in self.k_outer), -(-extent(self.k_groups[0]) // s.k_block))
+        self.k_shape = (*(extent(g) for g in k_outer), -(-extent(self.k_groups[0]) // s.k_block))
         self.k_parts = prod(self.k_shape)
-        self.panel = Buf("panel", dtype, self.k_extent * s.block, SCRATCH)
+        self.part = Var("part", self.k_parts)
+        *self.k_fixed, self.k_part = unravel(var(self.part) if self.k_parts > 1 else Index(), self.k_shape)
+        self.k_first = self.k_part * s.k_block
+        self.panel = Buf("panel", self.dtype, s.k_extent * s.block, SCRATCH)
         sum_rows = s.tile_rows if self.k_parts == 1 else (s.task_tiles + (self.rest_rows > 0)) * s.tile_rows
-        self.sums = Buf("sums", dtype, sum_rows * s.block, SCRATCH)
-        self.rows_panel = Buf("rows_panel", dtype, s.group_tiles * s.tile_rows * self.k_extent, SCRATCH)
+        self.sums = Buf("sums", self.dtype, sum_rows * s.block, SCRATCH)
+        self.rows_panel = Buf("rows_panel", self.dtype, s.group_tiles * s.tile_rows * s.k_extent, SCRATCH)
+        self.row, self.lane = Var("row", p.m), Var("lane", s.line)
+        self.hints = self._hints()
 
-    def body(self, position: Index) -> list[Stmt]:
+    def in_sizes(self) -> Lowered:
         s = self.s
-        *batch, self.row_part, lane_part, self.line_part = unravel(position, self.shape)
-        self.batch = spread_groups(self.p.batch, batch)
-        self.first_tile = self.row_part * s.task_tiles
-        self.first_line = lane_part * s.lane_rows
-        self.row, self.lane = Var("row", self.p.m), Var("lane", s.line)
-        self.asked = self._asked()
+        text = f"tiles {s.tile_rows}x{s.tile_lanes}, blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]})"
+        text += f", k in blocks of {s.k_extent}{', the epilogue asked for ahead' * bool(self.hints)}"
+        return self.lowered("packed", f"{text}, {plural(prod(self.shape), 'task')}")
+
+    def body(self) -> list[Stmt]:
+        s = self.s
         allocs: list[Stmt] = [Alloc(self.sums)]
         allocs += [] if s.lanes == IN_PLACE else [Alloc(self.panel)]
         allocs += [] if s.rows == IN_PLACE else [Alloc(self.rows_panel)]
-        part = self.part = Var("part", self.k_parts)
-        *self.k_fixed, self.k_part = unravel(var(part) if self.k_parts > 1 else Index(), self.k_shape)
-        self.k_first = self.k_part * s.k_block
-        step: list[Stmt] = [] if s.lanes == IN_PLACE else self._pack_lanes()
-        step += self._all_tiles()
-        if self.k_parts > 1:
-            zero = self._clear()
-            return [*allocs, zero, For(part, self.k_parts, SERIAL, step)]
-        return [*allocs, *step]
+        step = [*([] if s.lanes == IN_PLACE else self._pack_lanes()), *self._all_tiles()]
+        return [*allocs, self._clear(), For(self.part, self.k_parts, SERIAL, step)] if self.k_parts > 1 else [*allocs, *step]
 
     # ------------------------------------------------------------ indices
 
@@ -111,33 +98,21 @@ class _Task:
         """Loops over the block of k, or a part of it that begins at a step; the outermost one is cut at the end."""
         for a in range(len(k) - 1, -1, -1):
             kind = LANES if lanes and a == len(k) - 1 else SERIAL
-            total: Extent | None = None
-            base = Index()
-            if a == 0 and extent(self.k_groups[0]) % self.s.k_block:
-                base, total = self.k_first + (begin or Index()), extent(self.k_groups[0])
-            body = [For(k[a], k[a].extent, kind, body, base=base, total=total)]
+            bounds = (Index(), None) if a else cut(self.k_first + (begin or Index()), extent(self.k_groups[0]), self.s.k_block)
+            body = [For(k[a], k[a].extent, kind, body, 1, *bounds)]
         return body
 
     def _lane_by(self, line: Index, lane: Index) -> dict[Var, Index]:
-        lines = unravel(self.first_line + line, tuple(extent(g) for g in self.p.lanes[:-1]))
-        return spread_groups(self.p.lanes, [*lines, self.line_part * self.s.line + lane])
-
-    def _row_by(self, row: Index) -> dict[Var, Index]:
-        """Variables of the rows from the row of the whole problem."""
-        return spread_groups(self.p.rows, unravel(row, tuple(extent(g) for g in self.p.rows)))
+        of_line = groups_at(self.p.lanes[:-1], self.first_line + line)
+        return of_line | spread_groups(self.p.lanes[-1:], [self.line_part * self.s.line + lane])
 
     def _line_loops(self, line: Var, lane: Var, body: list[Stmt]) -> list[Stmt]:
         """Loops over the lanes of the block, cut where the last line or lane ends."""
-        s, base, total = self.s, Index(), None
-        if self.line_parts > 1 and extent(self.p.lanes[-1]) % s.line:
-            base, total = self.line_part * s.line, extent(self.p.lanes[-1])
-        inner: list[Stmt] = [For(lane, s.line, LANES, body, base=base, total=total)]
+        s = self.s
+        inner = For(lane, s.line, LANES, body, 1, *cut(self.line_part * s.line, extent(self.p.lanes[-1]), s.line))
         if s.lane_rows == 1:
-            return inner
-        cut = self.lines % s.lane_rows != 0
-        return [
-            For(line, s.lane_rows, SERIAL, inner, base=self.first_line if cut else Index(), total=self.lines if cut else None)
-        ]
+            return [inner]
+        return [For(line, s.lane_rows, SERIAL, [inner], 1, *cut(self.first_line, self.lines, s.lane_rows))]
 
     def _block_lane(self, line: Var, lane: Var) -> tuple[Index, Index]:
         """(line of the block, position in the block)."""
@@ -149,7 +124,7 @@ class _Task:
     def _pack_lanes(self) -> list[Stmt]:
         if self.s.lanes == SQUARES:
             return self._pack_squares()
-        k = [Var(v.name, v.extent) for v in self.k]
+        k = fresh(self.k)
         return self._k_loops(k, self._fill_lines([var(v) for v in k]))
 
     def _fill_lines(self, k: list[Index]) -> list[Stmt]:
@@ -158,7 +133,7 @@ class _Task:
         at, position = self._block_lane(line, lane)
         by = self.batch | self._k_by(k) | self._lane_by(at, var(lane))
         row = self._k_position(k) * s.block
-        value = self.p.factor(self.p.lane_factor, by | self._any_row())
+        value = self._lane_value(by)
         return self._line_loops(line, lane, [Store(self.panel, row + position, value)]) + self._pad(row)
 
     def _pad(self, row: Index) -> list[Stmt]:
@@ -175,28 +150,28 @@ class _Task:
         """
         s, w, total, parts = self.s, self.p.width, extent(self.p.lanes[-1]), self.line_parts
         at = Var("lanes", s.line // w)
-        out = [self._cut(at, parts, self.line_part, total // w, self._squares(var(at) * w, w))]
+        out = [self._part(at, parts, self.line_part, total // w, self._squares(var(at) * w, w))]
         if total % w:
             first = Index(const=total // w * w - (parts - 1) * s.line)
             out.append(in_last(self.line_part, parts - 1, self._squares(first, total % w)))
         if s.line < s.block:
-            k = [Var(v.name, v.extent) for v in self.k]
+            k = fresh(self.k)
             out += self._k_loops(k, self._pad(self._k_position([var(v) for v in k]) * s.block))
         return out + self._rest_of_k()
 
     def _squares(self, first_lane: Index, lanes: int) -> list[Stmt]:
         """W lanes (or fewer) at all whole squares of the block of k."""
-        w, outer, last = self.p.width, [Var(v.name, v.extent) for v in self.k[:-1]], self.k[-1].extent
+        w, outer, last = self.p.width, fresh(self.k[:-1]), self.k[-1].extent
         at, parts = Var("square", last // w), self._last_parts()
         body = self._square([var(v) for v in outer], var(at) * w, first_lane, lanes)
-        return self._k_loops(outer, [self._cut(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)])
+        return self._k_loops(outer, [self._part(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)])
 
     def _rest_of_k(self) -> list[Stmt]:
         """All lanes at the steps behind the last square."""
         w, length, parts = self.p.width, extent(self.k_groups[-1]), self._last_parts()
         if not length % w:
             return []
-        outer, rest = [Var(v.name, v.extent) for v in self.k[:-1]], Var("k", length % w)
+        outer, rest = fresh(self.k[:-1]), Var("k", length % w)
         first = length // w * w - (parts - 1) * self.k[-1].extent
         fill: Stmt = For(rest, rest.extent, SERIAL, self._fill_lines([*(var(v) for v in outer), var(rest) + first]))
         return self._k_loops(outer, [in_last(self.k_part, parts - 1, [fill])])
@@ -205,23 +180,21 @@ class _Task:
         """How many blocks of k the last axis of it is cut into."""
         return self.k_shape[-1] if len(self.k) == 1 else 1
 
-    def _cut(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
+    def _part(self, v: Var, parts: int, part: Index, whole: int, body: list[Stmt]) -> Stmt:
         """A loop over a part of `whole` steps, of which the last part may have fewer."""
-        cut = parts > 1 and whole != parts * v.extent
-        return For(v, v.extent, SERIAL, body, base=part * v.extent if cut else Index(), total=whole if cut else None)
+        fewer = parts > 1 and whole != parts * v.extent
+        return For(v, v.extent, SERIAL, body, base=part * v.extent if fewer else Index(), total=whole if fewer else None)
 
     def _square(self, front: list[Index], first_k: Index, first_lane: Index, lanes: int) -> list[Stmt]:
         j, k = Var("j", lanes), Var("k", self.p.width)
         at, lane = [*front, first_k + var(k)], first_lane + var(j)
-        value = self.p.factor(self.p.lane_factor, self.batch | self._k_by(at) | self._lane_by(Index(), lane) | self._any_row())
+        value = self._lane_value(self.batch | self._k_by(at) | self._lane_by(Index(), lane))
         store = Store(self.panel, self._k_position(at) * self.s.block + lane, value)
         return [For(j, lanes, UNROLL, [For(k, k.extent, LANES, [store])])]
 
-    def _any_row(self) -> dict[Var, Index]:
-        return {v: Index() for g in self.p.rows for v in g}
-
-    def _any_lane(self) -> dict[Var, Index]:
-        return {v: Index() for g in self.p.lanes for v in g}
+    def _lane_value(self, by: dict[Var, Index]) -> Node:
+        """The lane factor, of whatever row."""
+        return self.p.factor(self.p.lane_factor, by | {v: Index() for g in self.p.rows for v in g})
 
     def _all_tiles(self) -> list[Stmt]:
         """Every tile of the task: some rows are packed, then used while they are in the cache."""
@@ -229,23 +202,21 @@ class _Task:
         out: list[Stmt] = []
         if self.tiles:
             first = var(group) * s.group_tiles
-            cut = self.tiles % s.task_tiles != 0
-            base, total = (self.first_tile + first, self.tiles) if cut else (Index(), None)
+            bounds = cut(self.first_tile + first, self.tiles, s.task_tiles)
             tiles = self._strip((first + var(tile)) * s.tile_rows, var(tile) * s.tile_rows, s.tile_rows)
-            each = For(tile, s.group_tiles, SERIAL, tiles, base=base, total=total)
-            pack = self._pack_rows(first * s.tile_rows, s.tile_rows, s.group_tiles, base, total)
-            out.append(For(group, group.extent, SERIAL, [*pack, each]))
+            pack = self._pack_rows(first * s.tile_rows, s.tile_rows, s.group_tiles, *bounds)
+            out.append(For(group, group.extent, SERIAL, [*pack, For(tile, s.group_tiles, SERIAL, tiles, 1, *bounds)]))
         if self.rest_rows:
             first = Index(const=self._rest_in_block())
             pack = self._pack_rows(first, self.rest_rows, 1, Index(), None)
-            out.append(self._in_last_part([*pack, *self._strip(first, Index(), self.rest_rows)]))
+            out.append(in_last(self.row_part, self.row_parts - 1, [*pack, *self._strip(first, Index(), self.rest_rows)]))
         return out
 
     def _pack_rows(self, first_row: Index, rows: int, tiles: int, base: Index, total: int | None) -> list[Stmt]:
         """Packs tiles of rows from a row of the block on; `base` is the tile of the problem there, cut at `total`."""
         if self.s.rows == IN_PLACE:
             return []
-        k, tile, i = [Var(v.name, v.extent) for v in self.k], Var("tile", tiles), Var("i", rows)
+        k, tile, i = fresh(self.k), Var("tile", tiles), Var("i", rows)
         at = [var(v) for v in k]
         in_group = var(tile) * rows
         value = self._row_value(at, self.first_tile * self.s.tile_rows + first_row + in_group + var(i))
@@ -259,27 +230,24 @@ class _Task:
     def _in_panel(self, first_row: Index, rows: int, k: list[Index], i: Var) -> Index:
         """Where an element of a tile stands in the panel of rows."""
         if self.s.rows == BY_TILE:
-            return first_row * self.k_extent + self._k_position(k) * rows + var(i)
-        return (first_row + var(i)) * self.k_extent + self._k_position(k)
+            return first_row * self.s.k_extent + self._k_position(k) * rows + var(i)
+        return (first_row + var(i)) * self.s.k_extent + self._k_position(k)
 
     def _row_value(self, k: list[Index], row: Index) -> Node:
-        by = self.batch | self._k_by(k) | self._row_by(row) | self._any_lane()
-        return self.p.factor(self.p.row_factor, by)
+        """The row factor at a row of the problem, of whatever lane."""
+        by = self.batch | self._k_by(k) | groups_at(self.p.rows, row)
+        return self.p.factor(self.p.row_factor, by | {v: Index() for g in self.p.lanes for v in g})
 
     def _rest_in_block(self) -> int:
         """The rows of whole tiles in the last part: behind them stands the rest."""
-        return (self.tiles - (self.shape[-3] - 1) * self.s.task_tiles) * self.s.tile_rows
-
-    def _in_last_part(self, body: list[Stmt]) -> Stmt:
-        return in_last(self.row_part, self.shape[-3] - 1, body)
+        return (self.tiles - (self.row_parts - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _strip(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:
         """The tiles of some rows; after the last block of k their outputs, while the sums are in the level-1 cache."""
         sums = first_row if self.k_parts > 1 else Index()
         row = Var("row", rows)
-        write: Stmt = For(
-            row, rows, SERIAL, self._write_row(self.first_tile * self.s.tile_rows + first_row + var(row), sums + var(row))
-        )
+        at = self.first_tile * self.s.tile_rows + first_row + var(row)
+        write: Stmt = For(row, rows, SERIAL, self._write_row(at, sums + var(row)))
         if self.k_parts > 1:
             write = in_last(var(self.part), self.k_parts - 1, [write])
         return [*self._tiles(first_row, in_panel, sums, rows), write]
@@ -292,8 +260,8 @@ class _Task:
         every = -(-extent(self.p.lanes[-1]) // s.tile_lanes)
         if whole:
             body = self._tile(first_row, in_panel, in_sums, rows, var(at) * s.tile_lanes, s.tile_lanes)
-            cut = s.lane_rows == 1 and not rest
-            out.append(self._cut(at, self.line_parts, self.line_part, every, body) if cut else For(at, whole, SERIAL, body))
+            ends = s.lane_rows == 1 and not rest
+            out.append(self._part(at, self.line_parts, self.line_part, every, body) if ends else For(at, whole, SERIAL, body))
         if rest:
             first = Index(const=whole * s.tile_lanes)
             out += self._tile(first_row, in_panel, in_sums, rows, first, rest)
@@ -301,48 +269,46 @@ class _Task:
 
     def _tile(self, first_row: Index, in_panel: Index, in_sums: Index, rows: int, first_lane: Index, lanes: int) -> list[Stmt]:
         """One pass over a block of k for one tile; in several parts where each asks for a part of the epilogue's memory."""
-        s, k, i, j = self.s, [Var(v.name, v.extent) for v in self.k], Var("i", rows), Var("j", lanes)
-        part = Var("ask", nearest_divisor(k[0].extent, rows) if self.asked else 1)
+        s, k, i, j = self.s, fresh(self.k), Var("i", rows), Var("j", lanes)
+        part = Var("ask", nearest_divisor(k[0].extent, rows) if self.hints else 1)
         k[0] = Var(k[0].name, k[0].extent // part.extent)
-        begin = var(part) * k[0].extent if self.asked else Index()
+        begin = var(part) * k[0].extent if self.hints else Index()
         at = [begin + var(k[0]), *map(var, k[1:])]
-        acc = Buf("acc", self.p.anchor.node.dtype, rows * lanes, REG)
+        acc = Buf("acc", self.dtype, rows * lanes, REG)
         place, lane = var(i) * lanes + var(j), first_lane + var(j)
         if s.rows == IN_PLACE:
             row_value = self._row_value(at, self.first_tile * s.tile_rows + first_row + var(i))
         else:
             row_value = load(self.rows_panel, self._in_panel(in_panel, rows, at, i))
         if s.lanes == IN_PLACE:
-            by = self.batch | self._k_by(at) | self._any_row() | self._lane_by(Index(), lane)
-            lane_value = self.p.factor(self.p.lane_factor, by)
+            lane_value = self._lane_value(self.batch | self._k_by(at) | self._lane_by(Index(), lane))
         else:
             lane_value = load(self.panel, self._k_position(at) * s.block + lane)
         term = Reduce(acc, place, "add", node(Op.MUL, (row_value, lane_value)))
         total = (in_sums + var(i)) * s.block + lane
-        finish: Stmt = Store(self.sums, total, load(acc, place))
-        if self.k_parts > 1:
-            finish = Reduce(self.sums, total, "add", load(acc, place))
+        done = load(acc, place)
+        finish: Stmt = Reduce(self.sums, total, "add", done) if self.k_parts > 1 else Store(self.sums, total, done)
         accumulate = self._k_loops(k, [For(i, rows, UNROLL, [For(j, lanes, LANES, [term])])], begin=begin)
-        if self.asked:
+        if self.hints:
             each = -(-rows // part.extent)
-            ask = self._ask(first_row + var(part) * each, each, first_lane, lanes)
+            ask = self._prefetch(first_row + var(part) * each, each, first_lane, lanes)
             accumulate = [For(part, part.extent, SERIAL, [ask, *accumulate])]
         return [Alloc(acc, 0), *accumulate, For(i, rows, UNROLL, [For(j, lanes, LANES, [finish])])]
 
-    def _asked(self) -> list[Stmt]:
-        """Asks for what the epilogue reads and writes at a row and a lane, if that lies beyond the level-2 cache."""
+    def _hints(self) -> list[Stmt]:
+        """That the epilogue will read and write at a row and a lane, if that lies beyond the level-2 cache."""
         if self.s.lane_rows > 1:
             return []
-        by = self.batch | self._row_by(var(self.row)) | self._lane_by(Index(), var(self.lane))
-        found = touched(self.p.epilogue(by, const(0, self.sums.dtype)), self.row, self.lane)
-        return list(found) if sum(s.buf.size * s.buf.dtype.itemsize for s in found) > self.target.l2 else []
+        by = self.batch | groups_at(self.p.rows, var(self.row)) | self._lane_by(Index(), var(self.lane))
+        hints = touched(self.p.epilogue(by, const(0, self.dtype)), self.row, self.lane)
+        return [*hints] if sum(h.buf.size * h.buf.dtype.itemsize for h in hints) > self.target.l2 else []
 
-    def _ask(self, first_row: Index, rows: int, first_lane: Index, lanes: int) -> Stmt:
+    def _prefetch(self, first_row: Index, rows: int, first_lane: Index, lanes: int) -> Stmt:
         """The same for some rows and lanes of the block, in the last block of k."""
         i, j = Var("i", rows), Var("j", lanes)
         row = self.first_tile * self.s.tile_rows + first_row + var(i)
         to = Substitution({self.row: row, self.lane: first_lane + var(j)})
-        ask: Stmt = For(i, rows, SERIAL, [For(j, lanes, LANES, to.body(self.asked))])
+        ask: Stmt = For(i, rows, SERIAL, [For(j, lanes, LANES, to.body(self.hints))])
         return ask if self.k_parts == 1 else in_last(var(self.part), self.k_parts - 1, [ask])
 
     def _clear(self) -> Stmt:
@@ -353,6 +319,5 @@ class _Task:
         """The outputs of one row, given by its place in the problem and in the block."""
         line, lane = Var("line", self.s.lane_rows), Var("l", self.s.line)
         at, position = self._block_lane(line, lane)
-        by = self.batch | self._row_by(row) | self._lane_by(at, var(lane))
-        done = load(self.sums, in_block * self.s.block + position)
-        return self._line_loops(line, lane, [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, done)])
+        by = self.batch | groups_at(self.p.rows, row) | self._lane_by(at, var(lane))
+        return self._line_loops(line, lane, self.p.writes(by, load(self.sums, in_block * self.s.block + position)))

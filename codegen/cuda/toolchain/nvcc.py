@@ -6,11 +6,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from . import toolkit
-from .compiler import Compiler, Output, Refused
+from .toolkit import Compiler, Output, Refused
 
 
 @cache
@@ -19,15 +19,11 @@ def find() -> Compiler | None:
     path = toolkit.tool("nvcc")
     if path is None or shutil.which("gcc") is None:
         return None
-    told = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    version = re.search(r"release [\d.]+, V([\d.]+)", told.stdout)
+    answer = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    version = re.search(r"release [\d.]+, V([\d.]+)", answer.stdout)
     if version is None:
         return None
-
-    def run(text: str, headers: dict[str, str], options: list[str], output: Output) -> tuple[bytes, str]:
-        return _run(path, text, headers, options, output)
-
-    return Compiler("nvcc", version[1], run)
+    return Compiler("nvcc", version[1], partial(_run, path))
 
 
 def _run(path: str, text: str, headers: dict[str, str], options: list[str], output: Output) -> tuple[bytes, str]:

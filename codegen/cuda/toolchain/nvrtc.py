@@ -7,10 +7,10 @@ import ctypes
 import glob
 import os
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 
 from . import toolkit
-from .compiler import Compiler, Output, Refused
+from .toolkit import Compiler, Output, Refused
 
 MAJORS = (13, 12)  # of libnvrtc.so.<major>
 
@@ -23,11 +23,7 @@ def find() -> Compiler | None:
         return None
     major, minor = ctypes.c_int(), ctypes.c_int()
     library.nvrtcVersion(ctypes.byref(major), ctypes.byref(minor))
-
-    def run(text: str, headers: dict[str, str], options: list[str], output: Output) -> tuple[bytes, str]:
-        return _run(library, text, headers, options, output)
-
-    return Compiler("NVRTC", f"{major.value}.{minor.value}", run)
+    return Compiler("NVRTC", f"{major.value}.{minor.value}", partial(_run, library))
 
 
 def _load() -> ctypes.CDLL | None:

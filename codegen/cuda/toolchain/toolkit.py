@@ -1,4 +1,4 @@
-"""Where CUDA's compilers are: in wheels of pip, in a toolkit, on the PATH. In: names. Out: paths."""
+"""CUDA's compilers: where they are, in wheels of pip, in a toolkit or on the PATH; what one is to Weft. In: names. Out: paths."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import glob
 import importlib.util
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from .... import options
 
@@ -32,3 +34,32 @@ def tool(name: str) -> str | None:
     """The path of a program."""
     beside = os.pathsep.join(os.path.join(root, "bin") for root in roots())
     return shutil.which(name, path=beside) or shutil.which(name)
+
+
+# ---------------------------------------------------------------- compilers
+
+
+Output = Literal["cubin", "ptx"]
+Run = Callable[[str, dict[str, str], list[str], Output], tuple[bytes, str]]  # of text, headers by name, options, output
+
+# As IEEE has it: a*b+c is rounded twice unless the text says fma, quotients and roots are exact, nothing is flushed to zero.
+EXACT = ["--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"]
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """One that was found. `run` gives what was asked for, and the log; it raises Refused."""
+
+    name: str
+    version: str
+    run: Run
+
+
+class Refused(Exception):
+    """The compiler's log, where it made nothing."""
+
+
+def flags(arch: str, output: Output) -> list[str]:
+    """For an architecture like sm_90a: its machine code, or the PTX of the virtual architecture that belongs to it."""
+    target = arch if output == "cubin" else arch.replace("sm_", "compute_")
+    return [f"--gpu-architecture={target}", "--std=c++17", *EXACT, *(["--ptxas-options=-v"] if output == "cubin" else [])]

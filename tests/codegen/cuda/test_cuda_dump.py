@@ -10,7 +10,7 @@ import weft as wf
 from cuda_texts import collecting
 from cudakit import device, needs_compiler
 from weft import errors
-from weft.codegen.cuda.toolchain import build, disassembly, toolkit
+from weft.codegen.cuda.toolchain import build, toolkit
 
 pytestmark = needs_compiler
 ENDINGS = {"loops", "cu", "ptx", "sass"}
@@ -59,7 +59,7 @@ def test_ptx_and_assembly_are_there_where_tools_are(tmp_path: Path) -> None:
         pytest.skip("no CUDA compiler")
     texts = texts_of(softmax_on_gpu(tmp_path))
     assert ".visible .entry k0_rows_max_exp_sum_div_p0" in texts["ptx"]
-    assert set(texts) == ENDINGS - disassembly.missing_tools().keys()
+    assert set(texts) == ENDINGS - build.missing_tools().keys()
 
 
 def test_what_the_compiler_refuses_stands_in_the_place_of_its_ptx(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ def test_what_the_compiler_refuses_stands_in_the_place_of_its_ptx(monkeypatch: p
         raise errors.CompileError("NVRTC 13.0 made no code for sm_999\nwhich it does not know")
 
     monkeypatch.setattr(build, "ptx", refuses)
-    assert disassembly.compiled_texts("", "sm_999") == {
+    assert build.compiled_texts("", "sm_999") == {
         "ptx": "// NVRTC 13.0 made no code for sm_999\n// which it does not know\n"
     }
 
@@ -75,9 +75,9 @@ def test_what_the_compiler_refuses_stands_in_the_place_of_its_ptx(monkeypatch: p
 def test_only_the_disassembler_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "compiler", lambda: None)
     monkeypatch.setattr(toolkit, "tool", lambda name: None)
-    assert set(disassembly.missing_tools()) == {"sass"}
+    assert set(build.missing_tools()) == {"sass"}
     monkeypatch.setattr(toolkit, "tool", lambda name: f"/bin/{name}")
-    assert disassembly.missing_tools() == {}
+    assert build.missing_tools() == {}
 
 
 def test_calls_say_how_many_blocks_they_are(tmp_path: Path, no_compiler: None) -> None:

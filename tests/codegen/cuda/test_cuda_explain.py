@@ -9,7 +9,7 @@ import pytest
 import weft as wf
 from cuda_texts import collecting
 from cudakit import device, needs_compiler
-from weft.codegen.cuda.toolchain.built import Built, Usage
+from weft.codegen.cuda.toolchain.build import Built, Usage
 
 pytestmark = needs_compiler
 

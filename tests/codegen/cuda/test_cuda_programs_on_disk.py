@@ -11,7 +11,7 @@ from cuda_texts import TextDriver
 from cudakit import needs_compiler
 from weft import errors, options
 from weft.codegen.cuda.toolchain import build
-from weft.codegen.cuda.toolchain.compiler import Compiler
+from weft.codegen.cuda.toolchain.toolkit import Compiler
 from weft.compiler import compile as stages
 from weft.frontend.lazy import program_table
 from weft.ir.graph import graph

@@ -11,7 +11,7 @@ from harness import leaf
 from optable import leaves
 from weft import errors, options
 from weft.codegen.cuda.toolchain import build
-from weft.codegen.cuda.toolchain.built import Usage
+from weft.codegen.cuda.toolchain.build import Usage
 from weft.ir.gradient.gradient import vjp
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90a")

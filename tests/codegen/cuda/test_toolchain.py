@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from weft import errors, options
-from weft.codegen.cuda.toolchain import build, disassembly, nvcc, nvrtc, toolkit
-from weft.codegen.cuda.toolchain.built import Built, Usage
-from weft.codegen.cuda.toolchain.compiler import Compiler
-from weft.codegen.cuda.toolchain.usage import report
+from weft.codegen.cuda.toolchain import build, nvcc, nvrtc, toolkit
+from weft.codegen.cuda.toolchain.build import Built, Usage, report
+from weft.codegen.cuda.toolchain.toolkit import Compiler
 from weft.runtime import cache
 from weft.runtime.cuda import images
 
@@ -132,14 +131,14 @@ def test_kernels_include_the_headers_that_the_builder_has(compiler: Compiler, mo
 
 
 def test_assembly_shows_the_instructions(some_compiler: None) -> None:
-    shown = disassembly.disassemble(build.compile_text(MULTIPLY_ADD, "sm_90a").image)
+    shown = build.disassemble(build.compile_text(MULTIPLY_ADD, "sm_90a").image)
     if shown is None:
         pytest.skip("no nvdisasm")
     assert "axpy_p0" in shown and re.search(r"\bFMUL\b", shown) and "LDG.E" in shown
 
 
 def test_what_is_no_image_has_no_assembly() -> None:
-    assert disassembly.disassemble(b"no image") is None
+    assert build.disassemble(b"no image") is None
 
 
 # ------------------------------------------------------------ the report of ptxas
