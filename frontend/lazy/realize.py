@@ -162,8 +162,8 @@ def _compute(
         _compute_on(CPU, tensors, with_scalars, is_turn, inside)
         return
     try:
-        for device, group in transfers.rounds(tensors):
-            _compute_on(device, group, with_scalars, is_turn, inside)
+        for device, group, is_last in transfers.rounds(tensors):  # what is kept for a next turn gives Tensors other Nodes
+            _compute_on(device, group, with_scalars, is_turn and is_last, inside)
     except BaseException:
         state.wait_again(tensors)
         raise

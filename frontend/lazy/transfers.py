@@ -35,17 +35,21 @@ def placed(n: Node, device: str) -> Node:
 # ---------------------------------------------------------------- what is computed when
 
 
-def rounds(tensors: Sequence[Tensor]) -> Iterator[tuple[str, list[Tensor]]]:
-    """(device, Tensors to compute there in one program): when the next is asked for, those before must have been computed."""
+def rounds(tensors: Sequence[Tensor]) -> Iterator[tuple[str, list[Tensor], bool]]:
+    """(device, Tensors to compute there in one program, whether it is the last one): when the next is asked for, those before
+    must have been computed, and the Tensors must stand for the same Nodes still."""
     groups = _by_device(tensors)
     if all([_cross(_nodes(group), device) for device, group in groups.items()]):
-        yield from groups.items()
+        last = [*groups][-1:]
+        yield from ((device, group, [device] == last) for device, group in groups.items())
         return
     turns = _turns(tensors)  # these Tensors keep their memory until all is done
     for turn in turns:
-        for device, group in _by_device(turn).items():
+        groups = _by_device(turn)
+        last = [*groups][-1:] if turn is turns[-1] else []
+        for device, group in groups.items():
             _cross(_nodes(group), device)
-            yield device, group
+            yield device, group, [device] == last
 
 
 def _nodes(tensors: Sequence[Tensor]) -> list[Node]:

@@ -82,6 +82,14 @@ def test_values_that_do_not_meet_are_named_as_they_were_given(gpu: FarDriver) ->
             build()
 
 
+def test_values_that_share_what_was_computed_are_moved_one_by_one(gpu: FarDriver) -> None:
+    x, w = wf.tensor(X, device="cuda"), wf.tensor(W, device="cuda")
+    gradients = [g.cpu().numpy() for g in wf.grad(((x @ w).tanh() ** 2).sum(), (x, w))]
+    x, w = wf.tensor(X), wf.tensor(W)
+    for got, want in zip(gradients, wf.grad(((x @ w).tanh() ** 2).sum(), (x, w)), strict=True):
+        np.testing.assert_allclose(got, want.numpy(), rtol=1e-6)
+
+
 def test_numbers_go_along(gpu: FarDriver) -> None:
     x = wf.tensor(X).cuda()
     y = x + wf.tensor(2.0) + wf.ones(3) + wf.arange(3) + np.ones(3, np.float32)
