@@ -1,13 +1,18 @@
-"""What pages of the documentation say of the project: files, tables, names and pictures that are really there."""
+"""Statements of the documentation about the project: files, tables, names, pictures and numbers that must be right."""
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
-from weft.ir.graph.op import TRANSCENDENTAL_UNARY, Op
+import weft as wf
+from weft import nn, options
+from weft.ir.graph.op import LOOP_ONLY, TRANSCENDENTAL_UNARY, Op
+from weft.ir.loops.loop import Stmt
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -56,3 +61,36 @@ def test_a_new_operation_needs_a_row_in_each_table_that_is_listed() -> None:
 def test_what_is_called_a_module_can_be_imported() -> None:
     names = set(re.findall(r"`python -m (weft(?:\.\w+)*)", "".join(p.read_text() for p in PAGES)))
     assert names and all(importlib.import_module(name) for name in names)
+
+
+TEXT = {p: p.read_text() for p in [ROOT / "README.md", *PAGES]}
+
+
+def said(pattern: str) -> set[str]:
+    """What a pattern finds in all pages."""
+    return {hit for text in TEXT.values() for hit in re.findall(pattern, text)}
+
+
+def test_the_language_of_loops_has_as_many_statements_as_pages_say() -> None:
+    numbers = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen".split()
+    assert said(r"with (\w+)\s+statements") == {numbers[len(get_args(Stmt))]}
+
+
+def test_there_are_about_as_many_operations_as_pages_say() -> None:
+    assert said(r"about (\d+)\s+operations") == {str(round(len(Op) - len(LOOP_ONLY), -1))}
+
+
+def test_the_design_page_names_every_pass_of_the_graph() -> None:
+    passes = re.findall(r'passes\.(?:graph|rules)\(\s*"([\w ]+)"', (ROOT / "compiler" / "compile.py").read_text())
+    design = TEXT[DOCS / "design.md"]
+    assert len(passes) > 8 and [name for name in passes if f"`{name}`" not in design] == []
+
+
+def test_environment_variables_that_a_page_names_exist() -> None:
+    assert said(r"\bWEFT_[A-Z_]+\b") <= {f"WEFT_{name.upper()}" for name in options.PARSERS}
+
+
+def test_errors_and_warnings_that_a_page_names_exist() -> None:
+    homes = (wf.errors, nn, nn.data, nn.parallel, builtins)
+    named = said(r"`(?:wf\.errors\.|wf\.|nn\.)?(\w+(?:Error|Warning))`") - {"IndexingError"}  # MiniTorch's
+    assert len(named) > 5 and [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []
