@@ -1,4 +1,6 @@
-"""In: the WEFT_* environment variables, read here and nowhere else, at first use. Out: one frozen Options."""
+"""Options of the process. In: the WEFT_* environment variables, read here and nowhere else, at
+first use. Out: one frozen Options.
+"""
 
 from __future__ import annotations
 

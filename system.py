@@ -1,4 +1,4 @@
-"""How much memory there is. In: what the system tells. Out: bytes, or a refusal."""
+"""Memory of the machine. In: what the system reports. Out: bytes, or a refusal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What each pass of the compiler did. In: passes and what they are applied to. Out: their results, and a Pass for each."""
+"""Log of the compiler's passes. In: passes and their arguments. Out: their results, and a Pass for
+each.
+"""
 
 from __future__ import annotations
 

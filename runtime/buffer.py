@@ -1,4 +1,5 @@
-"""In: sizes in bytes, NumPy arrays. Out: Buffers of 64-byte aligned memory that is reused, never handed back page by page.
+"""Buffers of 64-byte aligned memory, reused rather than returned page by page. In: sizes in bytes,
+NumPy arrays. Out: Buffers.
 
 Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class. Memory of a
 large page and more begins at one and asks for them: four streams from memory run an eighth faster.

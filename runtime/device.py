@@ -1,5 +1,5 @@
-"""Where values live. In: the name of a device. Out: its one text ("cpu", "cuda:0"), memory on it and copies between such, or an
-error that says what is missing.
+"""Devices on which values live. In: the name of a device. Out: its one text ("cpu", "cuda:0"),
+memory on it and copies between devices, or an error that says what is missing.
 
 A GPU is looked for when somebody names one, or the option `device` does.
 """

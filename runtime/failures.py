@@ -1,4 +1,6 @@
-"""What a run raises. In: the status that a program left. Out: which check failed; or that it ran to its end all the same."""
+"""Exceptions of a run. In: the status that a program left. Out: an exception that names the failed
+check; or none if the program ran to its end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""In: a file of entries, a pack. Out: the entries in it that are whole, each with a name and a kind.
+"""Packs, the files of the disk cache. In: a file of entries. Out: the entries in it that are whole,
+each with a name and a kind.
 
 An entry is a header and the data. What does not verify is not there: a torn or damaged stretch is skipped by searching for the
 next header. Whoever appends cuts off first what the file ends in torn.

@@ -1,4 +1,6 @@
-"""What emission must know beforehand. In: a phase, a Target. Out: lanes and groups of LANES loops, use of REG buffers."""
+"""Lanes and accumulators, planned before emission. In: a phase, a Target. Out: lanes and groups of
+LANES loops, use of REG buffers.
+"""
 
 from __future__ import annotations
 

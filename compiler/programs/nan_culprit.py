@@ -1,4 +1,5 @@
-"""Who made the first NaN. In: the Graph of a program, its inputs, a kernel that met one. Out: an error that names the op.
+"""Search for the operation that made the first NaN. In: the Graph of a program, its inputs, a
+kernel that met a NaN. Out: an error that names the op.
 
 The graph of the program is computed anew up to each operation in question, by programs that tell where it went wrong, if it did.
 They see what the kernels saw: elementwise arithmetic is the same in any kernel.

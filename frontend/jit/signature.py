@@ -1,4 +1,5 @@
-"""What a jitted function is called with. In: positional and named arguments. Out: their Tensors, their Python numbers, the rest.
+"""Signature of a jitted call. In: positional and named arguments. Out: their Tensors, their Python
+numbers, the rest.
 
 The rest is hashable: the structure of tuples, lists, dicts and dataclasses, and what is static: strings, None, Modules, any other
 object, and whatever is marked so. Static objects are compared by equality, which for most is identity.

@@ -1,4 +1,5 @@
-"""What a traced function asks of a program. In: a Trace, and what the function returned. Out: a Recorded: key, places, results.
+"""The program of a traced function. In: a Trace, and what the function returned. Out: a Recorded:
+key, sources of inputs, uses of outputs.
 
 The outputs of the program are the next versions of Tensors that the function assigned to, in the order of realize, then what it
 returned. A result that is but a view of an argument needs no program, unless it would show memory that is not Weft's.

@@ -1,4 +1,5 @@
-"""In: the Nodes wanted. Out: a Capture, the part of the Graph that is not in memory yet, as a key without addresses.
+"""The part of a Graph that is not in memory yet, as a key without addresses. In: the Nodes wanted.
+Out: a Capture.
 
 The walk stops at values in memory, of the device that it is for or of the CPU. A SLICE of such a value (and the PERMUTEs and
 RESHAPEs between) becomes a strided input, so that a moving window over data is one program. structure.py says what the key is

@@ -1,4 +1,5 @@
-"""In: Tensors. Out: the same Tensors with their values in memory, computed by one program.
+"""Values of pending Tensors. In: Tensors. Out: the same Tensors with their values in memory,
+computed by one program.
 
 capture the graph -> find the program by its key, or build it -> let go of the graph -> run -> give the Tensors their memory.
 The graph is let go before the run, because a parameter may be overwritten in place only if nothing else reaches its old

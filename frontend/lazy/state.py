@@ -1,4 +1,5 @@
-"""What the package knows about live Tensors. In: Tensors as they are made and assigned. Out: who is pending, who is held.
+"""Process-wide tables of live Tensors. In: Tensors as they are made and assigned. Out: pending
+assignments, held scalars, hooks, grad mode.
 
 Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with the graph they stand in.
 What is pending or held belongs to the thread that made it: no other thread computes it unless it asks for that very Tensor.

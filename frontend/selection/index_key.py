@@ -1,4 +1,5 @@
-"""What stands between brackets. In: a Node and the items of its key. Out: a Key, the steps that x[key] takes.
+"""Keys of index expressions. In: a Node and the items between the brackets. Out: a Key, the steps
+that x[key] takes.
 
 NumPy's rules: ints, slices, None and ... select views; a bool mask of m axes selects among the next m axes of x as the
 positions of its Trues would; index arrays broadcast together, and their axes stand where the first of them stands if all

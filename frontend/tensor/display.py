@@ -1,4 +1,5 @@
-"""What IPython and notebooks show of a Tensor. In: a Tensor. Out: its text, with values that little work computes.
+"""Display of Tensors in IPython and notebooks. In: a Tensor. Out: its text, with values if they are
+cheap to compute.
 
 They are computed beside: the Tensor stays lazy and keeps its history, no assign that waits is carried out, and `wf.explain` has
 as much to tell as before.

@@ -1,4 +1,5 @@
-"""What a Tensor is and what leaves it. In: its Node and its memory. Out: shapes, NumPy arrays, Python numbers, text.
+"""Base of the Tensor: its Node, its memory and ways to read it. In: a Node or memory. Out: shapes,
+NumPy arrays, Python numbers, text.
 
 Reading a value computes it; describing a Tensor (shape, repr) never does.
 """

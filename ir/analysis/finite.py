@@ -1,4 +1,4 @@
-"""What is a number and what is not. In: Nodes of a Graph or of Loops. Out: bool Nodes of the same shape."""
+"""Finiteness predicates. In: Nodes of a Graph or of Loops. Out: bool Nodes of the same shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What strict mode means, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/graph/interp.py.
+"""The meaning of strict mode, bit for bit. In: how functions are made of basic ops. Out: evaluators
+for ir/graph/interp.py.
 
 A sum adds one term after the other to 0.0, in row-major order of the reduced axes and in the dtype of its result (float32 for
 16-bit floats); so does a scatter, in the order of its updates. A running sum begins with the first term, and float32 runs in

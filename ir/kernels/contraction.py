@@ -1,4 +1,6 @@
-"""What a contraction is: a sum of products whose factors each miss an output axis. In: Units and their users. Out: which are."""
+"""Recognition of contractions: sums of products whose factors each miss an output axis. In: Units
+and their users. Out: the contractions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""How often each value of a kernel in the making would be evaluated. In: units, their edges and outer axes. Out: counts.
+"""Evaluation counts of the values of a kernel in the making. In: units, their edges and outer axes.
+Out: counts.
 
     y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
 

@@ -1,4 +1,6 @@
-"""May a result take the memory of an operand? In: the Loops of a kernel. Out: the answer for one buffer read and one written."""
+"""Results that may take the memory of an operand. In: the Loops of a kernel. Out: the answer for
+one buffer read and one written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What memory a program needs, and when. In: a Program and the names of its kernels. Out: a Memory, which can be printed."""
+"""Memory that a program needs, and when. In: a Program and the names of its kernels. Out: a Memory,
+which can be printed.
+"""
 
 from __future__ import annotations
 

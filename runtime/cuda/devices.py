@@ -1,4 +1,5 @@
-"""Which CUDA devices there are. In: a number. Out: its Driver and its memory, or a DeviceError that says what is missing.
+"""The CUDA devices of this machine. In: a number. Out: its Driver and its memory, or a DeviceError
+that says what is missing.
 
 PyCUDA is looked for when somebody first asks for a device, and what was found stays known.
 """

@@ -1,4 +1,5 @@
-"""What Weft asks of a CUDA device. In: addresses, sizes, kernels. Out: work on the device's one stream, in the order asked for.
+"""The Driver protocol: all that Weft asks of a CUDA device. In: addresses, sizes, kernels. Out:
+work on the device's one stream, in the order in which it was asked for.
 
 PyCUDA stands behind it on a GPU (pycuda_driver.py), and an emulator in tests.
 """

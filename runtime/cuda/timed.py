@@ -1,4 +1,6 @@
-"""How long each launch of a program takes. In: the calls that launch. Out: the same between events, and their times."""
+"""Times of each launch of a program. In: the calls that launch. Out: the same calls between events,
+and their times.
+"""
 
 from __future__ import annotations
 

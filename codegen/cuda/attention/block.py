@@ -1,4 +1,5 @@
-"""What a block of threads does for a block of rows of attention. In: a ChainProblem, Panels, Sizes. Out: statements.
+"""Attention of one block of rows by one block of threads. In: a ChainProblem, Panels, Sizes. Out:
+statements.
 
 copy queries[row][d]
 for block of columns:

@@ -1,4 +1,5 @@
-"""Which operands are not finite: phases that run first, where a mask may rule out blocks of columns. In: a chain. Out: Flags.
+"""Flags of operands that are not finite, from phases that run first where a mask may rule out
+blocks of columns. In: a chain. Out: Flags.
 
     flag[batch, block of columns] = is 0 times any value of the block not 0?
 

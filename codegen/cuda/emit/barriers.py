@@ -1,5 +1,5 @@
-"""What must happen between statements. In: a phase, its Layout. Out: Order: before which statements threads wait for each other,
-or combine the partial sums of an accumulator.
+"""Barriers and reductions between statements. In: a phase, its Layout. Out: an Order: before which
+statements threads wait for each other, or combine the partial sums of an accumulator.
 
 A barrier goes before a statement that touches an element which another thread may have written since the last barrier, or
 writes one which another thread may have read. Who touches an element is known for an index that names the lane: then a loop

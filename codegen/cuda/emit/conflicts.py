@@ -1,4 +1,6 @@
-"""Who touches which element of memory since the last barrier. In: a buffer, an Index, its loops. Out: Touches, a State."""
+"""Memory accesses since the last barrier, by thread. In: a buffer, an Index, its loops. Out:
+Touches, a State.
+"""
 
 from __future__ import annotations
 

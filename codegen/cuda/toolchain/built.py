@@ -1,4 +1,4 @@
-"""What the compiler of CUDA C hands back: machine code, and what each kernel in it takes."""
+"""Output of a CUDA compiler: machine code, and the resources that each kernel in it takes."""
 
 from __future__ import annotations
 

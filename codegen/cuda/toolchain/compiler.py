@@ -1,4 +1,4 @@
-"""What a CUDA compiler is to Weft, and the options that both are given."""
+"""The common interface of CUDA compilers, and the options that each is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What machine code of a GPU looks like. In: CUDA C. Out: PTX and assembly, where the tools are there; else what is missing."""
+"""PTX and assembly of a GPU, for readers. In: CUDA C. Out: both texts if the tools are there; else
+what is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where CUDA's compilers are: in wheels of pip, in a toolkit, on the PATH. In: names. Out: paths."""
+"""Places of CUDA's compilers: in wheels of pip, in a toolkit, on the PATH. In: names. Out: paths.
+"""
 
 from __future__ import annotations
 

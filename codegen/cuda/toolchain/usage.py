@@ -1,4 +1,6 @@
-"""In: the log of ptxas -v, from nvcc or NVRTC. Out: the Usage of each kernel, by symbol."""
+"""Usage of registers and memory by kernels. In: the log of ptxas -v, from nvcc or NVRTC. Out: the
+Usage of each kernel, by symbol.
+"""
 
 from __future__ import annotations
 
