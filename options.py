@@ -31,7 +31,7 @@ def _default_threads() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """What a run of Weft may be told from outside. Field `x` is the environment variable WEFT_X."""
+    """Settings of a run of Weft from outside. Field `x` is the environment variable WEFT_X."""
 
     device: str = "cpu"
     num_threads: int = field(default_factory=_default_threads)

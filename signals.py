@@ -95,7 +95,7 @@ class deferred:
     def pass_on(self) -> None:
         """In the place of __exit__, where what is raised is lost: Python handles what came when it looks for signals next.
 
-        It does behind calls, not in a list: so that is not in here.
+        It does so after calls but not in a list display, so none is used here.
         """
         self._restore()
         came = [signal.Signals(number) for number in self._came]

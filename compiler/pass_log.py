@@ -21,7 +21,7 @@ T = TypeVar("T")
 class Pass:
     """One step on the way to a program.
 
-    Attributes: `name`; `seconds` it took; `roots`, the Graph behind it, None for steps that make something else; `rewrites`, the
+    Attributes: `name`; `seconds` it took; `roots`, the Graph after it, None for steps that make something else; `rewrites`, the
     rules that matched, in order, as (name, before, after), where the pass is made of rules.
     """
 

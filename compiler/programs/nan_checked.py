@@ -64,5 +64,5 @@ class Watched:
         except Interrupted as interrupted:
             raise interrupted.reason from None
         if found is not None:
-            del self._search  # it is large, and who has seen the error seldom asks again
+            del self._search  # it is large, and the error seldom comes twice
             raise WrongValue(found)

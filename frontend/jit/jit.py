@@ -237,7 +237,7 @@ def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: t
 def _takes_nothing(function: Any) -> bool:
     try:
         return not signature(function).parameters
-    except (TypeError, ValueError):  # it does not tell
+    except (TypeError, ValueError):  # it has no signature
         return False
 
 

@@ -58,7 +58,7 @@ def _kind_of(t: type) -> str:
 
 
 class Arguments:
-    """Arguments taken apart. `structure` tells what is no Tensor and no number; `arrays`: places of arrays among the Tensors."""
+    """Arguments taken apart. `structure`: what is neither Tensor nor number; `arrays`: places of arrays among the Tensors."""
 
     __slots__ = ("arrays", "numbers", "structure", "tensors")
 
@@ -183,7 +183,7 @@ def marks_of(
 ) -> list[tuple[str, str]]:
     """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
     names: list[str] = []
-    with suppress(TypeError, ValueError):  # some functions do not tell
+    with suppress(TypeError, ValueError):  # some functions have no signature
         parameters = signature(function).parameters.values()
         names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     given: list[tuple[str | int, Any]]

@@ -201,7 +201,7 @@ class _Recorder:
         return View(None if t is None else self._number(t), stored)
 
     def _donate(self, donations: list[tuple[int, int]]) -> None:
-        """Memory that a view shows after the call is given to nobody."""
+        """Memory that a view shows after the call is not donated."""
         views = [v for _, v in self.out.moves] + [r.view for r in self.out.results if r.view is not None]
         shown = {v.tensor for v in views}
         for output, i in donations:

@@ -47,7 +47,7 @@ class Capture:
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
         self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
-        self.again: list[Node] = []  # what an earlier program has computed and nobody has kept
+        self.again: list[Node] = []  # what an earlier program has computed without being kept
         self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk

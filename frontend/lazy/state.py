@@ -218,7 +218,7 @@ def retain(tensor: Any) -> None:
 
 
 def watch(tensor: Any, watcher: Any) -> None:
-    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is told once.
+    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is called once.
 
     It keeps the leaf alive itself.
     """
@@ -313,7 +313,7 @@ def _first_version(old: Node) -> Any:
 
 
 def first_versions(waiting: list[Any]) -> list[Any]:
-    """The Tensors among (or behind) the waiting ones whose first value is not computed."""
+    """The Tensors among (or below) the waiting ones whose first value is not computed."""
     found = [t if t.node.arg.is_initial else t.node.arg.awaits for t in waiting]
     return [t for t in found if t is not None]
 

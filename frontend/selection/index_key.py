@@ -78,7 +78,7 @@ def _axes_used(item: Any) -> int:
 
 
 def _add_whole(found: Key, x: Node, axis: int, count: int) -> int:
-    """The next axes as they are; the axis behind them."""
+    """The next axes as they are; the axis after them."""
     for extent in x.shape[axis : axis + count]:
         _add_slice(found, extent, slice(None))
     return axis + count

@@ -26,7 +26,7 @@ def text(t: AnyTensor) -> str:
         return repr(t)
     if not _is_watched() and is_little_work(t):
         shown = bare(realize.root_of(t.node))
-        with suppress(Exception):  # whoever reads the value is told
+        with suppress(Exception):  # reading the value raises it
             realize.beside(shown)
             return repr(shown)
     return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"

@@ -201,7 +201,7 @@ class Value(AnyTensor):
     ) -> Any:
         """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
 
-        A consumer of version 1 is told that the memory is read-only; an older one cannot be, and must not write either.
+        A consumer of version 1 gets a flag that the memory is read-only; an older one gets none, and must not write either.
         dl_device: where the value is, or the CPU, to which it is copied. Raises BufferError for another device, or for a
         stream of the CPU.
         """

@@ -246,8 +246,8 @@ BACKWARD: dict[Op, Rows | Callable[[Node], Rows]] = {
         ("where it does not hold", "{g} where not {a}"),
     ),
     Op.REDUCE: _reduced,
-    Op.SCAN: lambda n: (("in all sums behind it", "{g}.cumsum from the end, " + f"axis={n.arg}"),),
-    Op.SCANMUL: (("in all products behind it", "{g} * the others of {a}, summed"),),
+    Op.SCAN: lambda n: (("in all later sums", "{g}.cumsum from the end, " + f"axis={n.arg}"),),
+    Op.SCANMUL: (("in all later products", "{g} * the others of {a}, summed"),),
     Op.RESHAPE: lambda n: _moved("{g}." + f"reshape({_tuple(n.src[0].shape)})"),
     Op.PERMUTE: lambda n: _moved(
         "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"

@@ -19,7 +19,7 @@ MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 
 
 def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
-    """Who reads each value."""
+    """The readers of each value."""
     users: dict[Node, list[tuple[Unit, Read]]] = {}
     for u in units.order:
         for r in u.reads:

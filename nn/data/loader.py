@@ -34,7 +34,7 @@ class DataLoader(Naming):
     with `take_rows(rows)` gives it as a whole. `collate_fn` makes another batch of a list of items. What gives the rows is
     `shuffle`, a `sampler` of rows, or a `batch_sampler` of lists of them.
 
-    Batches are put on `device`, by default that of the option `device`, by whoever fetches them.
+    Batches are put on `device`, by default that of the option `device`, by the thread that fetches them.
 
     A pass takes two draws of Weft's generator when it begins, one without shuffling: wf.manual_seed decides the order, and
     what a data set draws at random follows from the number of its batch alone. If two in turn take longer than 0.2 ms, a

@@ -143,7 +143,7 @@ class Ahead:
         job = _Job(self._number, None)
         try:
             job.rows = next(self._order, END)
-        except Exception as error:  # it has its place behind the batches before
+        except Exception as error:  # it comes after the batches before it
             job.fail(error)
         if job.rows is END:
             return

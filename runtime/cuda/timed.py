@@ -33,7 +33,7 @@ class Events:
         self._groups: list[list[Any]] = []
 
     def around(self, calls: Calls) -> Calls:
-        """A group: the launches with an event before the first and behind each."""
+        """A group: the launches with an event before the first and after each."""
         return [self._timed(call, number == 0) for number, call in enumerate(calls)]
 
     def _timed(self, launch: Callable[[], object], is_first: bool) -> Callable[[], object]:

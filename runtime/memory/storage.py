@@ -169,7 +169,7 @@ def lookup(n: Node) -> Storage | None:
 
 
 def remember(n: Node, storage: Storage) -> None:
-    """The Node's value is in `storage`, as long as somebody holds it."""
+    """The Node's value is in `storage`, as long as that is held."""
     storage.node, storage.token = n, None
     weak_table.remember(cached, id(n), storage)
 

@@ -162,7 +162,7 @@ class _Task:
         return self._line_loops(line, lane, [Store(self.panel, row + position, value)]) + self._pad(row)
 
     def _pad(self, row: Index) -> list[Stmt]:
-        """Zeros behind the lanes of a block that tiles do not divide."""
+        """Zeros after the lanes of a block that tiles do not divide."""
         used = self.s.lane_rows * self.s.line
         pad = Var("pad", self.s.block - used)
         zero = const(0, self.panel.dtype)
@@ -192,7 +192,7 @@ class _Task:
         return self._k_loops(outer, [self._cut(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)])
 
     def _rest_of_k(self) -> list[Stmt]:
-        """All lanes at the steps behind the last square."""
+        """All lanes at the steps after the last square."""
         w, length, parts = self.p.width, extent(self.k_groups[-1]), self._last_parts()
         if not length % w:
             return []
@@ -267,7 +267,7 @@ class _Task:
         return self.p.factor(self.p.row_factor, by)
 
     def _rest_in_block(self) -> int:
-        """The rows of whole tiles in the last part: behind them stands the rest."""
+        """The rows of whole tiles in the last part: the rest follows them."""
         return (self.tiles - (self.shape[-3] - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _in_last_part(self, body: list[Stmt]) -> Stmt:

@@ -38,7 +38,7 @@ class Flags:
     of_rows: bool
 
     def now(self, position: Index, row_blocks: int, part: Index) -> Node:
-        """What a block of rows is told of a block of columns."""
+        """The flag of a block of columns, as a block of rows reads it."""
         return load(self.buf, position if self.of_rows else position // row_blocks * self.blocks + part)
 
 

@@ -13,7 +13,7 @@ from .layout import varies
 
 @dataclass(frozen=True)
 class Touch:
-    """An access: who makes it (None: more than one thread), and at which index, for arguments."""
+    """An access: its thread (None: more than one), and at which index, for arguments."""
 
     buf: Buf
     index: Index
