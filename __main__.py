@@ -15,7 +15,7 @@ from .version import __version__
 
 EXAMPLES = """\
 examples:
-  python -m weft run train.py --explain    run a script, then tell what it computed
+  python -m weft run train.py --explain    run a script, then say what it computed
   python -m weft report train.py           show it on a page: graph, kernels, machine code, times
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
   python -m weft devices                   what there is to compute on, what is missing and how to install it
@@ -48,13 +48,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help()
         return DONE
     if more and not getattr(args, "takes_more", False):
-        parser.error(f"{args.command} takes no arguments behind --")
+        parser.error(f"{args.command} takes no arguments after --")
     try:
         status = COMMANDS[args.command].run(args)
         with suppress(ValueError):  # a script may have closed it
             sys.stdout.flush()
         return status
-    except BrokenPipeError:  # who reads has enough, as `head` has
+    except BrokenPipeError:  # the reader has enough, as `head` has
         _end_output()
         return DONE
     except OptionError as error:
@@ -71,7 +71,7 @@ def _end_output() -> None:
 
 
 def _parted(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """What stands before and behind the first --, which is for a script."""
+    """The arguments before the first --, and those after it, which are for a script."""
     place = argv.index("--") if "--" in argv else len(argv)
     return argv[:place], argv[place + 1 :]
 
@@ -83,7 +83,7 @@ def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
         return f"{said}\nan expression that begins with - stands in brackets: python -m weft show \"({arguments[0]})\" ..."
     if script is None:
         return said
-    return f"{said}\nfor the script they stand behind --: python -m weft {args.command} {script} -- {' '.join(arguments)}"
+    return f"{said}\narguments for the script go after --: python -m weft {args.command} {script} -- {' '.join(arguments)}"
 
 
 def _parser() -> argparse.ArgumentParser:

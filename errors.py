@@ -1,4 +1,6 @@
-"""What Weft raises on purpose: each a WeftError and also the builtin that a NumPy user would catch; and its warnings."""
+"""Errors that Weft raises on purpose, each a WeftError and also the builtin that a NumPy user would
+catch; and its warnings.
+"""
 
 from __future__ import annotations
 

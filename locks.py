@@ -1,6 +1,6 @@
 """Every lock of the package. In: its rank. Out: a re-entrant lock; a forked child finds it free, and what it guards whole.
 
-Locks are taken in the order of RANKS: a thread that holds one asks only for those behind it. So does fork(), for all of them. It
+Locks are taken in the order of RANKS: a thread that holds one asks only for those after it. So does fork(), for all of them. It
 waits for the program that another thread runs, and then no thread is halfway through anything that the child goes on with.
 """
 

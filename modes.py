@@ -2,7 +2,7 @@
 
 Python handles signals as a function of its own begins, so an `__exit__` that is one may be interrupted before its first
 statement, and the mode would stay. A block of a Mode holds a lock instead, and `with` ends it by the release of that lock, which
-is C. What follows from it is done by whoever looks next.
+is C. The next reader of the mode does what follows from its end.
 """
 
 from __future__ import annotations

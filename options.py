@@ -1,4 +1,6 @@
-"""In: the WEFT_* environment variables, read here and nowhere else, at first use. Out: one frozen Options."""
+"""Options of the process. In: the WEFT_* environment variables, read here and nowhere else, at
+first use. Out: one frozen Options.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def _default_threads() -> int:
 
 @dataclass(frozen=True)
 class Options:
-    """What a run of Weft may be told from outside. Field `x` is the environment variable WEFT_X."""
+    """Settings of a run of Weft from outside. Field `x` is the environment variable WEFT_X."""
 
     device: str = "cpu"
     num_threads: int = field(default_factory=_default_threads)

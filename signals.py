@@ -1,7 +1,18 @@
-"""Signals wait while state is between two values. In: a `with` block. Out: it runs whole; what came is handled behind it.
+"""Deferred signals. In: a `with` block. Out: the block runs whole; signals that came meanwhile are
+handled after it.
 
-Python runs the handler of a signal, which may raise KeyboardInterrupt, between any two steps of the main thread. Inside the block
-the handlers are replaced by a note of who came. Only the main thread handles signals; in others the block is nothing.
+Python runs the handler of a signal, which may raise KeyboardInterrupt, between any two steps of the
+main thread. Inside the block the handlers are replaced by a note of what came. Only the main thread
+handles signals; in others the block is nothing.
+
+Known gaps. A signal in the first moment of an `__exit__` written in Python leaves what that would
+end in force: `wf.debug_nans`, `wf.matmul_precision` and `no_sync()` in a `with`, the line that
+errors name (`provenance`), a temporary file beside a checkpoint. A signal is reported and lost in
+the first moment of what Python calls before fork(), which then goes on without the locks, and in
+some finalizers: of more than 1 MiB of memory, of a GPU's memory, of Nodes of loops (whose keys hash
+Indexes), of arrays that came by DLPack, of compiled code and of keys of a WeakKeyDictionary. A
+signal in a sampler written as a generator ends that pass. Between two calls of the user's
+(`unscale_()` and `step()`, forward and backward) nothing is taken back.
 """
 
 from __future__ import annotations
@@ -84,7 +95,7 @@ class deferred:
     def pass_on(self) -> None:
         """In the place of __exit__, where what is raised is lost: Python handles what came when it looks for signals next.
 
-        It does behind calls, not in a list: so that is not in here.
+        It does so after calls but not in a list display, so none is used here.
         """
         self._restore()
         came = [signal.Signals(number) for number in self._came]

@@ -1,4 +1,4 @@
-"""How much memory there is. In: what the system tells. Out: bytes, or a refusal."""
+"""Memory of the machine. In: what the system reports. Out: bytes, or a refusal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ except ImportError:  # not on Windows
     resource = None  # type: ignore[assignment]
 
 CGROUP = "/sys/fs/cgroup/memory."
-_THREAD = 256 << 20  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for those who come after
+_THREAD = 256 << 20  # a stack of 8 MB, twice 64 MB of which the aligned half stays, and as much for later threads
 
 
 def total() -> int:
@@ -27,7 +27,7 @@ def total() -> int:
 
 
 def left() -> int | None:
-    """Bytes that can be had without pushing anybody else out; None where the system does not tell."""
+    """Bytes available without swapping out other processes; None where the system does not say."""
     free = _field("/proc/meminfo", "MemAvailable:")
     found = [] if free is None else [free << 10]
     limit, used = _number(CGROUP + "max"), _number(CGROUP + "current")
@@ -53,7 +53,7 @@ def has_room_for_thread() -> bool:
 
 
 def _has_room(size: int) -> bool:
-    """Asks for as much where there is a limit, which needs no /proc; nobody uses it."""
+    """Asks for as much where there is a limit, which needs no /proc; the memory is not used."""
     if resource is None or resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return True
     try:

@@ -9,7 +9,7 @@ def plural(count: int, word: str) -> str:
 
 
 def amount(n: float) -> str:
-    """A number with a prefix of its unit, which stands behind it: `1.5 M` + `B`."""
+    """A number with a prefix of its unit, which follows it: `1.5 M` + `B`."""
     for unit in ("", "k", "M", "G"):
         if n < 1000 or unit == "G":
             return f"{n:.3g} {unit}"

@@ -33,7 +33,7 @@ how to read it:
   read, write  bytes/s of all threads from or to a cache or the memory; both: of as many that are
                read as are written
   rounds       how many of the rounds, made between the workloads, came within 5 % of the best: this
-               is how sure a limit is. Others who use the machine spoil rounds. "0 of 12" says that
+               is how sure a limit is. Other work on the machine spoils rounds. "0 of 12" says that
                a workload was faster than any of them: then the limit is what that has reached
   time         of one warm run of the whole program, without Python
   roofline     the least time by the bytes that it must move and the arithmetic that it must do on

@@ -31,7 +31,7 @@ exit status: 0, also where everything is missing.
 
 PAGES = {
     "always": "2 MiB, for all memory",
-    "madvise": "2 MiB for who asks, as Weft does",
+    "madvise": "2 MiB on request, as Weft does",
     "never": "none, which is slower: as root, "
     "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
 }

@@ -14,7 +14,7 @@ from .status import FAILED, MISUSED, Commands, described, fail, patience
 if TYPE_CHECKING:
     from ..inspection.documents.collect import Collection
 
-SHOWN = 6  # programs with all details, unless told otherwise
+SHOWN = 6  # programs with all details, by default
 
 ABOUT = f"""\
 Runs a script and writes one HTML file that shows what became of it: every program that was compiled

@@ -21,7 +21,7 @@ SHOWN = 6  # programs that are explained, the slowest
 LISTED = 40  # programs that are listed
 
 ABOUT = f"""\
-Runs a script and tells which programs it made, how often they ran, and how long they took.
+Runs a script and lists which programs it made, how often they ran, and how long they took.
 
 {BEHIND.format(command="run")}"""
 
@@ -41,7 +41,7 @@ exit status: that of the script, 130 where Ctrl-C ended it; 2 for wrong usage or
 
 def add(commands: Commands) -> None:
     """Declares the arguments."""
-    parser = described(commands, "run", "run a script and tell what it computes", ABOUT, END)
+    parser = described(commands, "run", "run a script and say what it computes", ABOUT, END)
     add_script(parser)
     parser.add_argument(
         "--explain",
@@ -107,7 +107,7 @@ def _tell(collection: Collection, args: argparse.Namespace, status: int) -> None
     if nothing is not None:
         said(nothing)
         return
-    with patience("compiling the slowest programs again, to tell of their kernels"):
+    with patience("compiling the slowest programs again, to describe their kernels"):
         entries = collection.entries(SHOWN if args.explain or args.profile else 0)
     if args.debug_nans:
         _say_whether_clean(status)

@@ -111,7 +111,7 @@ def _layout(evaluated: Evaluated) -> str:
 
 
 def _page(args: argparse.Namespace, evaluated: Evaluated) -> str:
-    """Computes the result with its gradients by the given values, watched; the page tells of that
+    """Computes the result with its gradients by the given values, watched; the page shows that
     and of views of the values."""
     from ..frontend.gradients.gradient import grad
     from ..frontend.lazy.realize import realize

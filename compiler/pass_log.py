@@ -1,4 +1,6 @@
-"""What each pass of the compiler did. In: passes and what they are applied to. Out: their results, and a Pass for each."""
+"""Log of the compiler's passes. In: passes and their arguments. Out: their results, and a Pass for
+each.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ T = TypeVar("T")
 class Pass:
     """One step on the way to a program.
 
-    Attributes: `name`; `seconds` it took; `roots`, the Graph behind it, None for steps that make something else; `rewrites`, the
+    Attributes: `name`; `seconds` it took; `roots`, the Graph after it, None for steps that make something else; `rewrites`, the
     rules that matched, in order, as (name, before, after), where the pass is made of rules.
     """
 

@@ -1,6 +1,6 @@
 """A Graph as a key. In: what a Capture numbered. Out: the Graph again, over fresh leaves; and text that names it on disk.
 
-A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape, strides), with a True behind it
+A key is (entries, outputs, donations, device). An entry is a value in memory, (dtype, shape, strides), with a True after it
 where that is the CPU's memory and the program a GPU's, or a Node, (op, argument, *sources). A source or an output is the number
 of an entry, or a constant: (dtype, None or the extents it is repeated to, and its value unless that is a float). Float constants
 stand apart from the key, one per use, so that a graph which recurs with other constants is recognised. An INPUT among the Nodes

@@ -1,1 +1,3 @@
-"""What users call: Tensors, functions, gradients, jit. It computes nothing and knows no code generator."""
+"""Tensors, functions, gradients and jit, as users call them. This folder computes nothing and knows
+no code generator.
+"""

@@ -147,7 +147,7 @@ def _bound(called: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -
     """(what NumPy requires, in order, by its names the rest that is not the default)."""
     try:
         found = _parameters(called)
-    except ValueError:  # some functions written in C do not tell
+    except ValueError:  # some functions written in C have no signature
         return list(args), dict(kwargs)
     places: list[Any] = []
     names: dict[str, Any] = {}

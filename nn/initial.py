@@ -114,7 +114,7 @@ def _weight_shape(name: str, shape: Shape) -> tuple[int, ...]:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """What keeps the variance behind a nonlinearity: 1 for linear, conv.. and sigmoid, sqrt(2) for relu, and so on, as in torch.
+    """The factor that keeps the variance after a nonlinearity: 1 for linear, conv and sigmoid, sqrt(2) for relu, as in torch.
 
     param: the slope of leaky_relu, 0.01 unless given.
 

@@ -227,7 +227,7 @@ class Module(Tree):
 
     @recursive_repr("...")
     def __repr__(self) -> str:
-        """The tree of layers, and behind each how many parameters it has."""
+        """The tree of layers, with the number of parameters of each."""
         rows = [f"({name}): {text}".replace("\n", "\n  ") for name, text in self._rows()]
         inside = "\n  ".join([self.extra_repr(), *rows]) + "\n" if rows else self.extra_repr()
         return f"{type(self).__name__}({inside}){self._counted()}"

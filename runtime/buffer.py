@@ -1,4 +1,5 @@
-"""In: sizes in bytes, NumPy arrays. Out: Buffers of 64-byte aligned memory that is reused, never handed back page by page.
+"""Buffers of 64-byte aligned memory, reused rather than returned page by page. In: sizes in bytes,
+NumPy arrays. Out: Buffers.
 
 Writing to fresh pages is about ten times slower than to pages used before, so freed memory is kept by size class. Memory of a
 large page and more begins at one and asks for them: four streams from memory run an eighth faster.
@@ -176,7 +177,7 @@ class Allocator:
 
 
 def _large_pages(size: int) -> Block:
-    """Pages that nobody has used, since the first use decides how large they are: those of a heap have been used."""
+    """Fresh pages, since the first use decides how large they are: those of a heap have been used."""
     try:
         pages = mmap.mmap(-1, size + LARGE_PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     except (OSError, OverflowError):
@@ -184,7 +185,7 @@ def _large_pages(size: int) -> Block:
     owner = np.frombuffer(pages, np.uint8)
     address = _address(owner)
     start = -address % LARGE_PAGE
-    with contextlib.suppress(OSError):  # the system may have been told to have none
+    with contextlib.suppress(OSError):  # the system may be configured to have none
         pages.madvise(mmap.MADV_HUGEPAGE, start, size // LARGE_PAGE * LARGE_PAGE)
     return size, address + start, owner
 
@@ -210,7 +211,7 @@ class _View:
 class Buffer:
     """A piece of memory, given back when the last reference to it dies.
 
-    foreign: the memory belongs to somebody else (a NumPy array). exported: NumPy may see it. Neither is ever donated. What is
+    foreign: the memory belongs to another object (a NumPy array). exported: NumPy may see it. Neither is ever donated. What is
     called in the end is each Buffer's own, so that it can be C: Ctrl-C would be lost in a method.
     """
 

@@ -2,10 +2,10 @@
 
 Creating a file costs more than compiling a tiny kernel, so entries share files, called packs
 (`pack.py`). A process appends to one pack, which it holds a lock on; it reads them all. Any process
-may drop any pack at any time, by unlinking it: whoever reads it still can, whoever appends to it
+may drop any pack at any time, by unlinking it: a process that reads it still can, one that appends to it
 finds out and goes on in another.
 
-Entries are run as machine code, so only what nobody but this user can write is read (`trusted.py`);
+Entries are run as machine code, so only files that nobody else can write are read (`trusted.py`);
 else nothing is kept, and a warning says why. What is no pack is left as it is.
 
 Why not sqlite3: a prototype of one table (WAL, synchronous=OFF, the same digests, no limit of size)
@@ -137,7 +137,7 @@ class DiskCache:
                 or pack.scanned != os.fstat(file).st_size
                 or pack.is_dropped()
             ):
-                # it is full, somebody has cut it, or it was dropped
+                # it is full, or was cut or dropped
                 pack, file = self._next_pack(file, size)
             self._append(file, pack.scanned, header(name, kind.encode(), data) + data)
             self._entries[name] = pack, (name, kind.encode(), pack.scanned, len(data))

@@ -1,7 +1,7 @@
 """Machine code in memory. In: object code under a key, LLVM IR of the runtime's own. Out: the addresses of functions.
 
 Code is known by its key as long as something refers to it, or until enough other code has been used since; then its memory
-is free for other code. Whoever keeps an address keeps its Code.
+is free for other code. Code lives as long as an address of it is in use.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def load(data: bytes, names: Sequence[str]) -> Code:
 
 
 class Known:
-    """Code by key. What was used last stays, up to a number of bytes; beyond, what nobody refers to is forgotten."""
+    """Code by key. What was used last stays, up to a number of bytes; beyond that, code without references is forgotten."""
 
     def __init__(self, limit: int = KEPT_BYTES) -> None:
         self.limit = limit

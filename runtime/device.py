@@ -1,7 +1,7 @@
-"""Where values live. In: the name of a device. Out: its one text ("cpu", "cuda:0"), memory on it and copies between such, or an
-error that says what is missing.
+"""Devices on which values live. In: the name of a device. Out: its one text ("cpu", "cuda:0"),
+memory on it and copies between devices, or an error that says what is missing.
 
-A GPU is looked for when somebody names one, or the option `device` does.
+Weft looks for a GPU once a user, or the option `device`, names one.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def allocate(device: str, nbytes: int) -> Buffer:
 
 
 def foreign(device: str, address: int, nbytes: int, owner: Any) -> Buffer:
-    """Memory that belongs to somebody else."""
+    """Memory that belongs to another library."""
     if device == CPU:
         return Buffer(address, nbytes, owner, foreign=True)
     from .cuda.memory import DeviceBuffer

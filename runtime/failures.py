@@ -1,4 +1,6 @@
-"""What a run raises. In: the status that a program left. Out: which check failed; or that it ran to its end all the same."""
+"""Exceptions of a run. In: the status that a program left. Out: an exception that names the failed
+check; or none if the program ran to its end.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class WrongValue(WeftError):
 class Interrupted(BaseException):
     """What a signal handler raised (KeyboardInterrupt) while the program ran, which it did to its end: all outputs are written.
 
-    Whoever wanted them keeps them, and raises `reason` then: in place, nothing can be taken back.
+    The caller keeps the results, then raises `reason`: updates in place cannot be taken back.
     """
 
     def __init__(self, reason: BaseException) -> None:

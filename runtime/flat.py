@@ -3,14 +3,14 @@
     before      sections .text and .rodata, relocations between them, a symbol table
     after       the sections one after the other, relative distances filled in: to load is to copy
 
-Functions of the C library are called through stubs behind the sections, jumps whose targets are
-filled in when it is loaded. What is written to lies behind these, on pages of its own. An object
+Functions of the C library are called through stubs after the sections, jumps whose targets are
+filled in when it is loaded. Data that is written lies after these, on pages of its own. An object
 with anything else stays as it is, for native.load_object. Numbers are those of the System V ABI,
 AMD64.
 
 Why not LLVM's engine alone: it takes 0.15 ms to link an object, where a block takes 0.013, and LLVM
 must be loaded, 20 ms or more. New processes whose programs are on disk, both ways by turns, 34 each
-on two busy cores, the best of each, loading / processor time of the process behind its imports:
+on two busy cores, the best of each, loading / processor time of the process after its imports:
 
                                          blocks          engine
     training step of LeNet, 33 objects   1.1 / 86 ms     28 / 114 ms
@@ -180,7 +180,7 @@ class Memory:
     def place(self, block: bytes | bytearray, fixed: int) -> int:
         """The address of a copy of the block, which starts a page.
 
-        What lies behind `fixed` bytes stays writable.
+        Memory past the first `fixed` bytes stays writable.
         """
         with native.lock:
             self._take_back()

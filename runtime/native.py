@@ -1,4 +1,5 @@
-"""In: object code. Out: the addresses of its functions. The one engine of the process lives here and never dies.
+"""Object code loaded by LLVM's engine. In: object code. Out: the addresses of its functions. The
+one engine of the process lives here and never dies.
 
 LLVM is loaded at first use: a process whose code is all on disk never needs it.
 """

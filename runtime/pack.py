@@ -1,7 +1,8 @@
-"""In: a file of entries, a pack. Out: the entries in it that are whole, each with a name and a kind.
+"""Packs, the files of the disk cache. In: a file of entries. Out: the entries in it that are whole,
+each with a name and a kind.
 
 An entry is a header and the data. What does not verify is not there: a torn or damaged stretch is skipped by searching for the
-next header. Whoever appends cuts off first what the file ends in torn.
+next header. A process that appends first cuts off a torn end of the file.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class Pack:
     used: bool = False  # by this process: its time stamp says so
 
     def new_entries(self) -> Iterator[Entry]:
-        """Those behind what was scanned before."""
+        """Those after the part that was scanned before."""
         size = os.fstat(self.file).st_size
         at = self.scanned = self.scanned if self.scanned <= size else 0
         while at + HEADER.size <= size:

@@ -38,12 +38,12 @@ def _host(folder: object) -> Target:
 
 
 def model() -> str:
-    """What the maker calls the processor, "" where the system does not tell."""
+    """What the maker calls the processor, "" where the system does not say."""
     return _said("model name")
 
 
 def flags() -> set[str]:
-    """What the system says that the processor has; nothing where it does not tell."""
+    """Features of the processor according to the system; nothing where it does not say."""
     return set(_said("flags").split())
 
 

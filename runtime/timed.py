@@ -118,7 +118,7 @@ class Timings:
     def chunks(self) -> list[Chunk]:
         """The chunks of the last run that several threads shared, thread by thread in order.
 
-        A GPU tells of none.
+        A GPU reports none.
         """
         return []
 
@@ -214,7 +214,7 @@ class _Record:
 
     def __init__(self, phases: int, room: int, threads: int) -> None:
         self._phases, self._threads = phases, threads
-        self._areas = LINE + _lines(phases + 1)  # behind the block and the ticks
+        self._areas = LINE + _lines(phases + 1)  # after the block and the ticks
         self._size = LINE + _lines(RECORD * room)
         words = (ctypes.c_int64 * (self._areas + self._size * threads + LINE))()
         start = -ctypes.addressof(words) // 8 % LINE

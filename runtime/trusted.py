@@ -1,6 +1,6 @@
-"""Files that nobody but this user can have written. In: the path of a folder. Out: descriptors of it and of files in it.
+"""Files that only this user can have written. In: the path of a folder. Out: descriptors of it and of files in it.
 
-The disk cache holds machine code, so whoever can write to it runs code as this user. Files are opened below the folder's
+The disk cache holds machine code, so anyone who can write to it runs code as this user. Files are opened below the folder's
 descriptor, and never through a link, so that what was looked at is what is read.
 """
 
@@ -15,7 +15,7 @@ OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class UntrustedError(OSError):
-    """Somebody else can write there, or may have."""
+    """Others can write there, or may have."""
 
 
 def open_folder(path: Path) -> int:

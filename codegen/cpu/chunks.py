@@ -18,7 +18,7 @@ Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels 
 
 @dataclass
 class Tuning:
-    """At least this many chunks, which tests may force; whether the kernel is tiny; who times candidates, if anybody."""
+    """At least this many chunks, which tests may force; whether the kernel is tiny; what times candidates, if anything."""
 
     min_chunks: int = 1
     tiny: bool = False

@@ -1,4 +1,6 @@
-"""What lowering may depend on besides the kernel: never the number of threads."""
+"""Settings of CPU lowering: all it may depend on besides the kernel, and never the number of
+threads.
+"""
 
 from __future__ import annotations
 

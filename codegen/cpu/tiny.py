@@ -1,9 +1,12 @@
-"""Loops of tiny kernels. In: the axes of a kernel, statements over one variable an axis. Out: a nest of serial loops, few axes.
+"""Loops of tiny kernels. In: the axes of a kernel, statements over one variable an axis. Out: a
+nest of serial loops, few axes.
 
     before    for o0 < 3: for o1 < 4: out[4*o0 + o1] = exp(in[4*o0 + o1])
     after     for o0 < rows: out[o0] = exp(in[o0])        rows = 12 is an argument
 
-What is gained: less code, and one kernel for dense values of any shape.
+What is gained: less code, and one kernel for dense values of any shape. Such a kernel runs for
+about a microsecond whatever its code, so what counts is compile time: scalar text is short, and
+LLVM compiles it without optimisation, in a quarter of the time.
 """
 
 from __future__ import annotations

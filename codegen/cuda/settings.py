@@ -1,4 +1,4 @@
-"""What CUDA lowering may depend on besides the kernel."""
+"""Settings of CUDA lowering: all it may depend on besides the kernel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CUDA code is made for. In: what a driver says of its device. Out: a CudaTarget."""
+"""Target of CUDA code. In: a device as its driver describes it. Out: a CudaTarget."""
 
 from __future__ import annotations
 

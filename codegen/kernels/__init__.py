@@ -1,1 +1,1 @@
-"""What schedules of both targets share: axes, frames, stages, problems taken apart."""
+"""The common part of the schedules of both targets: axes, frames, stages, problems taken apart."""

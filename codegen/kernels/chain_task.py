@@ -87,7 +87,7 @@ class Task:
         return (self.first, self.p.rows()) if self.p.rows() % self.s.rows else (Index(), None)
 
     def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
-        """All rows of a block as lanes; those behind the last row only where nothing outside of scratch is touched."""
+        """All rows of a block as lanes; those past the last row only where nothing outside of scratch is touched."""
         values = postorder([t.value for t in body if isinstance(t, Store | Reduce)])
         outside = any(n.op is Op.LOAD and n.arg[0].space == GLOBAL and depends(n.arg[1], lane) for n in values)
         outside |= any(isinstance(t, Store) and t.buf.space == GLOBAL for t in body)

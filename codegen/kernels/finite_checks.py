@@ -72,7 +72,7 @@ class _Watch:
         return [s]
 
     def is_last_seen(self, s: Stmt, buf: Buf) -> bool:
-        """Is a sum moved to where it cannot be told from a maximum."""
+        """Is a sum moved to where it cannot be distinguished from a maximum."""
         return _moved(s) in self.sums and buf not in self.sums
 
     def before(self, s: Stmt, value: Node, mask: Mask) -> list[Stmt]:

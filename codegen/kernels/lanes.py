@@ -1,4 +1,4 @@
-"""What the choice of lanes asks of a target."""
+"""The Lanes protocol: all that the choice of lanes asks of a target."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class LoweredKernel:
 
     @property
     def line(self) -> Site | None:
-        """The user's line behind what no single operation computes: packing, sums of products."""
+        """The user's line for what no single operation computes: packing, sums of products."""
         units = self.kernel.units if self.kernel else []
         sites = {u.node.site[:2]: u.node.site for u in units if u.node.site}
         anchor = self.kernel.anchor if self.kernel else None
@@ -114,7 +114,7 @@ def lower_all(
 
 
 def store_order(kernel: Kernel, replaced: Mapping[Node, Node]) -> list[Node]:
-    """The outputs of a kernel, each behind the others that read what it would like to overwrite, as far as that is possible."""
+    """The outputs of a kernel, each after the others that read what it would overwrite, as far as that is possible."""
     left = list(kernel.outputs)
     if len(left) < 2 or not any(n in replaced for n in left):
         return left

@@ -158,7 +158,7 @@ def _masks_are_cheap(a: Access) -> bool:
 
 
 def _load_apart(a: Access, stride: int) -> Val:
-    """A vector of elements a few apart, picked from as many vectors; none reaches behind the last element."""
+    """A vector of elements a few apart, picked from as many vectors; none reaches past the last element."""
     w, n = a.fn.writer, a.lanes
     out: Val | None = None
     for i in range(stride):

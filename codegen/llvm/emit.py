@@ -147,7 +147,7 @@ class Emitter:
         memory.reduce(self.fn, s.buf, s.index, s.op, s.mask, parts[0], update, group, len(parts) == 2 and self.zero_behind_end(s))
 
     def zero_behind_end(self, s: Reduce) -> bool:
-        """Whether both factors are masked vector loads: lanes behind the loop's end then add 0 * 0, no select needed."""
+        """Whether both factors are masked vector loads: lanes past the loop's end then add 0 * 0, no select needed."""
         lanes = self.scope.lanes
         return lanes is not None and all(
             n.op is Op.LOAD and n.arg[0].space == GLOBAL and lanes.stride(n.arg[1]) != 0 for n in s.value.src

@@ -1,4 +1,6 @@
-"""What emission must know beforehand. In: a phase, a Target. Out: lanes and groups of LANES loops, use of REG buffers."""
+"""Lanes and accumulators, planned before emission. In: a phase, a Target. Out: lanes and groups of
+LANES loops, use of REG buffers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ class Use:
 
     @property
     def padded(self) -> bool:
-        """Whether what lies behind the end of a LANES loop is never looked at, so that tails need no masks."""
+        """Whether lanes past the end of a LANES loop are never looked at, so that tails need no masks."""
         return self.aligned and len(self.extents) == 1
 
 

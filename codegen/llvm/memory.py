@@ -36,7 +36,7 @@ from .short_rows import load_column, row_of
 from .values import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
 
 LINE = 64  # bytes of a cache line
-PADDING = 64  # elements behind a private array, so that a full vector may be read at its end
+PADDING = 64  # elements after a private array, so that a full vector may be read at its end
 Update = Callable[[Val], Val]
 
 
@@ -52,7 +52,7 @@ def load(fn: Function, n: Node, group: int) -> Val:
         raw = load_vector(a, _slot(fn, buf, index, group))
         return to_register(a, raw if a.live is None else fn.writer.select(a.live, raw, a.zero(1)))
     stride = stride_of(fn, index)
-    if buf.space == GLOBAL and (stride != 0 or (a.live is not None and a.live.w > 1)):  # the mask may hold behind the end alone
+    if buf.space == GLOBAL and (stride != 0 or (a.live is not None and a.live.w > 1)):  # the mask may hold only past the end
         a.live = both(fn.writer, a.live, tail_of(fn.scope, group))
     if stride == 0:
         return to_register(a, load_uniform(a))
@@ -61,7 +61,7 @@ def load(fn: Function, n: Node, group: int) -> Val:
 
 
 def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
-    """Asks once for every cache line that the lanes read, behind the loop's end too; of lanes apart, for the first lane's."""
+    """Asks once for every cache line that the lanes read, past the loop's end too; of lanes apart, for the first lane's."""
     lanes = fn.scope.lanes
     count = lanes.w * len(groups) if lanes and stride_of(fn, s.index) == 1 else 1
     for first in range(0, count, LINE // s.buf.dtype.itemsize):
@@ -73,7 +73,7 @@ def prefetch(fn: Function, s: Prefetch, groups: range) -> None:
 
 
 def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False) -> Val | None:
-    """The lanes that are written: those behind the loop's end too where nothing looks at them or it changes nothing."""
+    """The lanes that are written: those past the loop's end too where nothing looks at them or it changes nothing."""
     use = fn.plan.uses.get(buf)
     unseen = buf.space == REG and (harmless or (use is not None and use.padded))
     return mask_value(fn.scope, mask, group) if unseen or is_lanewise(fn, buf) else active(fn.scope, mask, group)
@@ -114,7 +114,7 @@ def reduce(
 ) -> None:
     """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first.
 
-    `harmless`: the update changes nothing in lanes behind the loop's end.
+    `harmless`: the update changes nothing in lanes past the loop's end.
     """
     a = Access(fn, buf, index, group, _live(fn, buf, mask, group, harmless), fn.writer.depth)
     fn.writer.forget(buf)

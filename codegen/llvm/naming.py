@@ -28,7 +28,7 @@ class Naming:
         return f"{hint}{self.names}"
 
     def unique(self, name: str, parts: Iterable[str] = ("",)) -> tuple[str, str]:
-        """A name that LLVM takes, and what must stand behind it and each of its parts so that they are free: "", ".1", ".2"."""
+        """A name that LLVM takes, and the suffix that makes it and each of its parts free: "", ".1", ".2"."""
         plain = name if _PLAIN.fullmatch(name) else "_" + re.sub(r"\W", "_", name, flags=re.ASCII)
         number = 0
         while True:

@@ -1,4 +1,6 @@
-"""Which loop is which in optimised IR and assembly. In: texts with the labels of the emitted IR. Out: the same with its notes."""
+"""Notes in optimised IR and assembly that say which loop is which. In: texts with the labels of the
+emitted IR. Out: the same with its notes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the code is made for. In: the host, or a name such as avx2. Out: a Target: CPU, features, vector and cache sizes."""
+"""Target of machine code. In: the host, or a name such as avx2. Out: a Target: CPU, features,
+vector and cache sizes.
+"""
 
 from __future__ import annotations
 

@@ -55,5 +55,5 @@ def transposed(w: Writer, rows: list[Val]) -> list[Val]:
 
 
 def fenced(w: Writer, v: Val) -> Val:
-    """The same value, behind which LLVM does not look: trying to combine all exchanges takes it longer than all else."""
+    """The same value, hidden from LLVM: trying to combine all exchanges takes it longer than all else."""
     return w.call("arithmetic.fence", v) if v.type in ("float", "double") else v

@@ -1,6 +1,9 @@
-"""Casts from and to 16-bit floats. In: CAST Nodes. Out: Nodes of integer arithmetic, and at most casts float16 <-> float32.
+"""Casts from and to 16-bit floats. In: CAST Nodes. Out: Nodes of integer arithmetic, and at most
+casts float16 <-> float32.
 
-Every cast rounds once, to the nearest, halves to even; subnormals are kept, what is too large becomes an infinity.
+Every cast rounds once, to the nearest, halves to even; subnormals are kept, what is too large
+becomes an infinity. float64 and wide integers pass through a float32 rounded to odd, which keeps
+the second rounding from adding to the first.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ _TAN = {
     ),
 }  # fmt: skip
 
-# 2/pi in binary, 1,192 bits behind the point.
+# 2/pi in binary, 1,192 bits after the point.
 TWO_OVER_PI_BITS = 1192
 TWO_OVER_PI = int(
     "A2F9836E4E441529FC2757D1F534DDC0DB6295993C439041FE5163ABDEBBC561B7246E3A424DD2E006492EEA09D1921CFE1DEB1CB129A73EE8"
@@ -140,7 +140,7 @@ def _constant_word(i: int, padding: int) -> Val:
 def _huge32(a: Val) -> tuple[Val, Val]:
     """_moderate for 2**16 <= a, with r in float64.
 
-    In integers: a = m * 2**e, and m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 behind.
+    In integers: a = m * 2**e, and m * 2**e * 2/pi mod 4 has 2 bits before the point and 62 after it.
     """
     exponent = cast(bits(a) >> 23, dt.int64)
     m = cast((bits(a) & 0x7FFFFF) | 0x800000, dt.uint64)

@@ -1,6 +1,7 @@
-"""Who made the first NaN. In: the Graph of a program, its inputs, a kernel that met one. Out: an error that names the op.
+"""Search for the operation that made the first NaN. In: the Graph of a program, its inputs, a
+kernel that met a NaN. Out: an error that names the op.
 
-The graph of the program is computed anew up to each operation in question, by programs that tell where it went wrong, if it did.
+The graph of the program is computed anew up to each operation in question, by programs that find where it went wrong, if it did.
 They see what the kernels saw: elementwise arithmetic is the same in any kernel.
 """
 
@@ -50,7 +51,7 @@ class Unfound:
     why: str
 
 
-NO_MEMORY = "memory does not suffice to tell which line made it"
+NO_MEMORY = "memory does not suffice to find the line that made it"
 OF_ITS_OWN = "computed apart, each result is finite, but not what the kernel makes on its way to them"
 
 
@@ -96,7 +97,7 @@ class Search:
 
     @cached_property
     def _ends(self) -> tuple[Program, Program]:
-        """Programs that tell of inputs, and of outputs, whether they are not finite."""
+        """Programs that say of inputs, and of outputs, whether they are not finite."""
         made = [leaf(object(), n.dtype, n.shape) for n in self._outputs]
         dense = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in made]
         return self._odd(self._leaves, self._values), self._odd(made, dense)

@@ -1,4 +1,4 @@
-"""Whole numbers near a value. In: a Node. Out: a Node of its dtype. Integers stay as they are."""
+"""Rounding to whole numbers. In: a Node. Out: a Node of its dtype. Integers stay as they are."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _cumulative(name: str, op: Op, x: Node, axis: int | None, dtype: Any, includ
 def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None, append: Operand | None = None) -> Node:
     """x[1:] - x[:-1] along an axis, n times; of bools whether neighbours differ.
 
-    prepend, append: what is put before and behind x first; x's shape but for the axis, or a number.
+    prepend, append: values put before and after x first; x's shape but for the axis, or a number.
     """
     times = as_int("diff", "n", n)
     place = normalise_axis("diff", axis, x.ndim)

@@ -53,7 +53,7 @@ def _require_elements(x: Node, indices: Sequence[Node], axes: tuple[int, ...]) -
 
 
 def axes_to(x: Node, count: int, place: int) -> Node:
-    """The first `count` axes moved behind the next `place` ones."""
+    """The first `count` axes moved after the next `place` ones."""
     if not place:
         return x
     return reordered(x, (*range(count, count + place), *range(count), *range(count + place, x.ndim)))

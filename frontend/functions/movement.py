@@ -30,7 +30,7 @@ MOST_JOINED = 32  # parts that one kernel joins
 def reshape(x: Node, /, shape: int | Sequence[int] = (), *more: int, copy: bool | None = None) -> Node:
     """The same elements in row-major order in another shape; one extent may be -1.
 
-    Values never change, so nothing tells a copy from a view: copy is taken and has no effect.
+    Values never change, so a copy cannot be told from a view: the argument copy has no effect.
     """
     return graph.reshape(x, _filled_in("reshape", x, flat_extents("reshape", (shape, *more))))
 

@@ -56,7 +56,7 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
 
 
 def _repeated_each(x: Node, repeats: Any, axis: int) -> Node:
-    """The place in the result tells the element: the number of elements that end before it."""
+    """The place in the result determines the element: the number of elements that end before it."""
     counts = _counts(repeats, x.shape[axis])
     total, least = (as_int("repeat", "a count", f(counts)) if counts.size else 0 for f in (reductions.sum, reductions.min))
     _require_count(least)

@@ -42,7 +42,7 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
 
 
 def _tell(receivers: list[Tensor]) -> None:
-    """Those who watch one of these leaves hear that all gradients are there."""
+    """Notifies watchers of these leaves that all gradients are there."""
     refs = [state.watchers.get(id(t)) for t in receivers]
     watching = {id(w): w for ref in refs if ref is not None and (w := ref()) is not None}
     for watcher in watching.values():

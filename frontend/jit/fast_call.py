@@ -1,8 +1,11 @@
-"""The shortest way through a jitted function: a call like the one before. In: a Step. Out: a function of Tensors and numbers.
+"""The shortest way through a jitted function: a call like the one before. In: a Step. Out: a
+function of Tensors and numbers.
 
-`Step.run` looks at everything and notes in `Known` what it found. As long as the memory of what the function captured has the
-same tokens, and nobody else sees what is written, a call gives the program the addresses of its arguments and of new memory: all
-others are in `words` already. It takes as long as its Python statements, so they are written for each step, as text; of a map:
+`Step.run` looks at everything and notes in `Known` what it found. As long as the memory of what the
+function captured has the same tokens, and nothing else sees what is written, a call gives the
+program the addresses of its arguments and of new memory: all others are in `words` already. It
+takes as long as its Python statements, two microseconds or less for a map and five for a training
+step of four parameters, so they are written for each step, as text; of a map:
 
     try:
         [t0] = tensors
@@ -68,9 +71,9 @@ def is_repeatable(step: Any) -> bool:
 
 
 def repeater(step: Any, least: int) -> Repeat:
-    """The function. It gives DIFFERS, and has changed nothing, where `Step.run` must look. Whoever calls holds realize.lock.
+    """The function. It gives DIFFERS, and has changed nothing, where `Step.run` must look. The caller holds realize.lock.
 
-    `least`: what `references` gives for a Tensor that nobody else sees.
+    `least`: the value of `references` for a Tensor with no other holder.
     """
     w = Writer(step, least)
     w.arguments()

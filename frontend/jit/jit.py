@@ -1,4 +1,5 @@
-"""What users call to run Python once and machine code ever after. In: a function of Tensors. Out: the same, traced and compiled.
+"""Functions that run their Python once and machine code ever after. In: a function of Tensors. Out:
+the same function, traced and compiled.
 
 take the arguments apart -> find the step of their signature, or trace the function -> one native call. `compile` makes such a
 step of a graph that stands already.
@@ -236,7 +237,7 @@ def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: t
 def _takes_nothing(function: Any) -> bool:
     try:
         return not signature(function).parameters
-    except (TypeError, ValueError):  # it does not tell
+    except (TypeError, ValueError):  # it has no signature
         return False
 
 

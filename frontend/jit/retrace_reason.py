@@ -1,4 +1,6 @@
-"""Why a jitted function is traced again. In: its steps, a call that fits none of them. Out: a line on stderr, with WEFT_DEBUG."""
+"""Reasons for another trace of a jitted function. In: its steps, a call that fits none of them.
+Out: a line on stderr, with WEFT_DEBUG.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What a jitted function is called with. In: positional and named arguments. Out: their Tensors, their Python numbers, the rest.
+"""Signature of a jitted call. In: positional and named arguments. Out: their Tensors, their Python
+numbers, the rest.
 
 The rest is hashable: the structure of tuples, lists, dicts and dataclasses, and what is static: strings, None, Modules, any other
 object, and whatever is marked so. Static objects are compared by equality, which for most is identity.
@@ -57,7 +58,7 @@ def _kind_of(t: type) -> str:
 
 
 class Arguments:
-    """Arguments taken apart. `structure` tells what is no Tensor and no number; `arrays`: places of arrays among the Tensors."""
+    """Arguments taken apart. `structure`: what is neither Tensor nor number; `arrays`: places of arrays among the Tensors."""
 
     __slots__ = ("arrays", "numbers", "structure", "tensors")
 
@@ -182,7 +183,7 @@ def marks_of(
 ) -> list[tuple[str, str]]:
     """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
     names: list[str] = []
-    with suppress(TypeError, ValueError):  # some functions do not tell
+    with suppress(TypeError, ValueError):  # some functions have no signature
         parameters = signature(function).parameters.values()
         names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
     given: list[tuple[str | int, Any]]

@@ -1,4 +1,5 @@
-"""What a traced function asks of a program. In: a Trace, and what the function returned. Out: a Recorded: key, places, results.
+"""The program of a traced function. In: a Trace, and what the function returned. Out: a Recorded:
+key, sources of inputs, uses of outputs.
 
 The outputs of the program are the next versions of Tensors that the function assigned to, in the order of realize, then what it
 returned. A result that is but a view of an argument needs no program, unless it would show memory that is not Weft's.
@@ -200,7 +201,7 @@ class _Recorder:
         return View(None if t is None else self._number(t), stored)
 
     def _donate(self, donations: list[tuple[int, int]]) -> None:
-        """Memory that a view shows after the call is given to nobody."""
+        """Memory that a view shows after the call is not donated."""
         views = [v for _, v in self.out.moves] + [r.view for r in self.out.results if r.view is not None]
         shown = {v.tensor for v in views}
         for output, i in donations:

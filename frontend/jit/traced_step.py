@@ -1,7 +1,7 @@
 """A traced function, ready to run. In: Tensors and numbers of the signature it was traced for. Out: results, by one native call.
 
 What differs from call to call is a few addresses. A Tensor that the function assigns to keeps its Leaf where reference counts
-tell that nobody else can see it: then it is written in place, or exchanges its memory, and nothing else in Python changes.
+show that nothing else can see it: then it is written in place, or exchanges its memory, and nothing else in Python changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from .traced_program import Recorded, Result, View
 
 @cache
 def alone() -> int:
-    """What `references` gives for a Tensor that nobody else sees; measured, for it depends on Python."""
+    """The value of `references` for a Tensor with no other holder; measured, because it depends on Python."""
     from ..tensor.creation import tensor
 
     sole = tensor(0.0, device=CPU)
@@ -104,7 +104,7 @@ class Step:
         return same
 
     def change(self) -> Callable[[], str] | None:
-        """What tells of something that Python has changed since the trace, or None."""
+        """A description of something that Python has changed since the trace, or None."""
         if self.known.changes != state.changes.count and (found := self._conditions.difference()) is not None:
             return found
         for what, value in self.guards:
@@ -115,7 +115,7 @@ class Step:
     # ------------------------------------------------------------ the call
 
     def run(self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]) -> Any:
-        """The function's result, whatever has changed since the last call. Whoever calls holds realize.lock."""
+        """The function's result, whatever has changed since the last call. The caller holds realize.lock."""
         if watchers.demands:
             watchers.running(self.program, self.structure)
         handles = [*tensors, *self.captured]
@@ -158,7 +158,7 @@ class Step:
         watched.run(self.words[: self.first_output], self.words[self.first_output : last])
 
     def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], Any]:
-        """The addresses that a call would read, and what keeps them. Nothing changes. Whoever calls holds realize.lock."""
+        """The addresses that a call would read, and what keeps them. Nothing changes. The caller holds realize.lock."""
         self.scalars.mark()
         self.scalars.fill(numbers)
         block, first = self.scalars.copied(), self.scalars.address

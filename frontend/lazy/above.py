@@ -1,4 +1,6 @@
-"""What stands above the Tensor and is asked for from below. The package sets it once, when it is imported."""
+"""Functions of higher rooms that lower ones call. In: the package sets them once, when it is
+imported. Out: calls.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that nobody else needs to know of.
+"""A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that no table lists.
 
 The class itself stands above what computes values and below what users call: it sets
 `Made.kind`, of which new Tensors are.
@@ -69,7 +69,7 @@ class Made:
 
 
 def bare(n: Node) -> Any:
-    """A Tensor of a Node for a while, which nothing else needs to know of."""
+    """A Tensor of a Node for a while, which no table lists."""
     t = object.__new__(Made.kind)
     t._node = n
     t._requires_grad = False

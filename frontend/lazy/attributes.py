@@ -101,14 +101,14 @@ _watching: list[Any] = []  # the traces in force, in any thread
 
 
 def watch(trace: Any) -> None:
-    """The trace is told of every attribute that its thread reads. Otherwise Modules have no __getattribute__, which is slow."""
+    """The trace notes every attribute that its thread reads. Otherwise Modules have no __getattribute__, which is slow."""
     with _lock:
         _watching.append(trace)
         Attributes.__getattribute__ = _observed  # type: ignore[method-assign, assignment]
 
 
 def unwatch(trace: Any) -> None:
-    """No more; nothing happens where it is not told."""
+    """Ends that; nothing happens where it is not watching."""
     with _lock:
         _watching[:] = [other for other in _watching if other is not trace]
         if not _watching and "__getattribute__" in vars(Attributes):
@@ -190,7 +190,7 @@ class Reads:
     def conditions(self) -> Conditions:
         """What must be as it was for the trace to hold."""
         compared = [a for key, a in self._attributes.items() if key not in self._numbers and not a.is_assigned]
-        compared.sort(key=lambda a: a.name == PARTS)  # tells less than others do
+        compared.sort(key=lambda a: a.name == PARTS)  # says less than others do
         return Conditions([*map(weakref.ref, self._modules.values())], compared, self._decisions)
 
 
@@ -209,7 +209,7 @@ class Conditions:
         self._modules, self._attributes, self._decisions = modules, attributes, decisions
 
     def difference(self) -> Callable[[], str] | None:
-        """What tells of the first one that is not; None where all are."""
+        """A description of the first one that is not; None where all are."""
         for attribute in self._attributes:
             if attribute.differs():
                 return partial(self._told, attribute)

@@ -1,4 +1,5 @@
-"""In: the Nodes wanted. Out: a Capture, the part of the Graph that is not in memory yet, as a key without addresses.
+"""The part of a Graph that is not in memory yet, as a key without addresses. In: the Nodes wanted.
+Out: a Capture.
 
 The walk stops at values in memory, of the device that it is for or of the CPU. A SLICE of such a value (and the PERMUTEs and
 RESHAPEs between) becomes a strided input, so that a moving window over data is one program. structure.py says what the key is
@@ -46,7 +47,7 @@ class Capture:
         self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
         self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
-        self.again: list[Node] = []  # what an earlier program has computed and nobody has kept
+        self.again: list[Node] = []  # what an earlier program has computed without being kept
         self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk

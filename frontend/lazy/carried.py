@@ -33,7 +33,7 @@ MOST_SEEN = 1 << 10  # Nodes of waiting Tensors that are looked at, and as many 
 
 @dataclass(slots=True)
 class Kept:
-    """A value that becomes an output though nobody asked for it: what stands for it in what is computed later."""
+    """A value that becomes an output without being asked for, and its replacement in what is computed later."""
 
     leaf: Node
     old: weakref.ref[Node]

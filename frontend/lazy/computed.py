@@ -53,7 +53,7 @@ class Computed:
         return total >= CHEAP
 
     def computed_often(self, again: Sequence[Node]) -> set[Node]:
-        """What is computed for the third time, and needed by something that is not: whoever needs it then, it is still there."""
+        """Values computed for the third time that something else needs: they will still be there when it is computed."""
         often = {n for n in again if n.computed > 1 and n.nbytes <= LARGE}
         if not often:
             return often

@@ -1,4 +1,6 @@
-"""In: a Node. Out: the Leaves of Tensors that require a gradient and to which a derivative can flow from it."""
+"""Leaves that a derivative reaches. In: a Node. Out: the Leaves of Tensors that require a gradient
+and to which a derivative can flow from it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New Tensors. In: a Node that somebody has built. Out: its Tensor, known to whoever keeps count of Tensors."""
+"""New Tensors. In: a Node just built. Out: its Tensor, entered in the tables of live Tensors."""
 
 from __future__ import annotations
 

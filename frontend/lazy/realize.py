@@ -1,4 +1,5 @@
-"""In: Tensors. Out: the same Tensors with their values in memory, computed by one program.
+"""Values of pending Tensors. In: Tensors. Out: the same Tensors with their values in memory,
+computed by one program.
 
 capture the graph -> find the program by its key, or build it -> let go of the graph -> run -> give the Tensors their memory.
 The graph is let go before the run, because a parameter may be overwritten in place only if nothing else reaches its old
@@ -58,7 +59,7 @@ def realize(*tensors: Any) -> Any:
 
 
 def beside(*tensors: Tensor) -> None:
-    """Computes the Tensors and nothing else, for somebody who looks at them: no assign that waits, no scalar that is held, and
+    """Computes the Tensors and nothing else, for display: no assign that waits, no scalar that is held, and
     what a loop will need is neither kept nor counted. In a jitted function nothing is computed."""
     if state.traces and state.trace() is not None:
         return
@@ -195,7 +196,7 @@ def _cut(job: Job, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list
     """What is left to compute when the pieces of a long graph are, and the Tensors that hold these."""
     held: list[Tensor] = []
     if not any(_is_updated(t) for t in tensors):  # a training step is one program
-        with suppress(errors.IndexError):  # the whole program tells which index is the first
+        with suppress(errors.IndexError):  # the whole program finds the first index out of range
             while found := pieces(job.capture, job.roots):
                 held += _in_pieces(job.capture.device, found)
                 job = _job(job.capture.device, tensors, with_scalars)
@@ -226,7 +227,7 @@ class Job:
 
     `nodes`: what the Tensors stood for when their graph was captured; another thread may move them on. `places`: the output
     of each Tensor. Those of one Node have one, as a parameter and its copy that wait for the same update. `roots`: what computes
-    the outputs; `carry`: what of them nobody has asked for.
+    the outputs; `carry`: those kept for the next turn of a loop.
     """
 
     tensors: list[Tensor]
@@ -240,7 +241,7 @@ class Job:
 
 
 def root_of(n: Node) -> Node:
-    """The Node that computes a value: behind a Leaf that waits for it, its definition."""
+    """The Node that computes a value: for a Leaf that waits, its definition."""
     return n.arg.definition or n if n.op is Op.INPUT else n
 
 
@@ -401,7 +402,7 @@ def _give(
 
 
 def _reclaim(job: Job, carry: Carry | None) -> None:
-    """Nothing has run, and the graph is still there: whoever has let go of it gets it back."""
+    """Nothing has run, and the graph is still there: Tensors that have let go of it get it back."""
     for t, n, place in zip(job.tensors, job.nodes, job.places, strict=True):
         reclaim(t, n, job.roots[place])
     if carry is not None:

@@ -1,4 +1,5 @@
-"""What the package knows about live Tensors. In: Tensors as they are made and assigned. Out: who is pending, who is held.
+"""Process-wide tables of live Tensors. In: Tensors as they are made and assigned. Out: pending
+assignments, held scalars, hooks, grad mode.
 
 Everything here is weak: dropping a Tensor drops it from every table. Only its hooks live on, with the graph they stand in.
 What is pending or held belongs to the thread that made it: no other thread computes it unless it asks for that very Tensor.
@@ -217,7 +218,7 @@ def retain(tensor: Any) -> None:
 
 
 def watch(tensor: Any, watcher: Any) -> None:
-    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is told once.
+    """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is called once.
 
     It keeps the leaf alive itself.
     """
@@ -312,7 +313,7 @@ def _first_version(old: Node) -> Any:
 
 
 def first_versions(waiting: list[Any]) -> list[Any]:
-    """The Tensors among (or behind) the waiting ones whose first value is not computed."""
+    """The Tensors among (or below) the waiting ones whose first value is not computed."""
     found = [t if t.node.arg.is_initial else t.node.arg.awaits for t in waiting]
     return [t for t in found if t is not None]
 

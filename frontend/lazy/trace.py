@@ -1,6 +1,6 @@
 """A jitted function while it runs for the first time. In: the Tensors it meets. Out: what it did, as a graph over placeholders.
 
-While a Trace is in force in a thread, every Tensor from outside stands for a placeholder: an INPUT without memory behind it.
+While a Trace is in force in a thread, every Tensor from outside stands for a placeholder: an INPUT without memory.
 What the function assigns to such a Tensor is noted here; the Tensor itself is left alone, so an exception undoes everything.
 Values that Python computes anew at every call (a learning rate, a draw number) are placeholders with a recipe.
 """

@@ -27,8 +27,8 @@ from .history import reached, stale_owner
 
 @dataclass(slots=True)
 class Released:
-    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history, or until somebody asks;
-    `old` finds the Node again if somebody else holds it, None for a Tensor that was a Leaf before."""
+    """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history, or until it is asked for;
+    `old` finds the Node again if something else holds it, None for a Tensor that was a Leaf before."""
 
     leaf: Node | None
     old: weakref.ref[Node] | None
@@ -119,7 +119,7 @@ def keep(t: Tensor, n: Node, stored: Storage) -> None:
 
 
 def _takes_copy(n: Node, stored: Storage) -> bool:
-    """Does a Leaf get memory that was copied from another device for it alone; whoever needs that copy, too, makes another."""
+    """Does a Leaf get memory that was copied from another device for it alone; others that need the copy make their own."""
     if n.op is not Op.INPUT or storage.copies.get(n.arg.definition or n) is not stored:
         return False
     del storage.copies[n.arg.definition]

@@ -1,4 +1,4 @@
-"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of those who watch, dumps, debug text.
+"""Watchers. In: programs that are new or about to run, calls of Modules. Out: calls of watchers, dumps, debug text.
 
 This is the one file of the frontend that knows of inspection, which it loads when there is something to show.
 """

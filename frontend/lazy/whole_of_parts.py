@@ -37,7 +37,7 @@ def note(whole: Tensor, part: Tensor) -> None:
 
 def assigned(part: Tensor) -> None:
     """Warns where an index assigns to elements of a part, and what that is a part of is still there: it does not change. Of
-    `part += 1` nobody can tell whether `whole[i] += 1` has called it."""
+    `part += 1` it cannot be known whether `whole[i] += 1` has called it."""
     whole = getattr(part, "_part_of", None)
     if whole is None or whole() is None:
         return

@@ -42,7 +42,7 @@ class debug_nans:
 
     def _set(self, nans: str) -> None:
         options.update(debug_nans=nans)
-        state.changes.count += 1  # so that jitted functions look: who saw the old number saw the old option, too
+        state.changes.count += 1  # so that jitted functions look: one that saw the old number saw the old option, too
 
     def __enter__(self) -> None:
         self._set(self._chosen)

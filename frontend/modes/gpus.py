@@ -1,4 +1,5 @@
-"""What PyTorch calls torch.cuda: questions about the GPUs, waiting for them, timing. In: devices. Out: numbers, texts, Events.
+"""`wf.cuda`, after torch.cuda: questions about the GPUs, waiting for them, timing. In: devices.
+Out: numbers, texts, Events.
 
 Each function takes "cuda:1", 1, or None for the first GPU. Raises DeviceError, which says what is missing, where there is none.
 """

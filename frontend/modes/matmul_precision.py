@@ -1,4 +1,6 @@
-"""How a GPU multiplies float32. In: a precision. Out: the option in force, for the rest of the process or a `with` block."""
+"""Precision of float32 products on a GPU. In: a precision. Out: the option in force, for the rest
+of the process or a `with` block.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is passed to functions: arguments, broadcasting, promotion, mixed precision."""
+"""Operands of functions: arguments, broadcasting, promotion, mixed precision."""

@@ -1,4 +1,5 @@
-"""What users pass besides Tensors. In: axes, shapes, counts, numbers in any spelling. Out: plain ints and floats, checked.
+"""Arguments other than Tensors. In: axes, shapes, counts, numbers in any spelling. Out: plain ints
+and floats, checked.
 
 Every error names the function, the argument and what it does not fit.
 """

@@ -1,4 +1,5 @@
-"""What stands between brackets. In: a Node and the items of its key. Out: a Key, the steps that x[key] takes.
+"""Keys of index expressions. In: a Node and the items between the brackets. Out: a Key, the steps
+that x[key] takes.
 
 NumPy's rules: ints, slices, None and ... select views; a bool mask of m axes selects among the next m axes of x as the
 positions of its Trues would; index arrays broadcast together, and their axes stand where the first of them stands if all
@@ -77,7 +78,7 @@ def _axes_used(item: Any) -> int:
 
 
 def _add_whole(found: Key, x: Node, axis: int, count: int) -> int:
-    """The next axes as they are; the axis behind them."""
+    """The next axes as they are; the axis after them."""
     for extent in x.shape[axis : axis + count]:
         _add_slice(found, extent, slice(None))
     return axis + count

@@ -109,7 +109,7 @@ def _before(a: Node, b: Node) -> Node:
 def searchsorted(x1: Operand, x2: Operand, side: str = "left", sorter: Node | None = None) -> Node:
     """int64 places, of x2's shape, at which x2's elements keep the 1-d ascending x1 sorted.
 
-    side "left": before equal elements, "right": behind them. sorter: the argsort of an x1 that is not sorted. NaN is
+    side "left": before equal elements, "right": after them. sorter: the argsort of an x1 that is not sorted. NaN is
     the greatest value. A binary search of log2(n) steps; of an x1 that is not sorted the places are some in 0 .. n.
     Raises ShapeError for an x1 or sorter that is not 1-d, ArgumentError for another side, DTypeError for a
     sorter that is not of integers.

@@ -1,4 +1,5 @@
-"""What IPython and notebooks show of a Tensor. In: a Tensor. Out: its text, with values that little work computes.
+"""Display of Tensors in IPython and notebooks. In: a Tensor. Out: its text, with values if they are
+cheap to compute.
 
 They are computed beside: the Tensor stays lazy and keeps its history, no assign that waits is carried out, and `wf.explain` has
 as much to tell as before.
@@ -25,7 +26,7 @@ def text(t: AnyTensor) -> str:
         return repr(t)
     if not _is_watched() and is_little_work(t):
         shown = bare(realize.root_of(t.node))
-        with suppress(Exception):  # whoever reads the value is told
+        with suppress(Exception):  # reading the value raises it
             realize.beside(shown)
             return repr(shown)
     return f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"

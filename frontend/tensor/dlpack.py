@@ -67,7 +67,7 @@ def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy
 def cuda_interface(t: AnyTensor) -> dict[str, Any]:
     """The CUDA array interface, version 3, of the memory of a GPU's value, which is computed. Raises AttributeError for others.
 
-    Only __array_interface__ may say that nobody should write there, and nobody should.
+    Only __array_interface__ can mark memory as read-only, and this must not be written.
     """
     if not t.is_cuda or t.dtype.name == "bfloat16":
         raise errors.AttributeError(f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__")
@@ -80,7 +80,7 @@ def cuda_interface(t: AnyTensor) -> dict[str, Any]:
 
 
 def _let_wait(device: str, stream: int) -> None:
-    """Another library's stream goes on behind what was asked of the GPU; where nobody can order them, that is awaited here."""
+    """Another library's stream waits for the work asked of the GPU; if the two cannot be ordered, this waits itself."""
     driver = gpu(device).driver
     if hasattr(driver, "let_wait"):
         driver.let_wait(stream)
@@ -124,7 +124,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def from_cuda(x: Any, copy: bool) -> Any:
-    """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it tells."""
+    """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it names one."""
     from ...runtime.dlpack import Array
 
     found = x.__cuda_array_interface__

@@ -82,7 +82,7 @@ class Generator:
             return self._seed, draws
 
     def mark(self) -> Callable[[], None]:
-        """What takes back the draws that this thread makes from now on, whose numbers nobody has seen."""
+        """What takes back the draws that this thread makes from now on, whose numbers have not been seen."""
         return partial(self._go_back, self._key, self._draws)
 
     def _go_back(self, key: Node, draws: int) -> None:
@@ -117,7 +117,7 @@ class _Default:
 
 
 class Fork(Mode):
-    """In a `with` block, this thread draws what depends on one draw and the number of a part alone, whoever draws meanwhile."""
+    """In a `with` block, draws of this thread depend only on one draw and the number of a part, whatever others draw."""
 
     blocks: ClassVar[Blocks[Callable[[], Generator] | None]] = Blocks({})
 

@@ -1,4 +1,6 @@
-"""What a Tensor knows of gradients: does it require one, who is told of it. In: a Tensor. Out: its .grad, hooks, leaves."""
+"""Gradient tracking of a Tensor. In: a Tensor. Out: whether it requires a gradient, its .grad,
+hooks, leaves.
+"""
 
 from __future__ import annotations
 

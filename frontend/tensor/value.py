@@ -1,4 +1,5 @@
-"""What a Tensor is and what leaves it. In: its Node and its memory. Out: shapes, NumPy arrays, Python numbers, text.
+"""Base of the Tensor: its Node, its memory and ways to read it. In: a Node or memory. Out: shapes,
+NumPy arrays, Python numbers, text.
 
 Reading a value computes it; describing a Tensor (shape, repr) never does.
 """
@@ -200,7 +201,7 @@ class Value(AnyTensor):
     ) -> Any:
         """A DLPack capsule of the memory, which is computed if need be; a copy only if asked for.
 
-        A consumer of version 1 is told that the memory is read-only; an older one cannot be, and must not write either.
+        A consumer of version 1 gets a flag that the memory is read-only; an older one gets none, and must not write either.
         dl_device: where the value is, or the CPU, to which it is copied. Raises BufferError for another device, or for a
         stream of the CPU.
         """

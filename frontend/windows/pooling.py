@@ -115,7 +115,7 @@ def _pool_windows(rank: Rank, x: Node, pool: _Pool, ceil_mode: bool, fill: float
 
 
 def _behind(n: int, k: int, s: int, p: int, d: int) -> int:
-    """Padding behind n elements for the windows that begin before their end, the last of which may reach over it."""
+    """Padding after n elements for the windows that begin before their end, the last of which may reach over it."""
     reach = (k - 1) * d + 1
     steps = -(-(n + 2 * p - reach) // s)
     steps -= steps * s >= n + p

@@ -1,6 +1,6 @@
 """Changes of the Graph by each pass. In: Passes. Out: lines that went and came, and rewrites.
 
-A line tells of one Node and the kinds of its operands, so that what is built on a changed Node does
+A line names one Node and the kinds of its operands, so that what is built on a changed Node does
 not count as changed. Numbers of lines are bounded: a page shows them.
 """
 

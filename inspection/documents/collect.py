@@ -103,7 +103,7 @@ class Collection:
 
     @property
     def modules(self) -> list[Json]:
-        """The outermost Modules that held inputs of programs, as trees that tell what each returned
+        """The outermost Modules that held inputs of programs, as trees that say what each returned
         first."""
         trees: list[Json] = []
         for tree in self._trees.values():

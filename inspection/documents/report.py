@@ -95,7 +95,7 @@ def _entry(
     name, compiled = program_name(structure), program_of(structure)
     try:
         p = measured(x, *args, **kwargs) if profile else None
-    except errors.ArgumentError:  # nobody knows what the last call of a function was given
+    except errors.ArgumentError:  # the arguments of a function's last call are not known
         p = None
     if p is None:
         return Entry(name, structure.device, compiled, names)

@@ -83,7 +83,7 @@ _watched: list[_Watched] = []
 
 
 def _watch(program: Program, c: Compiled, title: str) -> None:
-    """Runs the program with times from now on, and tells them at the end."""
+    """Runs the program with times from now on, and prints them at the end."""
     if getattr(program.executable, "timings", None) is None:
         c.executable.planned = program.executable.planned
         program.executable = c.executable

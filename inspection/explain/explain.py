@@ -37,7 +37,7 @@ def explain(x: Subject, /, *args: Any, **kwargs: Any) -> Report:
     the parameters, arguments and states of optimisers that it reads, outer axes, bytes, arithmetic,
     schedule, the time that the roofline of this machine predicts and what bounds it, and the
     reasons at its boundaries. `report.show()` prints tables if the package rich is there, a
-    notebook shows them anyway. `report.kernels` is the list of kernels, `report.memory` tells which
+    notebook shows them anyway. `report.kernels` is the list of kernels, `report.memory` says which
     buffers are needed when and how many bytes at most, `report.to_dict()` is all of it for JSON.
 
     The first report on a machine measures the limits of that machine, which takes half a second;

@@ -2,7 +2,7 @@
 
 Measured once for a machine, in about a second, and kept in the disk cache. A CPU is measured by
 native loops in all threads (`cpu_rounds.py`), a GPU by kernels of its own (`gpu_rounds.py`) through
-its Driver. Others who use the machine make a round slower, never faster. So the best round counts,
+its Driver. Other work on the machine makes a round slower, never faster. So the best round counts,
 there are more of them until they confirm each other, and a limit that a workload beats is raised.
 """
 
@@ -25,7 +25,7 @@ SOURCES = ("machine", "roofline", "limits", "streams", "cpu_rounds", "gpu_rounds
 TEXTS = ("repeat.ll", "stream.ll", "rounds.cu", "fma.cu")
 FILES = tuple(f"inspection/machine/{name}" for name in (*(f"{s}.py" for s in SOURCES), *TEXTS))  # what figures depend on
 FEWEST = 3  # rounds
-# Seconds of rounds, at most: where it is not known, and where somebody asks for it.
+# Seconds of rounds, at most: where it is not known, and where a user asks for it.
 PATIENCE, THOROUGH = 1.0, 5.0
 
 Rounds = AbstractContextManager[Callable[[], Machine]]  # each call measures one

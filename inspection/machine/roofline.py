@@ -248,7 +248,7 @@ class Machine:
 
     @classmethod
     def from_dict(cls, d: dict[str, Any]) -> Machine:
-        """What to_dict has told of."""
+        """The inverse of to_dict."""
         ways = ("read", "write", "both")
         places = tuple(Place(**(p | {way: Figure(**p[way]) for way in ways})) for p in d["places"])
         flops = {name: Figure(**f) for name, f in d["rounds"]["flops"].items()}

@@ -1,6 +1,6 @@
 """Devices and packages of this machine. In: the system, PyCUDA. Out: facts as dicts, for JSON.
 
-Nothing here fails on a machine that tells nothing: a fact that is not known is None.
+Nothing here fails on a machine that says nothing: a fact that is not known is None.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def memory() -> Facts:
 
 
 def large_pages() -> str | None:
-    """Whether the system gives pages of 2 MiB: "always", "madvise" (to who asks, as Weft does),
+    """Whether the system gives pages of 2 MiB: "always", "madvise" (on request, as Weft does),
     "never".
     """
     mode = _read(_PAGES, r"\[(\w+)\]")

@@ -149,7 +149,7 @@ def _profile(s: Session, rounds: Rounds) -> Profile:
 
 
 def _undisturbed(rounds: Sequence[Any], seconds: Callable[[Any], float] | None = None) -> list[Any]:
-    """The faster half: in the others, somebody else may have had one of the processors."""
+    """The faster half: in the others, other work may have had one of the processors."""
     return sorted(rounds, key=seconds)[: -(-len(rounds) // 2)]
 
 

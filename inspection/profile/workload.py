@@ -148,7 +148,7 @@ class DeviceSession(Session):
 
 
 def session(work: Workload) -> Session:
-    """The program compiled, and its memory. Whoever calls holds realize.lock."""
+    """The program compiled, and its memory. The caller holds realize.lock."""
     with timing():
         compiled = program_of(work.structure)
     device = work.structure.device

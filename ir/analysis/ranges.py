@@ -1,4 +1,4 @@
-"""Value ranges: what a Node can be, told from its structure alone. In: Nodes, sources first. Out: (least, greatest) of each.
+"""Value ranges of Nodes, from their structure alone. In: Nodes, sources first. Out: (least, greatest) of each.
 
 A gather whose indices lie in range by construction (a counter, `% n`, a clip, an argmax, a sorted order) needs no bounds check.
 Every range is sound for every input: integers that might wrap have the range of their dtype, floats forget nothing but NaN,

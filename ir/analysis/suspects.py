@@ -1,4 +1,5 @@
-"""Which operation has gone wrong, and where. In: the roots of a Graph, its Nodes in question. Out: Nodes that tell.
+"""Operations that went wrong, and the elements concerned. In: the roots of a Graph, its Nodes in
+question. Out: Nodes that find them.
 
 An element of a result is wrong where it is not finite, though all that it was computed of is, and some root needs it: what
 a WHERE does not choose, or a SLICE does not show, goes into no result. Which elements are needed is found as gradients are, from

@@ -143,7 +143,7 @@ def rounded(value: float, dtype: DType) -> float:
 
 
 def _with_sticky_bit(value: int) -> float:
-    """An integer as a float64 that rounds to fewer digits as the integer does: what is cut off leaves a last bit behind."""
+    """An integer as a float64 that rounds to fewer digits as the integer does: what is cut off leaves a last bit set."""
     size = abs(value)
     cut = max(0, size.bit_length() - 53)
     kept = size >> cut | bool(size & ((1 << cut) - 1))

@@ -171,7 +171,7 @@ def const(value: float | int | bool, dtype: DType) -> Node:
 
 
 def leaf(serial: Any, dtype: DType, shape: Shape) -> Node:
-    """An INPUT: a value that comes from outside, told apart by its serial number."""
+    """An INPUT: a value that comes from outside, identified by its serial number."""
     return _known((Op.INPUT, serial, shape, dtype), Op.INPUT, (), serial, dtype, shape)
 
 

@@ -1,4 +1,6 @@
-"""What 16-bit floats are computed in. In: Nodes. Out: whether they compute in float32, add up, or only move."""
+"""The arithmetic of 16-bit floats. In: Nodes. Out: whether they compute in float32, add up, or only
+move values.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The user's line behind a Node. In: the Python stack, or what `provenance` says. Out: a Site."""
+"""The user's line of a Node. In: the Python stack, or what `provenance` says. Out: a Site."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
-# file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, behind the line of the forward Node
+# file, line; for an index: what is indexed; for what a gradient is computed by: GRADIENT, after the line of the forward Node
 Site = tuple[str, int] | tuple[str, int, str] | tuple[str, int, str, str]
 GRADIENT = "gradient"
 NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
@@ -107,7 +107,7 @@ def source_of(site: Site | None) -> str:
 
 @contextmanager
 def settled() -> Iterator[None]:
-    """Inside, Nodes that are there keep their site, whoever asks for them. Also a decorator."""
+    """Inside, existing Nodes keep their site when they are asked for again. Also a decorator."""
     before, stated.settled = stated.settled, True
     try:
         yield

@@ -41,7 +41,7 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
 
 
 def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:
-    """Axes that neither split nor merge keep their index, also one that is out of range behind a mask."""
+    """Axes that neither split nor merge keep their index, also one that is out of range under a mask."""
     out: list[Index] = []
     at = 0
     for axes, cut in _same_size(new, old):

@@ -1,4 +1,6 @@
-"""Which axes of two units are the same axis. In: Units and the Reads between them. Out: pairs of axes, variables of factors."""
+"""Matching of the axes of two units. In: Units and the Reads between them. Out: pairs of axes,
+variables of factors.
+"""
 
 from __future__ import annotations
 

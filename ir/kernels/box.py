@@ -1,4 +1,5 @@
-"""What a factor of a contraction reads, as a box of a value. In: a Node at an index. Out: a Box.
+"""The elements that a factor of a contraction reads, as a box of a value. In: a Node at an index.
+Out: a Box.
 
     x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...      affine places, bounds
 """

@@ -330,7 +330,7 @@ class ChainFinder:
 
 
 def _reach(last: int, chains: list[set[Unit]]) -> int:
-    """The position behind which nothing leads back to what stands before `last`: chains may."""
+    """The position after which nothing leads back to what stands before `last`: chains may."""
     spans = sorted((min(u.position for u in c), max(u.position for u in c)) for c in chains)
     for low, high in spans:
         last = max(last, high) if low <= last else last

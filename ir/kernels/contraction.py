@@ -1,4 +1,6 @@
-"""What a contraction is: a sum of products whose factors each miss an output axis. In: Units and their users. Out: which are."""
+"""Recognition of contractions: sums of products whose factors each miss an output axis. In: Units
+and their users. Out: the contractions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ MIN_CONTRACTION = 4096  # multiply-adds worth a register tile
 
 
 def users_of(units: Units) -> dict[Node, list[tuple[Unit, Read]]]:
-    """Who reads each value."""
+    """The readers of each value."""
     users: dict[Node, list[tuple[Unit, Read]]] = {}
     for u in units.order:
         for r in u.reads:

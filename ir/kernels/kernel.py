@@ -111,7 +111,7 @@ class Unit:
         return f"{self.node.op.value}{list(domain(self.node))}@{self.position}"
 
     def __str__(self) -> str:
-        """For a user, who knows lines."""
+        """For users, by their lines."""
         where = f" ({shown(self.node.site)})" if self.node.site else ""
         return f"{self.node.op.value}{list(domain(self.node))}{where}"
 

@@ -37,7 +37,7 @@ class Order(Generic[T]):
         return seen
 
     def merge(self, kept: T, gone: T, between: set[T]) -> None:
-        """Puts `kept` in the place of both, and what is between behind it. Called before the graph changes."""
+        """Puts `kept` in the place of both, and what is between them after it. Called before the graph changes."""
         low, high = sorted((self.place[kept], self.place[gone]))
         region = [x for x in self.sequence[low : high + 1] if x is not None and x not in (kept, gone)]
         new = [*(x for x in region if x not in between), kept, *(x for x in region if x in between)]

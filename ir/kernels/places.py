@@ -1,4 +1,6 @@
-"""Where reads lie in the loops of a kernel. In: the loops of a unit, what it reads. Out: keys, equal for equal places."""
+"""Places of reads in the loops of a kernel. In: the loops of a unit, what it reads. Out: keys,
+equal for equal places.
+"""
 
 from __future__ import annotations
 

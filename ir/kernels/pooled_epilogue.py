@@ -1,4 +1,5 @@
-"""What may follow a contraction in its kernel: maps, reductions over windows of its results. In: Units. Out: a Reason or None.
+"""Epilogues of a contraction: maps, and reductions over windows of its results. In: Units. Out: a
+Reason or None.
 
     max over i, j of relu(conv[n, c, 2*y + i, 2*x + j])      outer n, c, y, x; a few lines hold whole windows
 

@@ -1,4 +1,5 @@
-"""How often each value of a kernel in the making would be evaluated. In: units, their edges and outer axes. Out: counts.
+"""Evaluation counts of the values of a kernel in the making. In: units, their edges and outer axes.
+Out: counts.
 
     y[i] = x[i] + x[i-1]      evaluates the x of one element twice; ten such steps in one kernel, 1024 times
 
@@ -17,7 +18,7 @@ from .kernel import Reason, Unit, cost
 from .places import Places, Read
 
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
-MOST = 64  # places that are told apart
+MOST = 64  # places that are distinguished
 Outer = tuple[Var, ...]
 Path = tuple[object, ...]  # where units are read on the way from a result down to a unit, but for their own elements
 HERE = frozenset[Path]({()})

@@ -28,7 +28,7 @@ SIGNS = {"add": "+=", "mul": "*=", "max": "max="}
 def numbered(loops: Loops, is_loop: Callable[[For], bool]) -> Loops:
     """The same with a note in every loop inside of phases: its number, and of an innermost one what it computes.
 
-    `is_loop` tells what is a loop in the code, and not a run of instructions, of those that are not unrolled anyway.
+    `is_loop` says what is a loop in the code, and not a run of instructions, of those that are not unrolled anyway.
     """
     count = iter(range(1, 1 << 30))
 
@@ -99,7 +99,7 @@ class _Listing(Printer):
         self.shown.append(("  " * depth + text, self.site(of), note))
 
     def site(self, of: Node | Stmt | None) -> Site | None:
-        """The user's line behind a Node or a statement that writes."""
+        """The user's line of a Node or a statement that writes."""
         match of:
             case Node():
                 return _user_site(of)

@@ -17,7 +17,7 @@ On CUDA also, for products on tensor cores, copies that arrive while something e
 
 Expressions are loop-level Nodes (shape ()). VAR(index) is the value of an Index as int64, LOAD((buf, index, mask))
 an element (0 where the mask does not hold). Every index is a flat element offset. A Node is evaluated where a body first needs
-it, and again only behind a statement that changes, under its name, a buffer that it reads. A WHERE whose arg is "rare"
+it, and again only after a statement that changes, under its name, a buffer that it reads. A WHERE whose arg is "rare"
 evaluates its second operand only when its condition holds in some lane.
 
 On a CPU a GRID iteration is a chunk that some thread takes, LANES are those of vectors. On CUDA it is a block; its LANES are
@@ -154,9 +154,9 @@ class Prefetch:
 
 @dataclass
 class Copy:
-    """to[at + i] = source[index + i] for i < size (16 bytes), 0 where the mask does not hold; seen behind a Wait for its group.
+    """to[at + i] = source[index + i] for i < size (16 bytes), 0 where the mask does not hold; seen after a Wait for its group.
 
-    `to` is SCRATCH, `source` GLOBAL; both places are multiples of size. Until the Wait, nobody may touch the target.
+    `to` is SCRATCH, `source` GLOBAL; both places are multiples of size. Until the Wait, no thread may touch the target.
     """
 
     to: Buf

@@ -9,7 +9,7 @@ from ..graph.site import Site, shown, source_of
 MARGIN = 64  # columns left to the user's lines
 SOURCE = 90  # characters of one
 
-Line = tuple[str, Site | None, str]  # text, the user's line behind it, a note
+Line = tuple[str, Site | None, str]  # text, its user's line, a note
 
 
 def beside(lines: Iterable[Line]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Where tensor cores leave sums: for each element of the registers of a block, its row and lane. In: sizes. Out: indices.
+"""Layout of the sums that tensor cores leave: the row and lane of each element of the registers of
+a block. In: sizes. Out: indices.
 
 A warp has part[0] x part[1] of the sums, warps lie in rows; a part is 16 x 8 squares, of which each thread has 4 sums:
 

@@ -44,7 +44,7 @@ class Record(NamedTuple):
     passes_on: int = 0  # where one of the first so many operands is not finite, the result is not
     singular: bool = False  # the derivative may not be finite at finite operands
     singular_at: Callable[[float], bool] = nowhere  # may it where the last operand is this constant?
-    domain: str = "small"  # operands that tests draw: a domain of tests/opspec.py
+    domain: str = "small"  # operands that tests draw: a domain of tests/kit/opspec.py
 
 
 def said(text: Text, n: Node) -> str:

@@ -85,7 +85,7 @@ def _merged(n: Node, chain: list[Node], done: dict[Node, Node]) -> Node:
     """One sum over the product of the lifted factors."""
     product = chain[-1].src[0]
     factors = [done[s] for s in product.src]
-    trailing = 0  # reduced axes, moved behind the others
+    trailing = 0  # reduced axes, moved after the others
     for step in reversed(chain):
         ndim = factors[0].ndim - trailing
         if step.op is Op.REDUCE:

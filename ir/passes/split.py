@@ -230,7 +230,7 @@ def nearest_divisor(extent: int, wanted: int) -> int:
 
 
 def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
-    """x with identities behind its axis. Maps are computed of padded operands, or they would be kernels of their own."""
+    """x with identities at the end of its axis. Maps are computed of padded operands, or they would be kernels of their own."""
     pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
     maps = _maps(x)
     done: dict[Node, Node] = {}

@@ -1,8 +1,10 @@
-"""Reductions in two steps wherever that gains. In: a Graph, how inputs lie in memory. Out: the same, of partial results.
+"""Reductions in two steps wherever that gains. In: a Graph, how inputs lie in memory. Out: the
+same, of partial results.
 
     before    sum(x[16777216])                after    sum(sum(reshape(x, [128, 131072]), 1), 0)
 
-A reduction with few results still runs on every thread, in an order fixed by its shape alone.
+A reduction with few results still runs on every thread, in an order fixed by its shape alone. The
+two are kernels of their own, not phases of one, so that the finishing sum fuses with what follows.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     before    mul(a, b) of bfloat16          after    cast(mul(cast(a, float32), cast(b, float32)), bfloat16)
 
 A sum takes products and other sums before they are rounded, also through views: a product of matrices rounds once.
-Casts to float32 stand where the fewest elements pass: in front of an EXPAND, behind a SLICE.
+Casts to float32 stand where the fewest elements pass: before an EXPAND, after a SLICE.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 ALIGN = 64
-ENDLESS = 1 << 62  # room behind all that is placed
+ENDLESS = 1 << 62  # room after all that is placed
 
 
 @dataclass(eq=False)

@@ -1,4 +1,6 @@
-"""May a result take the memory of an operand? In: the Loops of a kernel. Out: the answer for one buffer read and one written."""
+"""Results that may take the memory of an operand. In: the Loops of a kernel. Out: the answer for
+one buffer read and one written.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +98,7 @@ def _loads(s: Stmt, needs: Needs) -> set[Node]:
 
 
 def _loads_where_stored(body: Iterable[Access], read: Buf, written: Buf) -> bool | None:
-    """Are all loads at the index at which these statements store, and none behind the store; None if there are no loads."""
+    """Are all loads at the index at which these statements store, and none after the store; None if there are no loads."""
     stored: Index | None = None
     loaded: set[Index] = set()
     for loads, buf, index in body:

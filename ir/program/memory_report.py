@@ -1,4 +1,6 @@
-"""What memory a program needs, and when. In: a Program and the names of its kernels. Out: a Memory, which can be printed."""
+"""Memory that a program needs, and when. In: a Program and the names of its kernels. Out: a Memory,
+which can be printed.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ class MemoryBuffer:
     """One value, or scratch memory, of a program.
 
     Attributes: `name`, the kernel that writes it and the operation, or which input; `dtype`; `shape`; `bytes`; `space`, where it
-    is: "input", "output", "arena", or "donated", an output that is written into the memory of an input if nobody else can see
+    is: "input", "output", "arena", or "donated", an output that is written into the memory of an input if nothing else can see
     that; `number` of the input or output in whose memory it lies, None in the arena; `offset` in the arena in bytes; `first` and
     `last`, the steps from which and to which it is needed; `in_place_of`, the name of the buffer whose memory it takes over;
     `line`, the user's (file, line) or None.
@@ -52,7 +54,7 @@ class MemoryBuffer:
 class Memory:
     """The memory of one run of a program, known before it runs.
 
-    Attributes: `arena_bytes`, for intermediates; `peak_bytes`, inputs and outputs, which whoever runs the program holds, and what
+    Attributes: `arena_bytes`, for intermediates; `peak_bytes`, inputs and outputs, which the caller holds, and what
     is needed of the arena in its worst step; `peak_step`, that step, and `peak_kernel`, its name; `steps`, how many there are;
     `buffers`, every MemoryBuffer: the inputs, then what the steps write and use.
     """

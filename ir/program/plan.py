@@ -32,7 +32,7 @@ class Step:
 
     @property
     def scratch(self) -> tuple[Buf, ...]:
-        """The buffers behind those of reads and writes: memory of this call alone."""
+        """The buffers after those of reads and writes: memory of this call alone."""
         return self.loops.buffers[len(self.reads) + len(self.writes) :]
 
     def in_place(self, source: Node, out: Node) -> bool:
@@ -98,7 +98,7 @@ def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> 
 
 
 def _donations(steps: list[Step], order: RunningOrder[Step], p: Planner) -> dict[int, int]:
-    """The wished donations that are safe; who reads the old value then runs before."""
+    """The wished donations that are safe; readers of the old value then run before."""
     if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
     writer = {n: s for s in steps for n in s.writes}
@@ -162,7 +162,7 @@ class _Memory:
             self._blocks[buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
     def _overwritten(self, t: int, s: Step, n: Node) -> Block | None:
-        """The Block of a value that nobody needs once this step has written n over it: the oldest, as of a sum that grows."""
+        """The Block of a value that is not needed once this step has written n over it: the oldest, as of a sum that grows."""
         held = [(self._blocks[m], m) for m in s.reads if m in self._blocks and m not in self._gone and self._last[m] == t]
         for block, source in sorted(held, key=lambda found: found[0].first):
             if block.nbytes == n.nbytes and s.in_place(source, n):

@@ -3,7 +3,7 @@
     given      a b c d    where c reads what a wrote, last of all
     eager      a c b d    what frees more memory than it takes runs as soon as it can
 
-Gradients of weights are such steps: each is the last to read an activation. Left where fusion puts them, all behind the gradients
+Gradients of weights are such steps: each is the last to read an activation. Left where fusion puts them, all after the gradients
 of the activations, they would keep every activation and every gradient alive.
 """
 
@@ -56,7 +56,7 @@ class RunningOrder(Generic[S]):
         self._place = {s: i for i, s in enumerate(self.sequence)}
 
     def let_wait(self, step: S, others: Iterable[S]) -> bool:
-        """Makes the step run behind the others. False, and nothing changed, if one of them waits for it."""
+        """Makes the step run after the others. False, and nothing changed, if one of them waits for it."""
         others = list(others)
         late = [s for s in others if self._place[s] > self._place[step]]
         if late:

@@ -1,6 +1,6 @@
 """Film reviews that a small grammar writes. In: a number and a seed. Out: sentences with their sentiment, the same everywhere.
 
-Praise and blame share their patterns, and each turns into the other behind a negation or a contrast: "the plot isn't dull", "the
+Praise and blame share their patterns, and each turns into the other after a negation or a contrast: "the plot isn't dull", "the
 music is dull, but I like the plot". So the sentiment lies in the order of the words, not in which words there are.
 """
 

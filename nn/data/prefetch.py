@@ -94,7 +94,8 @@ class Ahead:
     """An iterator over batches: with a thread, `count` of them are under way while one is used.
 
     A thread costs a step some 40 us, so there is one only once two batches in turn took much longer than that: the first of a
-    pass always does, and any one may, for what has nothing to do with it.
+    pass always does, and any one may, for what has nothing to do with it. A thread always hides waiting, but hides computing
+    only if a core is idle: on two cores a step of 0.9 ms with batches that wait 2 ms takes 2.2 ms instead of 3.1.
     """
 
     def __init__(self, order: Iterator[Any], fetch: Fetch, count: int) -> None:
@@ -142,7 +143,7 @@ class Ahead:
         job = _Job(self._number, None)
         try:
             job.rows = next(self._order, END)
-        except Exception as error:  # it has its place behind the batches before
+        except Exception as error:  # it comes after the batches before it
             job.fail(error)
         if job.rows is END:
             return

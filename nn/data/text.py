@@ -120,7 +120,7 @@ class Vocabulary:
 
 
 def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, value: int = 0) -> Array:
-    """int64 (len(rows), length): each row cut at `length`, or filled with `value` behind it; without one, that of the longest.
+    """int64 (len(rows), length): each row cut at `length`, or filled with `value` at its end; without one, that of the longest.
 
     >>> nn.data.pad_sequences([[5, 6, 7], [8]], length=4)
     array([[5, 6, 7, 0],

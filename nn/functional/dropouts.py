@@ -60,7 +60,7 @@ def dropout3d(x: Tensor, p: float = 0.5, training: bool = True) -> Tensor:
 @drawing
 @in_float32
 def alpha_dropout(x: Tensor, p: float = 0.5, training: bool = False) -> Tensor:
-    """dropout behind selu: sets elements to what selu tends to, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
+    """dropout after selu: sets elements to the limit of selu, and keeps mean 0 and variance 1 (Klambauer et al. 2017).
 
     >>> len(set(F.alpha_dropout(wf.ones(100), 0.5, training=True).tolist()))
     2

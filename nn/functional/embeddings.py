@@ -51,7 +51,7 @@ def embedding_bag(
 ) -> Tensor:
     """The "sum", "mean" or "max" of each bag of rows of weight: shape (B, embedding_dim), zeros for empty bags.
 
-    x holds a bag of indices in each row, (B, L), or all bags in one line (n,): offsets (B,), ascending from 0, tell where each
+    x holds a bag of indices in each row, (B, L), or all bags in one line (n,): offsets (B,), ascending from 0, say where each
     begins, and with include_last_offset one more where the last one ends. per_sample_weights, of x's shape, scale the rows of
     a sum. Indices equal to padding_idx belong to no bag. Raises ShapeError, DTypeError, ArgumentError, and IndexError on an
     index outside the table, or before the first bag, when computed.

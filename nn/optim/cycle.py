@@ -84,7 +84,7 @@ class OneCycleLR(LRScheduler):
         return next((p for p in self.phases if epoch <= p[0]), self.phases[-1])
 
     def part(self, epoch: float) -> float:
-        """How much of its phase lies behind a step, from 0 to 1."""
+        """The part of its phase that is over at a step, from 0 to 1."""
         end = self.phase(epoch)[0]
         start = max((p[0] for p in self.phases if p[0] < end), default=0.0)
         return (epoch - start) / (end - start) if end > start else 1.0

@@ -158,7 +158,7 @@ class LBFGS(Optimizer):
             point, used = strong_wolfe(at, start, line.t, line.reach, group["tolerance_change"], most)
             self._move(origin, line.direction, point.t)
             return point, point.t, used
-        if is_last:  # nobody needs the loss there
+        if is_last:  # the loss is not needed there
             self._move(origin, line.direction, line.t)
             return start, line.t, 0
         return at(line.t), line.t, 1

@@ -180,7 +180,7 @@ class Optimizer(Naming):
     def _update_groups(self, work: Sequence[tuple[int, list[int]]], skip: Tensor | None) -> None:
         with provenance(user_site()):  # one look for the user's line, not one per node
             for k, places in work:
-                self._update_group(k, places, skip)  # its graph is held by nobody here when the step runs
+                self._update_group(k, places, skip)  # nothing here holds its graph when the step runs
 
     def _update_group(self, k: int, places: Sequence[int], skip: Tensor | None) -> None:
         known: dict[tuple[int, DType], Hyperparameters] = {}
@@ -201,7 +201,7 @@ class Optimizer(Naming):
                 t.assign(ops.where(skip, old, t))
 
     def _pattern(self, k: int, places: Sequence[int]) -> Callable[[], Any]:
-        """Gives what decides the graph of a group's step: who has made as many as whom, which hyperparameters there are."""
+        """What decides the graph of a group's step: which parameters have made equally many steps, which settings it has."""
         every = len(places) == len(self.steps)
         steps, groups, latest, hyperparameters = self.steps, self.param_groups, self._latest, self.hyperparameters
 

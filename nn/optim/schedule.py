@@ -49,7 +49,7 @@ class LRScheduler(Naming):
     """The base of all schedules: the rate of each group as a function of the epoch, which `step` counts from 0.
 
     An epoch is whatever lies between two calls of `step`. A subclass defines `rate`. The rate that a group begins with is kept
-    in it as "initial_lr"; with a last_epoch other than -1 the schedule goes on behind that epoch, from the "initial_lr" there.
+    in it as "initial_lr"; with a last_epoch other than -1 the schedule continues after that epoch, from the "initial_lr" there.
 
     >>> class Halved(nn.optim.LRScheduler):
     ...     def rate(self, base, epoch, k):
@@ -70,7 +70,7 @@ class LRScheduler(Naming):
             if self.last_epoch == -1:
                 group.setdefault("initial_lr", as_double(name, "lr", group["lr"]))
             elif "initial_lr" not in group:
-                raise errors.StateError(f"{name}: to go on behind epoch {last_epoch}, every group needs an 'initial_lr'")
+                raise errors.StateError(f"{name}: to continue after epoch {last_epoch}, every group needs an 'initial_lr'")
         self.base_lrs: list[float] = [group["initial_lr"] for group in optimizer.param_groups]
         self.enter(self.last_epoch + 1)
 

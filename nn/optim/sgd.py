@@ -70,4 +70,4 @@ class SGD(Optimizer):
             return
         velocity = hyper["momentum"] * state["momentum_buffer"] + (hyper["gain"] * grad if "gain" in hyper else grad)
         p.assign(p - hyper["lr"] * (grad + hyper["momentum"] * velocity if "nesterov" in hyper else velocity))
-        state["momentum_buffer"].assign(velocity)  # behind what reads the old one, so that both are written in place
+        state["momentum_buffer"].assign(velocity)  # after what reads the old one, so that both are written in place

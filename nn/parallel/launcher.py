@@ -48,7 +48,7 @@ def threads_each(processes: int) -> int:
 def launch(arguments: Sequence[str], prefix: bool) -> int:
     """Runs such a command; its exit status, 128 + n for signal n. Says on stderr which process failed."""
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
-    # A group of its own: Ctrl-C reaches this process alone, which tells mpiexec once. Told twice, it leaves its processes behind.
+    # A group of its own: Ctrl-C reaches this process alone, which signals mpiexec once. At a second signal it would abandon them.
     running = subprocess.Popen(
         arguments,
         stdin=nothing,

@@ -1,6 +1,6 @@
 """Sums over processes. In: flat memory with as many elements in each process. Out: their sum or mean, the same bits in all.
 
-Each process gets one part of everybody's elements, adds them in the order of the ranks, and gives its sums to all. So an element
+Each process gets one part of the elements of all, adds them in the order of the ranks, and gives its sums to all. So an element
 is added up once, in an order that depends on nothing but the number of processes, and 2 (n-1)/n of the memory is sent.
 """
 
@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 
 
 def writable(stored: Storage) -> Array:
-    """Memory that nobody else knows yet, as an array for a moment."""
+    """Fresh memory, as an array for a moment."""
     return stored.buffer.as_numpy(stored.dtype.carrier, stored.shape, stored.strides, writeable=True, export=False)
 
 

@@ -61,7 +61,7 @@ class World:
         return None if all(other == every[0] for other in every) else every
 
     def leave(self) -> None:
-        """At the end of the script: waits until the others have come there, too; where they have not, they are told."""
+        """At the end of the script: waits until the others have come there, too; where they have not, they get the error."""
         if self.broken is not None:
             print(f"rank {self.rank} ends after a GroupError: {self.broken}", file=sys.stderr)
             die(1)

@@ -1,6 +1,7 @@
-"""Which CUDA devices there are. In: a number. Out: its Driver and its memory, or a DeviceError that says what is missing.
+"""The CUDA devices of this machine. In: a number. Out: its Driver and its memory, or a DeviceError
+that says what is missing.
 
-PyCUDA is looked for when somebody first asks for a device, and what was found stays known.
+Weft looks for PyCUDA at the first request for a device, and remembers what it found.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Gpu:
 
 _gpus: dict[int, Gpu] = {}
 _lock = locks.new("device")
-_pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that tells why not
+_pycuda: list[Any] = []  # pycuda.driver, initialised, or the DeviceError that says why not
 
 
 def install(driver: Driver, number: int = 0) -> None:

@@ -1,6 +1,7 @@
-"""What Weft asks of a CUDA device. In: addresses, sizes, kernels. Out: work on the device's one stream, in the order asked for.
+"""The Driver protocol: all that Weft asks of a CUDA device. In: addresses, sizes, kernels. Out:
+work on the device's one stream, in the order in which it was asked for.
 
-PyCUDA stands behind it on a GPU (pycuda_driver.py), and an emulator in tests.
+PyCUDA implements it on a GPU (pycuda_driver.py), and an emulator in tests.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["Built", "Driver", "Module", "OutOfMemory", "Usage", "bound", "bound_
 
 
 class OutOfMemory(Exception):
-    """The device has no piece of so many bytes; `left`: how many it has in all, where it tells."""
+    """The device has no piece of so many bytes; `left`: how many it has in all, where it says so."""
 
     def __init__(self, nbytes: int, left: int | None = None) -> None:
         super().__init__(f"{nbytes} bytes of device memory are needed")

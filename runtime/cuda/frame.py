@@ -75,7 +75,7 @@ class Frame:
             self.early, self.rest = self.events.around(self.early), self.events.around(self.rest)
 
     def launch_rest(self) -> None:
-        """The launches behind the early checks, one by one, for a driver that captures them."""
+        """The launches after the early checks, one by one, for a driver that captures them."""
         executable = self._executable
         image, launch = executable.image, executable.gpu.driver.launch
         for k in range(image.early, len(image.launches)):

@@ -61,7 +61,7 @@ class Graphs:
             self._library.cuGraphExecDestroy(self._dead.pop())
 
     def close(self) -> None:
-        """Gives everything back but graphs that somebody holds."""
+        """Gives everything back but graphs that are still held."""
         self.forget()
         del self.stream
 

@@ -66,7 +66,7 @@ class Kernels:
         return self._modules[symbol].function(phase_symbol(symbol, phase), shared)
 
     def usage(self, symbol: str, phase: int) -> Usage | None:
-        """What one phase takes of a multiprocessor, where the device tells; spills are known from the compiler alone."""
+        """Resources of a multiprocessor that one phase takes, where the device reports them; only the compiler knows spills."""
         name = phase_symbol(symbol, phase)
         told = self._modules[symbol].usage(name)
         return told and self._reports.get(name, told)

@@ -1,4 +1,6 @@
-"""What PyCUDA lacks, by the library that it uses: graphs, the streams of other libraries. Every function gives a CUresult."""
+"""Functions of CUDA's driver library that PyCUDA lacks: graphs, the streams of other libraries.
+Each returns a CUresult.
+"""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class PycudaModule:
 
 
 class PycudaDriver:
-    """A GPU. Its stream waits for the one that other libraries use unless they are told otherwise, and that one for it."""
+    """A GPU. Its stream waits for the one that other libraries use unless they choose otherwise, and that one for it."""
 
     def __init__(self, cuda: Any, number: int) -> None:
         self.cuda, device = cuda, cuda.Device(number)
@@ -121,7 +121,7 @@ class PycudaDriver:
                 self._memory.pop(address).free()
 
     def pinned(self, nbytes: int) -> Pinned:
-        """Page-locked memory; whoever changes it after an upload waits for it first."""
+        """Page-locked memory; before it is changed after an upload, wait for the upload."""
         return self._pages.take(nbytes)
 
     def upload(self, to: int, source: int, nbytes: int) -> None:
@@ -148,7 +148,7 @@ class PycudaDriver:
             self._stream.synchronize()
 
     def wait_for(self, stream: int) -> None:
-        """What is asked for from now on is done behind what another library's stream has by now."""
+        """Work that is asked for from now on waits for all that another library's stream has by now."""
         with self.here:
             streams.wait(self.stream, stream)
 

@@ -33,7 +33,7 @@ def writable(address: int, nbytes: int) -> memoryview:
 
 
 class _Slot:
-    """A page-locked piece, and the event behind the last copy that used it."""
+    """A page-locked piece, and the event after the last copy that used it."""
 
     def __init__(self, cuda: Any) -> None:
         self.memory = cuda.pagelocked_empty(PIECE, "u1")

@@ -1,4 +1,6 @@
-"""How long each launch of a program takes. In: the calls that launch. Out: the same between events, and their times."""
+"""Times of each launch of a program. In: the calls that launch. Out: the same calls between events,
+and their times.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,7 @@ class Events:
         self._groups: list[list[Any]] = []
 
     def around(self, calls: Calls) -> Calls:
-        """A group: the launches with an event before the first and behind each."""
+        """A group: the launches with an event before the first and after each."""
         return [self._timed(call, number == 0) for number, call in enumerate(calls)]
 
     def _timed(self, launch: Callable[[], object], is_first: bool) -> Callable[[], object]:

@@ -1,4 +1,6 @@
-"""In: what a user calls a device. Out: its one text, "cpu" or "cuda:0", or an error that says what is missing."""
+"""Names of devices. In: any spelling that a user may pass. Out: the one text, "cpu" or "cuda:0", or
+an error that says what is missing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Where values live. In: memory, Nodes. Out: Leaves that own a value, Storages (a Buffer seen with strides), 0-d inputs.
+"""Storages of values. In: memory, Nodes. Out: Leaves that own a value, Storages (a Buffer seen with
+strides), 0-d inputs.
 
 A Graph's INPUT carries a Leaf as its serial number: the Leaf holds the memory, or the Node that defines the value until
 it is computed. Values of other Nodes live only as long as a Tensor holds their Storage; `cached` finds them. What was copied to
@@ -168,7 +169,7 @@ def lookup(n: Node) -> Storage | None:
 
 
 def remember(n: Node, storage: Storage) -> None:
-    """The Node's value is in `storage`, as long as somebody holds it."""
+    """The Node's value is in `storage`, as long as that is held."""
     storage.node, storage.token = n, None
     weak_table.remember(cached, id(n), storage)
 

@@ -1,4 +1,5 @@
-"""How the elements of a value lie, or would. In: a Node. Out: its strides in elements.
+"""Strides of a value: of its memory, or those its views imply. In: a Node. Out: its strides in
+elements.
 
 What is computed will be in row-major order; views of it, or of memory, are looked at in the order of their base.
 """

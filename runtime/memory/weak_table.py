@@ -18,6 +18,6 @@ Table = dict[int, Callable[[], T | None]]  # what a call finds, None where it is
 def remember(table: Table[T], key: int, value: T) -> None:
     """table[key] refers to the value until that dies, or until another one takes its place: then the older reference is gone.
 
-    What is called as the value dies is C: Ctrl-C, which would be lost there, comes before or behind it.
+    What is called as the value dies is C: Ctrl-C, which would be lost there, comes before or after it.
     """
     table[key] = weakref.ref(value, partial(table.pop, key))

@@ -143,7 +143,7 @@ def test_misuse_has_status_2_and_no_traceback(
 
 def test_arguments_behind_two_dashes_are_for_scripts_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert status("cache", "--stats", "--", "more") == 2
-    assert "takes no arguments behind --" in capsys.readouterr().err
+    assert "takes no arguments after --" in capsys.readouterr().err
 
 
 def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,13 +1,19 @@
-"""What pages of the documentation say of the project: files, tables, names and pictures that are really there."""
+"""Statements of the documentation about the project: files, tables, names, pictures and numbers that must be right."""
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
+import weft as wf
 from project_root import ROOT
+from weft import nn, options
+from weft.ir.graph.op import LOOP_ONLY, Op
+from weft.ir.loops.loop import Stmt
 from weft.ir.ops import exponential
 from weft.ir.ops.record import Record
 
@@ -62,3 +68,36 @@ def test_the_record_of_a_new_operation_is_one() -> None:
 def test_what_is_called_a_module_can_be_imported() -> None:
     names = set(re.findall(r"`python -m (weft(?:\.\w+)*)", "".join(p.read_text() for p in PAGES)))
     assert names and all(importlib.import_module(name) for name in names)
+
+
+TEXT = {p: p.read_text() for p in [ROOT / "README.md", *PAGES]}
+
+
+def said(pattern: str) -> set[str]:
+    """What a pattern finds in all pages."""
+    return {hit for text in TEXT.values() for hit in re.findall(pattern, text)}
+
+
+def test_the_language_of_loops_has_as_many_statements_as_pages_say() -> None:
+    numbers = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"}
+    assert said(r"with (\w+)\s+statements") == {numbers[len(get_args(Stmt))]}
+
+
+def test_there_are_about_as_many_operations_as_pages_say() -> None:
+    assert said(r"about (\d+)\s+operations") == {str(round(len(Op) - len(LOOP_ONLY), -1))}
+
+
+def test_the_design_page_names_every_pass_of_the_graph() -> None:
+    passes = re.findall(r'passes\.(?:graph|rules)\(\s*"([\w ]+)"', (ROOT / "compiler" / "compile.py").read_text())
+    design = TEXT[DOCS / "design.md"]
+    assert len(passes) > 8 and [name for name in passes if f"`{name}`" not in design] == []
+
+
+def test_environment_variables_that_a_page_names_exist() -> None:
+    assert said(r"\bWEFT_[A-Z_]+\b") <= {f"WEFT_{name.upper()}" for name in options.PARSERS}
+
+
+def test_errors_and_warnings_that_a_page_names_exist() -> None:
+    homes = (wf.errors, nn, nn.data, nn.parallel, builtins)
+    named = said(r"`(?:wf\.errors\.|wf\.|nn\.)?(\w+(?:Error|Warning))`") - {"IndexingError"}  # MiniTorch's
+    assert len(named) > 5 and [name for name in sorted(named) if not any(hasattr(home, name) for home in homes)] == []

@@ -142,7 +142,7 @@ class _Block(ContractionTask):
         return [Alloc(self.panel), loop_axes.nest([row], self._k_loop(k, [store]))]
 
     def _tiles(self) -> list[Stmt]:
-        """Whole tiles of columns, then in the last task the columns behind them."""
+        """Whole tiles of columns, then in the last task the columns after them."""
         tile, out = Var("tile", self.tiles), list[Stmt]()
         if self.whole:
             tiles = self._row_tiles((self.first + var(tile)) * self.columns, self.columns)
@@ -193,7 +193,7 @@ class _Block(ContractionTask):
         return self.p.writes(self._at(row, column, Var("k", 1)), done)
 
     def _epilogue(self) -> list[Stmt]:
-        """The outputs of the block: of its whole tiles, then in the last task of the columns behind them."""
+        """The outputs of the block: of its whole tiles, then in the last task of the columns after them."""
         columns, rest = self.tiles * self.columns, self.n % self.columns
         total = self.whole * self.columns if self.whole % self.tiles else None
         out = [self._write_columns(Index(), columns, total)] if self.whole else []

@@ -137,7 +137,7 @@ class _Task(ContractionTask):
         return self._line_loops(line, lane, [Store(self.panel, row + position, value)]) + self._pad(row)
 
     def _pad(self, row: Index) -> list[Stmt]:
-        """Zeros behind the lanes of a block that tiles do not divide."""
+        """Zeros after the lanes of a block that tiles do not divide."""
         used = self.s.lane_rows * self.s.line
         pad = Var("pad", self.s.block - used)
         zero = const(0, self.panel.dtype)
@@ -167,7 +167,7 @@ class _Task(ContractionTask):
         return self._k_loops(outer, [self._part(at, parts, self.k_part, extent(self.k_groups[-1]) // w, body)])
 
     def _rest_of_k(self) -> list[Stmt]:
-        """All lanes at the steps behind the last square."""
+        """All lanes at the steps after the last square."""
         w, length, parts = self.p.width, extent(self.k_groups[-1]), self._last_parts()
         if not length % w:
             return []
@@ -239,7 +239,7 @@ class _Task(ContractionTask):
         return self.p.factor(self.p.row_factor, by | {v: Index() for g in self.p.lanes for v in g})
 
     def _rest_in_block(self) -> int:
-        """The rows of whole tiles in the last part: behind them stands the rest."""
+        """The rows of whole tiles in the last part: the rest follows them."""
         return (self.tiles - (self.row_parts - 1) * self.s.task_tiles) * self.s.tile_rows
 
     def _strip(self, first_row: Index, in_panel: Index, rows: int) -> list[Stmt]:

@@ -1,4 +1,5 @@
-"""What a factor with windows reads, and a copy of it. In: a factor of a contraction. Out: its Source; a Footprint in scratch.
+"""Sources of factors with windows, and copies of them. In: a factor of a contraction. Out: its
+Source; a Footprint in scratch.
 
     x[n, c, y + ky - 1, x + kx - 1] if 0 <= y + ky - 1 < H ...        the factor
     copy[c, row, column]                                              what one unit of work reads of it, zeros around

@@ -1,4 +1,5 @@
-"""What the schedules of windows have in common: a task and its units of lines. In: Windows, a block of channels. Out: statements.
+"""The common part of the schedules of windows: a task and its units of lines. In: Windows, a block
+of channels. Out: statements.
 
 for task (units, batch element, block of channels):
     pack the other factor                       where it is more than a load

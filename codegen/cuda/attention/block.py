@@ -1,4 +1,5 @@
-"""What a block of threads does for a block of rows of attention. In: a ChainProblem, Panels, Sizes. Out: statements.
+"""Attention of one block of rows by one block of threads. In: a ChainProblem, Panels, Sizes. Out:
+statements.
 
 copy queries[row][d]
 for block of columns:
@@ -193,7 +194,7 @@ class RowBlock(Task):
         return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
 
     def _values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:
-        """What a stage does with one score; of columns behind the last one the weight is 0."""
+        """What a stage does with one score; past the last column the weight is 0."""
         p, at = self.p, self._at(place.row, first + place.element)
         mask = self._row_mask(place.row) + self._column_mask(first + place.element)
         held = {u.node: load(b, place.at) for u, b in self.strips.items()}

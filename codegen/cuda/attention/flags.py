@@ -1,4 +1,5 @@
-"""Which operands are not finite: phases that run first, where a mask may rule out blocks of columns. In: a chain. Out: Flags.
+"""Flags of operands that are not finite, from phases that run first where a mask may rule out
+blocks of columns. In: a chain. Out: Flags.
 
     flag[batch, block of columns] = is 0 times any value of the block not 0?
 
@@ -37,7 +38,7 @@ class Flags:
     of_rows: bool
 
     def now(self, position: Index, row_blocks: int, part: Index) -> Node:
-        """What a block of rows is told of a block of columns."""
+        """The flag of a block of columns, as a block of rows reads it."""
         return load(self.buf, position if self.of_rows else position // row_blocks * self.blocks + part)
 
 

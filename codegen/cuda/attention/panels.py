@@ -26,7 +26,7 @@ Value = Callable[[Position, Index, Mask], Node]  # at a place of the space, of a
 
 @dataclass
 class Panel:
-    """Lines of a factor; behind `width` elements zeros up to `padded`."""
+    """Lines of a factor; after `width` elements, zeros up to `padded`."""
 
     name: str
     dtype: DType

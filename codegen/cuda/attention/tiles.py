@@ -32,7 +32,7 @@ class Place:
 
 
 class Tile:
-    """rows x width sums; what lies behind the width is computed too, up to `padded`. `shares` threads share a row."""
+    """rows x width sums; elements past the width are computed too, up to `padded`. `shares` threads share a row."""
 
     def __init__(self, dtype: DType, threads: int, size: int, padded: int, lines: int, shares: int) -> None:
         self.dtype, self.threads, self.size, self.padded, self.lines, self.shares = dtype, threads, size, padded, lines, shares

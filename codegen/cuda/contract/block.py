@@ -38,7 +38,7 @@ class Core(Protocol):
 
     slices: int  # of the rows of a tile, in which the sums are left
     slice_rows: int
-    gap: int  # elements behind each row of a slice in shared memory, so that what a warp leaves there meets all banks
+    gap: int  # elements after each row of a slice in shared memory, so that what a warp leaves there meets all banks
 
     def accumulate(self, span: Span) -> list[Stmt]:
         """The sums of all products of a block, and the memory that they need."""

@@ -179,7 +179,7 @@ def _spread(row: Index) -> Index:
 
 
 def padding(dtype: DType, along_k: bool, steps_apart: bool) -> int:
-    """Elements behind each line of a tile, so that threads that access several lines at once meet all banks.
+    """Elements after each line of a tile, so that threads that access several lines at once meet all banks.
 
     Tensor cores take 8 lines of 16 bytes at once, or of float32 that lie across k, 4 lines of 8.
     """

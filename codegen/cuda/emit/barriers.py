@@ -1,12 +1,14 @@
-"""What must happen between statements. In: a phase, its Layout. Out: Order: before which statements threads wait for each other,
-or combine the partial sums of an accumulator.
+"""Barriers and reductions between statements. In: a phase, its Layout. Out: an Order: before which
+statements threads wait for each other, or combine the partial sums of an accumulator.
 
-A barrier goes before a statement that touches an element which another thread may have written since the last barrier, or
-writes one which another thread may have read. Who touches an element is known for an index that names the lane: then a loop
-dealt out alike leaves it to the same thread. A statement without lanes is done by the first thread, if it writes memory.
-An output may lie in the memory of an input that is read at the same index, so those two count as one.
+A barrier goes before a statement that touches an element which another thread may have written
+since the last barrier, or writes one which another thread may have read. The thread that touches an
+element is known for an index that names the lane: then a loop dealt out alike leaves it to the same
+thread. A statement without lanes is done by the first thread, if it writes memory. An output may
+lie in the memory of an input that is read at the same index, so those two count as one.
 
-A REG accumulator outside of LANES is `fresh` (its init in every thread), `partial` (a part of the sum in each) or `settled`.
+A REG accumulator outside of LANES is `fresh` (its init in every thread), `partial` (a part of the
+sum in each) or `settled`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from .expr import EmitError
 from .layout import Layout, accesses, own_loads
 
 FRESH, PARTIAL, SETTLED = "fresh", "partial", "settled"
-FIRST = "first"  # who does what one thread does for all
+FIRST = "first"  # the thread that acts for all
 
 
 @dataclass
@@ -77,7 +79,7 @@ class _Flow:
         state.written |= written
 
     def displace(self, s: Stmt, state: State) -> None:
-        """A Copy, which a Wait makes seen, still waits until nobody needs what was in its place before."""
+        """A Copy, which a Wait makes seen, still waits until what was in its place before is no longer needed."""
         targets = {t.to for t in statements([s]) if isinstance(t, Copy)}
         if any(self.layout.overlap(o.buf, to) for to in targets for o in state.read | state.written if o.buf is not to):
             self.order.barrier.add(id(s))
@@ -102,7 +104,7 @@ class _Flow:
         written: list[tuple[Buf, Index]] = []
         who: object = None
         if isinstance(s, Wait):
-            state.synchronised()  # it has a barrier, and nobody touches what is copied before it
+            state.synchronised()  # it has a barrier, and no thread touches what is copied before it
         elif isinstance(s, Multiply):
             loads = [(s.rows.buf, s.rows.first), (s.lanes.buf, s.lanes.first)]
         elif isinstance(s, Store | Reduce) and self.is_shared(s.buf):

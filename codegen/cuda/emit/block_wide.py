@@ -1,4 +1,6 @@
-"""What all threads of a block or warp do together. In: a statement, the Order of its phase. Out: the lines before it."""
+"""Joint work of all threads of a block or warp. In: a statement, the Order of its phase. Out: the
+lines before it.
+"""
 
 from __future__ import annotations
 

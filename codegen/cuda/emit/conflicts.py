@@ -1,4 +1,6 @@
-"""Who touches which element of memory since the last barrier. In: a buffer, an Index, its loops. Out: Touches, a State."""
+"""Memory accesses since the last barrier, by thread. In: a buffer, an Index, its loops. Out:
+Touches, a State.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from .layout import varies
 
 @dataclass(frozen=True)
 class Touch:
-    """An access: who makes it (None: more than one thread), and at which index, for arguments."""
+    """An access: its thread (None: more than one), and at which index, for arguments."""
 
     buf: Buf
     index: Index

@@ -1,7 +1,7 @@
 """LANES loops: how the threads of a block or warp share them. In: a For, the Function it stands in. Out: its lines.
 
 Thread t takes the pieces t, t + T, t + 2T .. of `unroll` neighbours each; a loop over `e` computes one element of a piece after
-the other, between vector loads and stores of 16 bytes. Lanes behind the last whole piece go to one thread each. Where a body
+the other, between vector loads and stores of 16 bytes. Lanes after the last whole piece go to one thread each. Where a body
 is a run of stores and reductions, the loads of up to four pieces of a thread are written before the first use.
 """
 
@@ -135,7 +135,7 @@ class _Dealt:
             self.strided()
 
     def write_rest(self, before: int) -> None:
-        """The lanes behind the last whole piece of `before` lanes: fewer than there are threads."""
+        """The lanes after the last whole piece of `before` lanes: fewer than there are threads."""
         end = self.pieces
         start = end // before * before if isinstance(end, int) else f"{end} / {before} * {before}"
         self.one_step(f"{start} + {self.fn.thread}", guarded=True)

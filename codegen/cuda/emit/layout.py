@@ -1,4 +1,5 @@
-"""Where private memory lies and how lanes are dealt out. In: a phase, the threads of its blocks. Out: a Layout.
+"""Places of private memory, and lanes dealt out to threads. In: a phase, the threads of its blocks.
+Out: a Layout.
 
 A LANES loop keeps its `unroll` only where that makes some access a vector; otherwise neighbouring lanes go to neighbouring
 threads. What each thread keeps for itself becomes registers: THREAD buffers, REG buffers that are indexed by lane, and

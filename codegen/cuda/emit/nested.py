@@ -1,4 +1,4 @@
-"""Bodies: loops, branches, and who does what in them. In: statements, the Function they stand in. Out: their lines.
+"""Bodies: loops, branches, and the threads that run them. In: statements, the Function they stand in. Out: their lines.
 
 Outside of LANES all threads hold the same registers, and the first one writes to memory.
 """

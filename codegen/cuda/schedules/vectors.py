@@ -1,4 +1,5 @@
-"""How many neighbours a thread takes at a time. In: accesses in terms of a lane variable. Out: an unroll for its loop.
+"""Neighbouring elements that a thread takes at a time. In: accesses in terms of a lane variable.
+Out: an unroll for its loop.
 
 A load or store of 16 bytes moves the most; where several widths meet, the narrowest decides, within limits of registers.
 """

@@ -67,7 +67,7 @@ def _strings(texts: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
 
 
 def _take(library: ctypes.CDLL, program: ctypes.c_void_p, what: str) -> bytes:
-    """What nvrtcGet<what> gives, whose length nvrtcGet<what>Size tells."""
+    """The result of nvrtcGet<what>, whose length nvrtcGet<what>Size gives."""
     size = ctypes.c_size_t()
     _check(library, getattr(library, f"nvrtcGet{what}Size")(program, ctypes.byref(size)))
     buffer = ctypes.create_string_buffer(size.value)

@@ -325,7 +325,7 @@ def test_vectors_of_the_vocabulary_are_read(tmp_path: Path, zipped: bool) -> Non
     [
         ("", "there is no word of the vocabulary in it"),
         ("bad 1 2\n", "there is no word of the vocabulary in it"),
-        ("2 50\ngood 1 2\n", "line 1: expected a word and its vector, found 1 number behind a word"),
+        ("2 50\ngood 1 2\n", "line 1: expected a word and its vector, found 1 number after a word"),
         ("bad 1 2\ngood 1\n", "line 2: the vector of 'good' has 1 numbers, not 2 as in line 1"),
         ("bad 1 2\ngood 1 2 3\n", "line 2: the vector of 'good' has 3 numbers, not 2"),
         ("bad 1 2\ngood 1 x\n", "line 2: the vector of 'good' is not made of numbers"),
