@@ -15,9 +15,10 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, const
 from ...ir.graph.index import Index, Mask, Var, unravel, var
 from ...ir.graph.op import Op
+from ...ir.graph.views import resolve
 from ...ir.kernels.align import factor_vars
 from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
-from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join, resolve
+from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join
 from ...ir.loops.walk import indices, postorder
 from . import loop_axes
 from .chain_mask import SpaceMask, mask_of

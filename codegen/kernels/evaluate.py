@@ -14,7 +14,7 @@ from ...ir.graph.graph import Node, const, node, scalar_node
 from ...ir.graph.index import Index, Mask, Range, Value, mask_of
 from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.graph.site import NOWHERE, provenance
-from ...ir.kernels.kernel import resolve
+from ...ir.graph.views import resolve
 from ...ir.loops.loop import Buf
 
 Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds

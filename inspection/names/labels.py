@@ -9,7 +9,7 @@ from typing import Any
 from ...ir.graph.graph import Node
 from ...ir.graph.op import VIEWS, Op
 from ...ir.graph.rewrite import constant_of
-from ...ir.kernels.kernel import is_steady
+from ...ir.graph.views import is_steady
 from ...ir.ops.bits import BITWISE
 from ...ir.ops.record import said
 from ...ir.ops.table import RECORDS

@@ -6,8 +6,8 @@ from functools import cache
 from math import prod
 
 from .graph import Node
-from .index import Index, Range, row_major, unravel
-from .op import Op
+from .index import Index, Range, Var, row_major, unravel, var
+from .op import VIEWS, Op
 from .shapes import Shape
 
 
@@ -38,6 +38,24 @@ def push(view: Node, index: list[Index]) -> tuple[list[Index], list[Range]]:
             at = index[n] - index[k] * d
             return [at if axis == n else i for axis, i in enumerate(index)], [Range(at, 0, shape[n])]
     raise AssertionError(f"{view.op} is not a view")
+
+
+def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
+    """Follows views down to the Node that holds or computes the value; a kept value is held."""
+    mask: list[Range] = []
+    while n.op in VIEWS or n.op is Op.DETACH:
+        if n.op in VIEWS:
+            index, more = push(n, index)
+            mask += more
+        n = n.src[0]
+    return n, index, mask
+
+
+def is_steady(x: Node, axis: int) -> bool:
+    """Does a value seen through views stay the same along an axis?"""
+    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
+    _, index, mask = resolve(x, [var(v) for v in at])
+    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
 
 
 def _push_reshape(new: Shape, old: Shape, index: list[Index]) -> list[Index]:

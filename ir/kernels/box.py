@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Range, Var, mask_of
 from ..graph.op import Op
-from .kernel import is_widening, resolve
+from ..graph.views import resolve
+from .kernel import is_widening
 
 
 @dataclass(frozen=True)

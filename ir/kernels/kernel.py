@@ -12,11 +12,11 @@ from math import prod
 
 from ..graph.graph import Node
 from ..graph.index import Index, Range, Value, Var, mask_of, row_major, unravel, var
-from ..graph.op import ELEMENTWISE, SCANS, VIEWS, Op
+from ..graph.op import ELEMENTWISE, SCANS, Op
 from ..graph.rewrite import constant_of
 from ..graph.shapes import Shape
 from ..graph.site import shown
-from ..graph.views import push
+from ..graph.views import resolve
 from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
 
@@ -126,17 +126,6 @@ def at_sub_axes(index: Index, sub: list[Var]) -> list[Index]:
     return unravel(index, tuple(v.extent for v in sub))
 
 
-def resolve(n: Node, index: list[Index]) -> tuple[Node, list[Index], list[Range]]:
-    """Follows views down to the Node that holds or computes the value; a kept value is held."""
-    mask: list[Range] = []
-    while n.op in VIEWS or n.op is Op.DETACH:
-        if n.op in VIEWS:
-            index, more = push(n, index)
-            mask += more
-        n = n.src[0]
-    return n, index, mask
-
-
 def zero_outside(n: Node, index: list[Index]) -> list[Range]:
     """Conditions without any of which n[index] is 0: those of padding, also of the factors of a product."""
     conditions: list[Range] = []
@@ -148,13 +137,6 @@ def zero_outside(n: Node, index: list[Index]) -> list[Range]:
             seen.add((n, tuple(index)))
             waiting += [(s, index) for s in n.src]
     return conditions
-
-
-def is_steady(x: Node, axis: int) -> bool:
-    """Does a value seen through views stay the same along an axis?"""
-    at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
-    _, index, mask = resolve(x, [var(v) for v in at])
-    return all(at[axis] not in e.vars() for e in [*index, *(m.index for m in mask)])
 
 
 def is_widening(n: Node) -> bool:

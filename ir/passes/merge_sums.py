@@ -14,7 +14,7 @@ from ..graph.graph import Node, node, permute, rebuild, reduce, reshape, toposor
 from ..graph.op import VIEWS, Op
 from ..graph.rewrite import Trace
 from ..graph.site import provenance
-from ..kernels.kernel import is_steady
+from ..graph.views import is_steady
 
 
 def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:

@@ -16,8 +16,9 @@ from ..graph.graph import Node, node, permute, rebuild, reduce, reshape
 from ..graph.index import Index, Mask, Var, mask_of, var
 from ..graph.op import Op
 from ..graph.site import provenance
+from ..graph.views import resolve
 from ..kernels.chain import factor_of
-from ..kernels.kernel import Chain, Unit, resolve
+from ..kernels.kernel import Chain, Unit
 
 Place = tuple[Node, tuple[Index, ...], Mask]
 

@@ -8,7 +8,7 @@ from ..graph.dtype import DType, rounded
 from ..graph.graph import Node, expand, full, node, permute, reduce, reshape
 from ..graph.op import Op
 from ..graph.rewrite import constant_of, is_zero
-from ..kernels.kernel import is_steady
+from ..graph.views import is_steady
 
 Bounds = tuple[int, int, int]
 MOST_TERMS = 64  # of a condition that are looked at

@@ -15,8 +15,9 @@ from weft.ir.graph import graph
 from weft.ir.graph.graph import Node, node
 from weft.ir.graph.index import mask_of
 from weft.ir.graph.op import Op
+from weft.ir.graph.views import resolve
 from weft.ir.kernels.fuse import Fused
-from weft.ir.kernels.kernel import Kernel, Reason, Unit, resolve
+from weft.ir.kernels.kernel import Kernel, Reason, Unit
 from weft.ir.kernels.merge_order import Order
 from weft.ir.kernels.places import Read
 from weft.ir.kernels.recompute import copies

@@ -15,7 +15,7 @@ from ....ir.graph.dtype import DType
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Range, Var, mask_of, unravel, var
 from ....ir.graph.op import Op
-from ....ir.kernels.kernel import resolve
+from ....ir.graph.views import resolve
 from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, spread_groups
