@@ -13,7 +13,7 @@ from weft.compiler import compile as compiler
 from weft.compiler.compile import Compiled
 from weft.ir.graph.graph import Node
 from weft.ir.graph.interp import run as oracle
-from weft.ir.kernels.fuse import Policy
+from weft.ir.kernels.groups import Policy
 
 SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")
 

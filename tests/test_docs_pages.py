@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from weft.ir.graph.op import TRANSCENDENTAL_UNARY, Op
+from weft.ir.kernels.reason import Rule
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
@@ -51,6 +52,11 @@ def test_a_new_operation_needs_a_row_in_each_table_that_is_listed() -> None:
     mentions = {p.relative_to(ROOT).as_posix() for f in folders for p in (ROOT / f).rglob("*.py")
                 if re.search(r"\bOp\.TANH\b", p.read_text())}  # fmt: skip
     assert mentions | {"tests/optable.py"} == files
+
+
+def test_the_rules_of_fusion_are_listed() -> None:
+    rows = "".join(f"| {rule} | {rule.value} |\n" for rule in Rule)
+    assert f"| rule | what it says |\n|---|---|\n{rows}\n" in (DOCS / "inspection.md").read_text()
 
 
 def test_what_is_called_a_module_can_be_imported() -> None:

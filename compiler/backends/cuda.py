@@ -14,7 +14,7 @@ from ...codegen.cuda.toolchain.built import Usage
 from ...codegen.cuda.toolchain.disassembly import compiled_texts, missing_tools
 from ...codegen.kernels.lower_program import LoweredKernel
 from ...ir.graph.site import Site
-from ...ir.kernels.fuse import Policy
+from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
 from ...ir.loops.text import show

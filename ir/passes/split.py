@@ -16,8 +16,7 @@ from ..graph import dtype as dt
 from ..graph.graph import Node, expand, expand_to, full, node, reach, rebuild, reduce, reshape, toposort
 from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
-from ..kernels.fuse import MIN_PARALLEL
-from ..kernels.kernel import resolve
+from ..kernels.kernel import MIN_PARALLEL, resolve
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096
