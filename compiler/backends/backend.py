@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from ... import options
 from ...codegen.kernels.lower_program import LoweredKernel, Lowering
 from ...ir.graph.site import Site
-from ...ir.kernels.fuse import Policy
+from ...ir.kernels.groups import Policy
 from ...ir.loops.loop import Loops
 from ...ir.loops.verify import verify
 from ...ir.program.program import Call, Program

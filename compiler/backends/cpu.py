@@ -13,7 +13,7 @@ from ...codegen.llvm.emit import emit
 from ...codegen.llvm.lane_plan import stays_loop
 from ...codegen.llvm.target import Target
 from ...ir.graph.site import Site
-from ...ir.kernels.fuse import Policy
+from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
 from ...ir.program.program import Call, Program

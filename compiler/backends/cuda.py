@@ -13,7 +13,7 @@ from ...codegen.cuda.settings import CudaSettings
 from ...codegen.cuda.toolchain.build import Usage, compiled_texts, missing_tools
 from ...codegen.kernels.lower_program import LoweredKernel
 from ...ir.graph.site import Site
-from ...ir.kernels.fuse import Policy
+from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
 from ...ir.loops.text import show

@@ -233,7 +233,7 @@ def _boundaries(c: Compiled) -> list[Json]:
         {
             "producer": place[b.producer],
             "consumer": place[b.consumer],
-            "rule": b.reason.rule,
+            "rule": str(b.reason.rule),
             "detail": b.reason.detail,
         }
         for b in c.fused.boundaries

@@ -19,12 +19,30 @@ Outers = Mapping[Unit, Outer | None]
 
 @dataclass
 class Form:
-    """How a group of units runs: outer axes, contraction and column sums (see Kernel), owners within a chain (see Chain)."""
+    """How units run as one kernel: outer axes, contraction and column sums (see Kernel), owners within a chain (see Chain).
+
+    `outer[u]` is None for units of a contraction's prologue and for maps of column sums.
+    """
 
     outer: dict[Unit, Outer | None]
     anchor: Unit | None = None
     columns: dict[Unit, Outer] = field(default_factory=dict)
     owner: dict[Unit, Unit] = field(default_factory=dict)
+
+    @property
+    def units(self) -> list[Unit]:
+        return sorted(self.outer, key=lambda u: u.position)
+
+    @property
+    def running(self) -> list[Unit]:
+        """The units that run over the outer axes."""
+        return [u for u, axes in self.outer.items() if axes is not None]
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the outer axes."""
+        axes = self.outer[self.anchor] if self.anchor else next(axes for axes in self.outer.values() if axes is not None)
+        return tuple(v.extent for v in axes or ())
 
 
 def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
@@ -48,13 +66,10 @@ def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int
     return found
 
 
-def shared_axes(units_a: Outers, units_b: Outers) -> set[tuple[int, int]] | None:
-    """Pairs of outer axes that are the same axis of the largest value both read; None if they read nothing in common."""
-    reads_a, reads_b = _by_base(units_a), _by_base(units_b)
-    shared = [base for base in reads_a if base in reads_b]
-    if not shared:
-        return None
-    largest = max(shared, key=lambda n: n.size * n.dtype.itemsize)
+def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
+    """Pairs of outer axes that are the same axis of the largest value both read."""
+    reads_a, reads_b = _by_base(a.outer), _by_base(b.outer)
+    largest = max((base for base in reads_a if base in reads_b), key=lambda n: n.nbytes)
     pairs = [same_axes(r, own, q, other) for r, own in reads_a[largest] for q, other in reads_b[largest]]
     return set.intersection(*pairs)
 
@@ -73,14 +88,14 @@ def reads_own_place(p: Unit, p_outer: Outer, c: Unit, r: Read) -> bool:
     return len(p_outer) == len(kept) and identity_axes(p, p_outer, kept, r) == {(i, i) for i in range(len(kept))}
 
 
-def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], outer: Outers, width: int) -> Outer | None:
+def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], form: Form) -> Outer | None:
     """The outer variables of a map that every consumer reads at the identity, if those are all that it has."""
     found: Outer | None = None
-    kept = u.kept_vars()
+    kept, width = u.kept_vars(), len(form.extents)
     if len(kept) != width:
         return None
     for c, r in reads:
-        c_outer = outer[c]
+        c_outer = form.outer[c]
         if c_outer is None:
             return None
         pairs = dict((k, i) for i, k in identity_axes(u, kept, c_outer, r))

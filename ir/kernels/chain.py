@@ -18,7 +18,7 @@ from math import prod
 from ..graph.graph import Node, reach
 from ..graph.index import Var
 from ..graph.op import ELEMENTWISE, VIEWS, Op
-from .align import Outer, factor_vars, identity_axes
+from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
 from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_widening
 from .places import Read
@@ -60,16 +60,14 @@ def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
     return found
 
 
-def epilogue_axes(
-    chain: Chain, results: Mapping[Unit, Outer], outer: Mapping[Unit, Outer | None], reads: list[tuple[Unit, Unit, Read]]
-) -> tuple[Unit, dict[Unit, Outer | None]] | None:
-    """The result that a group of maps follows, and the maps' outer variables in its order; None if there is not one result.
+def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, Unit, Read]]) -> Form | None:
+    """The form of a chain together with maps that follow one of its results; None if there is not one result that they follow.
 
     Results (and what already follows them) are read at the identity, values of a row at that row.
     """
     found: set[tuple[Unit, tuple[int, ...]]] = set()
     for p, c, r in reads:
-        own, theirs = results.get(p), outer[c]
+        own, theirs = form.outer[p], maps.outer[c]
         if own is not None and theirs is not None:
             pairs = dict(identity_axes(p, own, theirs, r))
             if len(pairs) != len(own) or len(theirs) != len(own) or c.inner_vars(theirs):
@@ -78,11 +76,12 @@ def epilogue_axes(
     if len(found) != 1:
         return None
     ((owner, order),) = found
-    moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in outer.items()}
+    moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in maps.outer.items()}
     if any(o is None or u.inner_vars(o) for u, o in moved.items()):
         return None
-    rows = [(p, c, r) for p, c, r in reads if p not in results]
-    return (owner, moved) if all(_at_row(chain, owner, p, moved[c] or (), r) for p, c, r in rows) else None
+    if not all(_at_row(chain, owner, p, moved[c] or (), r) for p, c, r in reads if form.outer[p] is None):
+        return None
+    return Form(form.outer | moved, form.anchor, owner=dict.fromkeys(moved, owner))
 
 
 def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:

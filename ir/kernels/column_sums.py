@@ -13,8 +13,9 @@ from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.op import ELEMENTWISE, VIEWS, Op
-from .align import Form, Outer, Outers, identity_axes
-from .kernel import Reason, Unit, domain
+from .align import Form, Outer, identity_axes
+from .kernel import Unit, domain
+from .reason import Reason, Rule
 
 MIN_ROWS = 64  # fewer would leave too few chunks, or chunks of so few rows that partial sums are half of the traffic
 MOST_ROWS = 1 << 18  # more would lose accuracy
@@ -55,8 +56,9 @@ def summed_vars(u: Unit) -> Outer:
     return tuple(v for a in u.node.arg[1] for v in u.axes[a] if v.extent > 1)
 
 
-def turned(units: Iterable[Unit], form: Form) -> Form | None:
+def turned(form: Form) -> Form | None:
     """A group of column sums seen along its rows: what its reductions reduce as outer axes, if those lead and all share them."""
+    units = form.units
     sums = [u for u in units if u.node.op is Op.REDUCE]
     if not sums or form.columns or any(not _sums_columns(u, form.outer[u]) for u in sums):
         return None
@@ -86,13 +88,13 @@ def _sums_columns(u: Unit, kept: Outer | None) -> bool:
     return bool(rows) and bool(kept) and (*rows, *(kept or ())) == u.inner_vars(())
 
 
-def by_rows(units: Iterable[Unit], form: Form) -> Form:
+def by_rows(form: Form) -> Form:
     """The same group seen along its rows if these are many and its columns few: blocks of columns would be too few tasks."""
-    sums = [u for u in units if u.node.op is Op.REDUCE]
+    sums = [] if form.anchor else [u for u in form.units if u.node.op is Op.REDUCE]
     if not sums or sums[0].node.size >= FEW_COLUMNS or prod(domain(sums[0].node)) < LARGE:
         return form
-    found = turned(units, form)
-    return form if found is None or refuse_columns(found.outer, found.columns) is not None else found
+    rows = turned(form)
+    return rows if rows and refuse_columns(rows) is None else form
 
 
 def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) -> bool:
@@ -102,20 +104,20 @@ def _reads_rows(u: Unit, rows: Outer, inside: Mapping[Node, Unit], known: Form) 
     return all(identity_axes(p, known.outer[p] or (), rows, r) == every for p, r in reads)
 
 
-def refuse_columns(outer: Outers, columns: Mapping[Unit, Outer]) -> Reason | None:
-    """Why these column sums cannot be computed in a kernel of rows with these outer axes."""
-    sums = [u for u in columns if u.node.op is Op.REDUCE]
+def refuse_columns(form: Form) -> Reason | None:
+    """Why the column sums of a form cannot be computed in a kernel of rows."""
+    sums = [u for u in form.columns if u.node.op is Op.REDUCE]
     for u in sums:
-        if set(outer[u] or ()) != set(summed_vars(u)):
-            return Reason("misaligned", f"{u} does not sum over the shared outer axes alone")
-    if not sums or max(prod(domain(u.node)) for u in outer) <= SMALL:
+        if set(form.outer[u] or ()) != set(summed_vars(u)):
+            return Reason(Rule.MISALIGNED, f"{u} does not sum over the shared outer axes alone")
+    if not sums or max(prod(domain(u.node)) for u in form.outer) <= SMALL:
         return None
     rows = prod(v.extent for v in summed_vars(sums[0]))
     if rows < MIN_ROWS:
-        return Reason("parallelism", f"{rows} rows are too few for partial sums")
+        return Reason(Rule.PARALLELISM, f"{rows} rows are too few for partial sums")
     if min(u.node.size for u in sums) < MIN_COLUMNS:
-        return Reason("column sums", f"fewer than {MIN_COLUMNS} columns would leave lanes idle")
+        return Reason(Rule.COLUMN_SUMS, f"fewer than {MIN_COLUMNS} columns would leave lanes idle")
     held = sum(u.node.size * u.node.dtype.itemsize for u in sums)
     if held > MAX_BYTES:
-        return Reason("column sums", f"{held} bytes of sums for each chunk of rows")
+        return Reason(Rule.COLUMN_SUMS, f"{held} bytes of sums for each chunk of rows")
     return None

@@ -21,6 +21,7 @@ from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
 
 COST = {r.op: r.cost for r in RECORDS.values()} | {Op.ARGSORT: 30}  # rough operations an element, relative to an add
+MIN_PARALLEL = 64  # iterations of the outer axes that keep every thread busy
 CHEAP_EXPONENTS = frozenset({-1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0})  # powers that are products, roots and quotients
 
 
@@ -175,26 +176,6 @@ def _through_gather(n: Node, index: list[Index]) -> tuple[list[Index], list[Read
             reads += reads_of(chosen[axis], at)
             out.append(Index({Value(chosen[axis], extent): 1}))
     return out, reads
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why two kernels did not become one."""
-
-    rule: str
-    detail: str
-
-    def __str__(self) -> str:
-        return f"{self.rule}: {self.detail}"
-
-
-@dataclass(frozen=True)
-class Boundary:
-    """Two kernels that exchange or share data and stayed apart."""
-
-    producer: str
-    consumer: str
-    reason: Reason
 
 
 Labels = dict[Var, Var]  # a unit's own variables -> those of the space

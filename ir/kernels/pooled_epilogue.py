@@ -16,9 +16,10 @@ from math import prod
 from ..graph.graph import Node
 from ..graph.index import Index, Var, mask_of
 from ..graph.op import Op
-from .align import Outer, factor_vars
+from .align import Form, Outer, factor_vars
 from .box import box_of, is_affine
-from .kernel import Reason, Unit, zero_outside
+from .kernel import Unit, zero_outside
+from .reason import Reason, Rule
 
 MOST_POOLED = 16  # results of a window: its reductions stand in a row
 MOST_POOLED_LINES = 4  # lines of a window: with one vector each they fit into the registers of every target
@@ -30,37 +31,35 @@ def pooled_vars(anchor: Unit, outer: Sequence[Var]) -> list[Var]:
     return [v for v in anchor.kept_vars() if v not in outer]
 
 
-def refuse_epilogue(
-    outer: Mapping[Unit, Outer | None], anchor: Unit, product: Unit, escapes: Callable[[Unit], bool]
-) -> Reason | None:
+def refuse_epilogue(form: Form, anchor: Unit, product: Unit, escapes: Callable[[Unit], bool]) -> Reason | None:
     """Why the units with outer axes cannot follow the contraction at once. `escapes`: is a value stored, or read by others?"""
-    others = {u: u.inner_vars(axes) for u, axes in outer.items() if axes is not None and u is not anchor}
+    others = {u: u.inner_vars(form.outer[u] or ()) for u in form.running if u is not anchor}
     reducing = next((u for u in others if u.node.op is Op.REDUCE), None)
-    window = pooled_vars(anchor, outer[anchor] or ())
+    window = pooled_vars(anchor, form.outer[anchor] or ())
     if reducing is not None and window:
         return _refuse_short(others, anchor, escapes) or _refuse_windows(anchor, product, window)
     if reducing is not None:
-        return Reason("epilogue", f"{reducing} reduces other values than a contraction's")
+        return Reason(Rule.EPILOGUE, f"{reducing} reduces other values than a contraction's")
     uneven = [anchor] if window else [u for u, inner in others.items() if inner]
-    return Reason("misaligned", f"{uneven[0]} does not run over the shared outer axes alone") if uneven else None
+    return Reason(Rule.MISALIGNED, f"{uneven[0]} does not run over the shared outer axes alone") if uneven else None
 
 
 def _refuse_short(others: Mapping[Unit, Outer], anchor: Unit, escapes: Callable[[Unit], bool]) -> Reason | None:
     """Only what is reduced leaves the kernel: stores of every place of a window would be strided, or a pass of their own."""
     for u in (anchor, *(u for u, inner in others.items() if inner and u.node.op is not Op.REDUCE)):
         if escapes(u):
-            return Reason("epilogue", f"{u} is reduced behind the contraction, and needed elsewhere too")
+            return Reason(Rule.EPILOGUE, f"{u} is reduced behind the contraction, and needed elsewhere too")
     long = next((u for u, inner in others.items() if prod(v.extent for v in inner) > MOST_POOLED), None)
-    return Reason("epilogue", f"{long} takes too many steps to stand in registers") if long else None
+    return Reason(Rule.EPILOGUE, f"{long} takes too many steps to stand in registers") if long else None
 
 
 def _refuse_windows(anchor: Unit, product: Unit, window: list[Var]) -> Reason | None:
     side = _lane_side(anchor, product)
     places = None if side is None else _places(anchor, product, side)
     if side is None or places is None or not _holds_windows(places, window):
-        return Reason("epilogue", f"lines of {anchor} do not hold whole windows of a pool")
+        return Reason(Rule.EPILOGUE, f"lines of {anchor} do not hold whole windows of a pool")
     if not _reads_windows(anchor, product, product.node.src[side], places):
-        return Reason("epilogue", f"{anchor} does not read windows along its lines, so that none of its results are kept")
+        return Reason(Rule.EPILOGUE, f"{anchor} does not read windows along its lines, so that none of its results are kept")
     return None
 
 

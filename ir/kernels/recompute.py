@@ -8,31 +8,30 @@ What is read under other conditions, as padding sets them, is evaluated again ev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from ..graph.graph import Node
-from ..graph.index import Var
 from ..graph.op import Op
-from .kernel import Reason, Unit, cost
+from .align import Form
+from .contraction import Users
+from .kernel import Unit, cost
 from .places import Places, Read
+from .reason import Reason, Rule
 
 MAX_REPEATED = 8  # operations an element that a row may repeat rather than store the value
 MOST = 64  # places that are distinguished
-Outer = tuple[Var, ...]
 Path = tuple[object, ...]  # where units are read on the way from a result down to a unit, but for their own elements
 HERE = frozenset[Path]({()})
-Users = Mapping[Node, Sequence[tuple[Unit, Read]]]
 
 
-def copies(units: Iterable[Unit], users: Users, outer: Mapping[Unit, Outer | None]) -> dict[Unit, int]:
+def copies(form: Form, users: Users) -> dict[Unit, int]:
     """For each unit, at how many different places relative to the loops, or under how many conditions, its value is needed; not
     counted beyond MOST.
     """
     paths: dict[Unit, frozenset[Path]] = {}
     places: dict[Unit, Places] = {}
-    for u in sorted(units, key=lambda u: -u.position):
-        at = places[u] = u.places(outer[u] or ())
+    for u in reversed(form.units):
+        at = places[u] = u.places(form.outer[u] or ())
         reads = [(c, r) for c, r in users.get(u.node, ()) if c in paths and c is not u]
         if u.node.op is Op.REDUCE or not reads:
             paths[u] = HERE
@@ -43,19 +42,18 @@ def copies(units: Iterable[Unit], users: Users, outer: Mapping[Unit, Outer | Non
     return {u: len(found) for u, found in paths.items()}
 
 
-def refuse_recompute(
-    units: Iterable[Unit], edges: Iterable[tuple[Unit, Unit, Read]], users: Users, outer: Mapping[Unit, Outer | None]
-) -> Reason | None:
+def refuse_recompute(form: Form, edges: Iterable[tuple[Unit, Unit, Read]], users: Users) -> Reason | None:
     """A map read through a window or at several places of the row would be evaluated again and again."""
-    for u, places in copies(units, users, outer).items():
+    for u, places in copies(form, users).items():
         if places > 1 and places * cost(u.node) > MAX_REPEATED:
-            return Reason("recompute", f"{u} would be evaluated at {places} places for each element")
+            return Reason(Rule.RECOMPUTE, f"{u} would be evaluated at {places} places for each element")
     for p, c, r in edges:
-        if p not in outer or outer[p] is None or outer[c] is None or p.node.op is Op.REDUCE:
+        p_outer, c_outer = form.outer.get(p), form.outer[c]
+        if p_outer is None or c_outer is None or p.node.op is Op.REDUCE:
             continue
-        times = c.places(outer[c] or ()).reach(r) / p.places(outer[p] or ()).inner
+        times = c.places(c_outer).reach(r) / p.places(p_outer).inner
         if times > 1 and times * cost(p.node) > MAX_REPEATED:
-            return Reason("recompute", f"{p} would be evaluated {times:.0f} times for each element")
+            return Reason(Rule.RECOMPUTE, f"{p} would be evaluated {times:.0f} times for each element")
     return None
 
 

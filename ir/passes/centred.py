@@ -16,7 +16,7 @@ from typing import Literal
 
 from ..graph.graph import Node, deviation_squared, expand, full, node, reduce
 from ..graph.op import Op
-from ..kernels.fuse import MIN_PARALLEL
+from ..kernels.kernel import MIN_PARALLEL
 from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
 
 RESIDENT = 1 << 12  # elements of a row that stay in the first cache for a second pass

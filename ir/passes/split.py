@@ -17,7 +17,7 @@ from ..graph.graph import Node, expand, expand_to, full, node, reach, rebuild, r
 from ..graph.index import Var, row_major_strides, var
 from ..graph.op import ELEMENTWISE, Op
 from ..graph.views import resolve
-from ..kernels.fuse import MIN_PARALLEL
+from ..kernels.kernel import MIN_PARALLEL
 
 PARTIAL = 1 << 14  # elements that one partial result should cover at least
 MAX_PARTIALS = 4096

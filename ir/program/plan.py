@@ -9,12 +9,13 @@ from functools import cached_property
 from ..graph.graph import Node, reach
 from ..graph.index import row_major_strides
 from ..graph.op import Op
+from ..graph.order import Order
 from ..loops.loop import Buf, Loops
 from ..passes.bounds_checks import CheckSite
 from .arena import Block, place
 from .in_place import Accesses
 from .program import Call, Lifetime, Program, Ref, Value
-from .run_order import RunningOrder, Waits, least_peak
+from .run_order import Waits, least_peak, topological
 
 
 @dataclass(eq=False)
@@ -60,9 +61,10 @@ class Planner:
 def plan(steps: list[Step], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
     outside = {*p.inputs, *p.outputs}
-    order = RunningOrder(steps, _waits(steps))
-    donations = _donations(steps, order, p)
-    sequence = least_peak(order.sequence, order.after, lambda n: 0 if n in outside else n.nbytes, p.enough)
+    after = _waits(steps)
+    order = Order(topological(steps, after), after.__getitem__)
+    donations = _donations(steps, order, after, p)
+    sequence = least_peak(order.items, after, lambda n: 0 if n in outside else n.nbytes, p.enough)
     memory = _Memory(sequence, p, donations)
     calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
     outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
@@ -97,7 +99,7 @@ def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> 
             after[s].add(check)
 
 
-def _donations(steps: list[Step], order: RunningOrder[Step], p: Planner) -> dict[int, int]:
+def _donations(steps: list[Step], order: Order[Step], after: Waits[Step], p: Planner) -> dict[int, int]:
     """The wished donations that are safe; readers of the old value then run before."""
     if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
@@ -117,7 +119,9 @@ def _donations(steps: list[Step], order: RunningOrder[Step], p: Planner) -> dict
         step = writer[out]
         if source in step.reads and not step.in_place(source, out):
             continue
-        if order.let_wait(step, [s for s in readers.get(source, ()) if s is not step]):
+        others = [s for s in readers.get(source, ()) if s is not step]
+        if order.let_wait(step, others):
+            after[step].update(others)
             allowed[o] = i
             given.add(i)
     return allowed

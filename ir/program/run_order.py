@@ -9,7 +9,7 @@ of the activations, they would keep every activation and every gradient alive.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Generic, Protocol, TypeVar
 
@@ -42,43 +42,6 @@ def topological(steps: Sequence[S], after: Waits[S]) -> list[S]:
             else:
                 done.setdefault(stack.pop(), None)
     return list(done)
-
-
-class RunningOrder(Generic[S]):
-    """A topological order that stays one while more is to wait.
-
-    Only what stands between the two steps is looked at (Pearce and Kelly, "A dynamic topological sort algorithm for directed
-    acyclic graphs", 2006).
-    """
-
-    def __init__(self, steps: Sequence[S], after: Waits[S]) -> None:
-        self.sequence, self.after = topological(steps, after), after
-        self._place = {s: i for i, s in enumerate(self.sequence)}
-
-    def let_wait(self, step: S, others: Iterable[S]) -> bool:
-        """Makes the step run after the others. False, and nothing changed, if one of them waits for it."""
-        others = list(others)
-        late = [s for s in others if self._place[s] > self._place[step]]
-        if late:
-            needed = self._needed_between(step, late)
-            if step in needed:
-                return False
-            low, high = self._place[step], max(self._place[s] for s in late)
-            region = self.sequence[low : high + 1]
-            self.sequence[low : high + 1] = [*(s for s in region if s in needed), *(s for s in region if s not in needed)]
-            self._place.update(zip(self.sequence[low : high + 1], range(low, high + 1), strict=True))
-        self.after[step].update(others)
-        return True
-
-    def _needed_between(self, step: S, late: list[S]) -> set[S]:
-        """What these steps wait for, themselves included, from `step` on."""
-        low = self._place[step]
-        needed, stack = set(late), list(late)
-        while stack:
-            new = [s for s in self.after[stack.pop()] if s not in needed and self._place[s] >= low]
-            needed.update(new)
-            stack += new
-        return needed
 
 
 def least_peak(order: list[S], after: Waits[S], nbytes: Callable[[Node], int], enough: int) -> list[S]:

@@ -13,6 +13,7 @@ import weft as wf
 from project_root import ROOT
 from weft import nn, options
 from weft.ir.graph.op import LOOP_ONLY, Op
+from weft.ir.kernels.reason import Rule
 from weft.ir.loops.loop import Stmt
 from weft.ir.ops import exponential
 from weft.ir.ops.record import Record
@@ -63,6 +64,11 @@ def test_the_record_of_a_new_operation_is_one() -> None:
     assert code
     (record,) = eval(code[1].replace("EXPIT", "EXPM1"), vars(exponential))
     assert isinstance(record, Record)
+
+
+def test_the_rules_of_fusion_are_listed() -> None:
+    rows = "".join(f"| {rule} | {rule.value} |\n" for rule in Rule)
+    assert f"| rule | what it says |\n|---|---|\n{rows}\n" in (DOCS / "inspection.md").read_text()
 
 
 def test_what_is_called_a_module_can_be_imported() -> None:

@@ -12,7 +12,7 @@ from weft.codegen.cuda.target import CudaTarget
 from weft.compiler import compile as compiler
 from weft.compiler.compile import Compiled
 from weft.ir.graph.graph import Node
-from weft.ir.kernels.fuse import Policy
+from weft.ir.kernels.groups import Policy
 from weft.ir.ops.interp import run as oracle
 
 SM80, TF32 = CudaTarget("sm_80"), CudaTarget("sm_80", matmul="tf32")

@@ -28,7 +28,7 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph.dtype import DType
 from weft.ir.graph.graph import Node
 from weft.ir.graph.index import row_major_strides
-from weft.ir.kernels.fuse import Policy
+from weft.ir.kernels.groups import Policy
 from weft.ir.loops.loop import Copy, Loops
 from weft.ir.loops.walk import statements
 from weft.ir.ops.interp import run as oracle

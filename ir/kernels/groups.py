@@ -1,0 +1,164 @@
+"""Kernels in the making. In: Units. Out: Groups of them, each with its Form, and what passes between them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Literal
+
+from ..graph.graph import Node
+from ..graph.op import SCANS, Op
+from .align import Form, Outer
+from .chain import ChainFinder
+from .contraction import products_of, users_of
+from .kernel import Chain, Unit
+from .places import Read
+from .units import Units
+
+ALONE = frozenset({Op.SCATTER, Op.ARGSORT, *SCANS})  # with loops of their own
+
+Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the kernels of a target may hold besides maps, reductions and one contraction."""
+
+    chains: bool | Literal["blocks"] = True  # of contractions; "blocks": those whose columns, or rows, come in blocks
+    pools: bool = True  # as the epilogue of a convolution
+    columns: bool = True  # sums over the rows of a kernel of rows
+    contractions: bool = True  # sums of products as such; else a product is a map, and its sum a reduction
+
+
+EVERYTHING = Policy()
+
+
+@dataclass(eq=False)
+class Group:
+    """Units in order, and how they would run as one kernel."""
+
+    units: list[Unit]
+    form: Form
+    serial: int
+    chain: Chain | None = None  # of contractions; the form's anchor is then its first result
+    neighbours: set[Group] = field(default_factory=set)
+
+    @property
+    def is_alone(self) -> bool:
+        return self.units[0].node.op in ALONE
+
+    def __lt__(self, other: Group) -> bool:
+        return self.serial < other.serial
+
+
+class Fusion:
+    """The state of one run: who uses whom, and which group each unit is in."""
+
+    def __init__(self, units: Units, policy: Policy = EVERYTHING) -> None:
+        self.units, self.policy = units, policy
+        self.users = users_of(units)
+        self.sources = {u: [(p, r) for r in u.reads if (p := units.of.get(r.base)) and p is not u] for u in units.order}
+        self.readers = {u: tuple(dict.fromkeys(c for c, _ in self._uses(u))) for u in units.order}
+        self.group: dict[Unit, Group] = {}
+        self.serial = 0
+        for u in units.order:
+            self._add([u], Form({u: u.kept_vars()}))
+        products = products_of(units, self.users) if policy.contractions else {}
+        for product, anchor in products.items():
+            self._add([product, anchor], Form({product: None, anchor: anchor.kept_vars()}, anchor))
+        if policy.chains:
+            self._form_chains(ChainFinder(units, self.users, products, policy.chains == "blocks"))
+
+    def _add(self, members: list[Unit], form: Form, chain: Chain | None = None) -> None:
+        self.serial += 1
+        self.group.update(dict.fromkeys(members, Group(members, form, self.serial, chain)))
+
+    def _form_chains(self, finder: ChainFinder) -> None:
+        """Contractions whose space of values is never stored become one group."""
+        for chain in finder.chains():
+            members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
+            outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
+            self._add(members, Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]), chain)
+
+    # ------------------------------------------------------------ what passes between groups
+
+    def _uses(self, u: Unit) -> list[tuple[Unit, Read]]:
+        """Who reads the value of a unit (an input that is copied to an output is read where it lies)."""
+        return self.users.get(u.node, []) if self.units.of.get(u.node) is u else []
+
+    def edges_into(self, g: Group) -> Iterator[Edge]:
+        """What the units of a group read of units, also of its own."""
+        return ((p, u, r) for u in g.units for p, r in self.sources[u])
+
+    def edges(self, a: Group, b: Group) -> list[Edge]:
+        """What b reads of a."""
+        return [(p, u, r) for p, u, r in self.edges_into(b) if self.group[p] is a]
+
+    def needs(self, g: Group) -> set[Group]:
+        """The groups that a group reads."""
+        return {self.group[p] for u in g.units for p, _ in self.sources[u]} - {g}
+
+    def is_output(self, u: Unit) -> bool:
+        return u.node in self.units.stored
+
+    def escapes(self, u: Unit, form: Form) -> bool:
+        """Is a value stored, or read by others than the units of a form?"""
+        return self.is_output(u) or any(c not in form.outer for c in self.readers[u])
+
+    def bases(self, g: Group) -> set[Node]:
+        """What a group reads from memory."""
+        own = {u.node for u in g.units}
+        return {r.base for u in g.units for r in u.reads if r.base not in own and r.base not in self.units.inline}
+
+    # ------------------------------------------------------------ changes
+
+    def connect(self) -> None:
+        """Groups that exchange a value, or read the same one after each other, become neighbours."""
+        for readers in self.users.values():
+            groups = list(dict.fromkeys(self.group[c] for c, _ in readers))
+            for g, h in pairwise(groups):
+                _introduce(g, h)
+        for g in dict.fromkeys(self.group.values()):
+            for h in self.needs(g):
+                _introduce(g, h)
+
+    def merge(self, kept: Group, gone: Group, form: Form) -> None:
+        """One of two groups becomes both, in this form."""
+        kept.units = list(heapq.merge(kept.units, gone.units, key=lambda u: u.position))
+        kept.form, kept.chain = form, kept.chain or gone.chain
+        if kept.chain is not None:
+            kept.chain.owner |= form.owner
+        self.group.update(dict.fromkeys(gone.units, kept))
+        kept.neighbours = (kept.neighbours | gone.neighbours) - {kept, gone}
+        for n in gone.neighbours - {kept}:
+            n.neighbours.discard(gone)
+            n.neighbours.add(kept)
+        self.serial += 1
+        kept.serial, gone.serial = self.serial, -1
+
+    def ordered(self) -> list[Group]:
+        """Groups in an order that respects every edge, earliest units first."""
+        waiting = {g: self.needs(g) for g in set(self.group.values())}
+        after: dict[Group, list[Group]] = {g: [] for g in waiting}
+        for g, needs in waiting.items():
+            for p in needs:
+                after[p].append(g)
+        ready = [(g.units[-1].position, g) for g, needs in waiting.items() if not needs]
+        heapq.heapify(ready)
+        out = []
+        while ready:
+            _, g = heapq.heappop(ready)
+            out.append(g)
+            for h in after[g]:
+                waiting[h].discard(g)
+                if not waiting[h]:
+                    heapq.heappush(ready, (h.units[-1].position, h))
+        assert len(out) == len(waiting), "kernels depend on each other in a cycle"
+        return out
+
+
+def _introduce(g: Group, h: Group) -> None:
+    g.neighbours.add(h)
+    h.neighbours.add(g)
