@@ -11,6 +11,7 @@ from math import e, inf, nan, pi
 from typing import Any
 
 from . import errors
+from .compiler.backends.kinds import KINDS as _KINDS
 from .frontend import ops as _ops
 from .frontend.gradients.backward import backward as _backward
 from .frontend.gradients.gradient import check_grad, enable_grad, grad, no_grad
@@ -45,6 +46,7 @@ from .ir.graph.dtype import (
     uint32,
     uint64,
 )
+from .runtime.memory.devices import Kinds as _Kinds
 from .runtime.memory.devices import available as _available
 from .version import __version__
 
@@ -114,6 +116,7 @@ _Above.backward = _backward
 _Above.array_api = _partial(import_module, ".array_api", __name__)
 _Above.numpy_functions = _partial(import_module, ".frontend.numpy_functions", __name__)
 _Above.show = _show
+_Kinds.by_name = _KINDS
 _missing = of_module(__name__, OF_WEFT, _LAZY)
 
 

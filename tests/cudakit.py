@@ -19,6 +19,7 @@ from harness import Env, inputs_of, values_of
 from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
+from weft.compiler.backends.cuda import CudaBackend
 from weft.compiler.compile import Compiled, build
 from weft.ir.graph.graph import Node
 from weft.runtime.cuda import devices
@@ -70,7 +71,7 @@ def compiled(
     """The CUDA program of distinct outputs; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
     with options.override(verify=True, cache_dir=None):
-        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, settings(matmul=matmul))
+        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, CudaBackend(settings(matmul=matmul)))
 
 
 @contextmanager

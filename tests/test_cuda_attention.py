@@ -113,7 +113,7 @@ def compiled(outputs: list[Node], env: Env, target: CudaTarget | None = None) ->
     of_device = CudaTarget("sm_90a", device().multiprocessors, device().shared_limit)
     values = [Value(n.dtype, n.shape, layout(env[n])) for n in inputs_of(outputs)]
     with options.override(verify=True, cache_dir=None):
-        return compiler.build(outputs, inputs_of(outputs), values, {}, CudaSettings(target or of_device))
+        return compiler.build(outputs, inputs_of(outputs), values, {}, CudaBackend(CudaSettings(target or of_device)))
 
 
 def check(*tensors: wf.Tensor, env: Env | None = None, target: CudaTarget | None = None, tolerance: float = 5e-6) -> Compiled:
@@ -345,9 +345,7 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
         link=lambda *_: None,
     )
     values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "backend_of", lambda _: without)
-        return compiler.build(outputs, inputs_of(outputs), values, {}).lowered
+    return compiler.build(outputs, inputs_of(outputs), values, {}, without).lowered
 
 
 @pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
