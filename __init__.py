@@ -12,6 +12,7 @@ from importlib import import_module as _import_module
 from typing import Any as _Any
 
 from . import errors as errors
+from .compiler.backends.kinds import KINDS as _KINDS
 from .frontend.gradients import gradient as _gradient
 from .frontend.gradients import transforms as _transforms
 from .frontend.gradients.backward import backward as _backward
@@ -34,6 +35,7 @@ from .inspection.profile.profile import profile as profile
 from .inspection.summary.summary import summary as summary
 from .ir.graph import dtype as _dt
 from .ir.graph.dtype import DType as DType
+from .runtime.memory.devices import Kinds as _Kinds
 from .runtime.memory.devices import available as _available
 from .version import __version__ as __version__
 
@@ -64,6 +66,7 @@ _Above.backward = _backward
 _Above.array_api = _partial(_import_module, ".array_api", __name__)
 _Above.numpy_functions = _partial(_import_module, ".frontend.numpy_functions", __name__)
 _Above.show = _show
+_Kinds.by_name = _KINDS
 globals()["__all__"] = ["__version__", "errors", *_public(globals())]
 _missing = _of_module(__name__, _OF_WEFT, _LAZY)
 

@@ -84,12 +84,6 @@ def _size(text: str) -> int:
     return int(found[1]) << (10 * "KMGT".find(found[2]) + 10 if found[2] else 0)
 
 
-def _device(text: str) -> str:
-    if not re.fullmatch(r"cpu|cuda(:[0-9]+)?", text):
-        raise ValueError("cpu, cuda or cuda:<number>")
-    return text
-
-
 def _cache_dir(text: str) -> Path | None:
     return None if text.lower() == "none" else Path(text)
 
@@ -119,7 +113,7 @@ def _target(text: str) -> str:
 
 
 PARSERS: dict[str, Callable[[str], Any]] = {
-    "device": _device,
+    "device": str,  # runtime/memory/devices.py knows which there are
     "num_threads": _count(1, MAX_THREADS),
     "cache_dir": _cache_dir,
     "cache_limit": _size,

@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-from ..codegen.cpu.settings import Settings
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node
 from ..ir.graph.site import NOWHERE, provenance, settled
@@ -30,8 +28,9 @@ from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
 from ..ir.program.program import Program, Value
+from ..runtime.runnable import Runnable
 from .backends.backend import Backend
-from .backends.settings import AnySettings, current_settings
+from .backends.kinds import current_backend
 from .pass_log import Pass, Passes
 from .structure import Structure
 
@@ -44,7 +43,7 @@ class Compiled:
     fused: Fused
     lowered: LoweredProgram
     program: Program
-    executable: Any  # runtime/executable.py's, or what has its interface
+    executable: Runnable
     kernel_keys: list[str]
     backend: Backend
 
@@ -86,10 +85,10 @@ def build(
     leaves: Sequence[Node],
     values: Sequence[Value],
     donations: Mapping[int, int],
-    settings: AnySettings | None = None,
+    backend: Backend | None = None,
 ) -> Compiled:
     """Compiles a Graph: distinct outputs over INPUT leaves whose layouts are `values`; `donations` are wishes."""
-    backend = backend_of(settings or current_settings())
+    backend = backend or current_backend()
     strict = backend.strict
     strides = {leaf: value.strides for leaf, value in zip(leaves, values, strict=True)}
 
@@ -123,15 +122,4 @@ def build(
 
 def program_of(structure: Structure) -> Compiled:
     """The same for a Structure, on its device."""
-    return build(*structure.unfolded(), current_settings(structure.device))
-
-
-def backend_of(settings: AnySettings) -> Backend:
-    """The Backend that the settings are of; a device's files are loaded when there is something to build for it."""
-    if isinstance(settings, Settings):
-        from .backends.cpu import CpuBackend
-
-        return CpuBackend(settings)
-    from .backends.cuda import CudaBackend
-
-    return CudaBackend(settings)
+    return build(*structure.unfolded(), current_backend(structure.device))

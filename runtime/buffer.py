@@ -265,3 +265,19 @@ class Buffer:
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in ("foreign", "exported") if getattr(self, note))
         return f"Buffer({self.nbytes} bytes at {self.address:#x}{notes})"
+
+
+class DeviceBuffer(Buffer):
+    """Memory of a device other than the CPU: NumPy cannot read it."""
+
+    __slots__ = ("device",)
+
+    def __init__(
+        self, address: int, nbytes: int, memory: Any, device: str, foreign: bool = False, give: Callable[[], object] = nothing
+    ) -> None:
+        super().__init__(address, nbytes, memory, foreign, give)
+        self.device = device
+
+    def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
+        """There is no such array."""
+        raise errors.DeviceError(f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first")

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .buffer import Block, memory
-from .code import Code
+from .code import Code, known, phase_names
 from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
-from .image import FIRST, STATUS, Image
+from .image import FIRST, STATUS, Image, SiteAt, unpack
 from .prepared import Prepared
 from .runnable import Runnable
 from .threads import pool
@@ -171,3 +171,11 @@ class Executable(Runnable):
 
     def _fail(self, key: int, value: int) -> None:
         raise failure(self.checks, key, value)
+
+
+def stored(data: bytes, site_at: SiteAt) -> Executable | None:
+    """The program of an earlier process, if its kernels are still there."""
+    image, kernels = unpack(data, site_at)
+    codes = [known.find(name, phase_names(name, phases)) for name, phases in kernels]
+    there = [code for code in codes if code is not None]
+    return Executable(image, there) if len(there) == len(codes) else None

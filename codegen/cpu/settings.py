@@ -11,7 +11,7 @@ from ..llvm.target import Target
 SERIAL_WORK = 40_000  # operations, loads among them, below which waking threads costs more than it gains: 1 to 1.5 us
 
 
-@dataclass
+@dataclass(frozen=True)
 class Settings:
     target: Target
     min_chunks: int = 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .target import CudaTarget
 
 
-@dataclass
+@dataclass(frozen=True)
 class CudaSettings:
     target: CudaTarget
     number: int = 0  # of the device; every one of an architecture runs the same code

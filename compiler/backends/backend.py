@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ... import options
 from ...codegen.kernels.lower_program import LoweredKernel, Lowering
-from ...ir.graph.site import Site
 from ...ir.kernels.groups import Policy
 from ...ir.loops.loop import Loops
 from ...ir.loops.verify import verify
 from ...ir.program.program import Call, Program
+from ...runtime.image import PlaceOf
+from ...runtime.runnable import Runnable
 from ...wording import plural
 
 
@@ -74,7 +75,7 @@ class Backend(Protocol):
     def builder(self) -> KernelBuilder:
         """For one program."""
 
-    def link(self, program: Program, keys: Sequence[str], code: Any) -> Any:
+    def link(self, program: Program, keys: Sequence[str], code: Any) -> Runnable:
         """An executable of the program; `code` is what `builder` gave."""
 
     def texts(self, k: LoweredKernel) -> dict[str, str]:
@@ -86,8 +87,8 @@ class Backend(Protocol):
     def launches(self, call: Call, key: str) -> tuple[Launch, ...]:
         """How a kernel call runs on a GPU, phase by phase; nothing for a CPU. `key` names its code."""
 
-    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
-        """The program for the disk, where programs.py finds it again; `place_of` names the user's lines."""
+    def packed(self, program: Program, keys: Sequence[str], place_of: PlaceOf) -> bytes | None:
+        """The program for the disk, which Kind.load takes; `place_of` names the user's lines. None: it is built each time."""
 
 
 def verified(loops: Loops) -> Loops:

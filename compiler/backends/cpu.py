@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ...codegen.cpu.lowering import CpuLowering
@@ -12,13 +12,12 @@ from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.emit import emit
 from ...codegen.llvm.lane_plan import stays_loop
 from ...codegen.llvm.target import Target
-from ...ir.graph.site import Site
 from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
 from ...ir.program.program import Call, Program
 from ...runtime.executable import Executable
-from ...runtime.image import image_of, pack
+from ...runtime.image import PlaceOf, image_of, pack
 from ...runtime.memory.devices import CPU
 from .backend import Launch, verified
 from .compile_kernels import Compiler, kernel_key
@@ -80,7 +79,7 @@ class CpuBackend:
         """None: threads take what there is."""
         return ()
 
-    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+    def packed(self, program: Program, keys: Sequence[str], place_of: PlaceOf) -> bytes:
         """The program's image, with the names of its kernels and how many phases each has."""
         phases = [len(call.loops.phases) for call in program.calls]
         return pack(image_of(program), list(zip(keys, phases, strict=True)), place_of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,6 @@ from ...codegen.cuda.lowering import CudaLowering, stays_loop
 from ...codegen.cuda.settings import CudaSettings
 from ...codegen.cuda.toolchain.build import Usage, compiled_texts, missing_tools
 from ...codegen.kernels.lower_program import LoweredKernel
-from ...ir.graph.site import Site
 from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
@@ -22,7 +21,7 @@ from ...runtime import cache
 from ...runtime.cuda import devices
 from ...runtime.cuda.executable import CudaExecutable
 from ...runtime.cuda.image import CudaImage, image_of, pack
-from ...runtime.image import chunk_count
+from ...runtime.image import PlaceOf, chunk_count
 from .backend import Launch, verified
 
 POLICY = Policy(chains="blocks", pools=False)
@@ -101,7 +100,7 @@ class CudaBackend:
             for i, phase in enumerate(call.loops.phases)
         )
 
-    def packed(self, program: Program, keys: Sequence[str], place_of: Callable[[Site | None], int | None]) -> bytes:
+    def packed(self, program: Program, keys: Sequence[str], place_of: PlaceOf) -> bytes:
         """The program's launches, with the names of its kernels."""
         return pack(_image(program, keys), place_of)
 

@@ -40,7 +40,7 @@ def executable(structure: Structure) -> Interpreted:
 class Interpreted:
     """A program that the interpreter runs: all outputs are computed before the first is written.
 
-    For a GPU it computes on the CPU, and copies there and back.
+    For other devices it computes on the CPU, and copies there and back.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Interpreted:
 
     def _array(self, address: int, v: Value) -> np.ndarray[Any, Any]:
         """The elements of an input."""
-        buffer = devices.foreign(CPU if v.is_host else self.device, address, 0, None)
+        buffer = devices.device(CPU if v.is_host else self.device).foreign(address, 0, None)
         seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))
         return seen.buffer.as_numpy(v.dtype.numpy, v.shape, v.strides)
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from ...runtime.failures import CheckFailed, Interrupted, WrongValue
-from ..backends.settings import current_settings
+from ..backends.kinds import current_backend
 from ..structure import Structure
 from . import on_disk
 from .interpreted import Interpreted
@@ -34,8 +34,7 @@ class Watched:
 
     @cached_property
     def _search(self) -> Search:
-        settings = current_settings(self._structure.device)
-        return Search(self._structure.unfolded(), settings, self._structure.device, self._nans == "inf")
+        return Search(self._structure.unfolded(), current_backend(self._structure.device), self._nans == "inf")
 
     def run(self, inputs: Sequence[int], outputs: Sequence[int]) -> None:
         """Runs on the addresses of inputs and outputs, which do not overlap. Raises WrongValue, CheckFailed."""

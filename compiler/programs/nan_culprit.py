@@ -26,7 +26,7 @@ from ...ir.graph.site import NOWHERE, Lines, Site, is_gradient, located, provena
 from ...ir.program.program import Value
 from ...runtime.memory import storage
 from .. import compile
-from ..backends.settings import AnySettings
+from ..backends.backend import Backend
 
 Graph = tuple[list[Node], list[Node], list[Value], dict[int, int]]  # what compile.build takes
 
@@ -67,10 +67,10 @@ class Program:
 class Search:
     """Looks for operations that went wrong in runs of one program."""
 
-    def __init__(self, graph: Graph, settings: AnySettings, device: str, infinities: bool) -> None:
+    def __init__(self, graph: Graph, backend: Backend, infinities: bool) -> None:
         self._outputs, self._leaves, self._values, _ = graph
-        self._settings, self._device, self.infinities = settings, device, infinities
-        self._compiled = compile.build(*graph, settings)
+        self._backend, self.infinities = backend, infinities
+        self._compiled = compile.build(*graph, backend)
         self._questions: dict[str, tuple[list[Node], Program]] = {}
         self._results = {(n.site, n.shape) for n in toposort(graph[0])}
 
@@ -150,14 +150,14 @@ class Search:
     def _program(self, outputs: Sequence[Node], leaves: list[Node] | None = None, values: list[Value] | None = None) -> Program:
         """Of the graph's leaves, or of others."""
         distinct, given = list(dict.fromkeys(outputs)), (leaves or self._leaves, values or self._values)
-        executable = compile.build(distinct, *given, {}, self._settings).executable if distinct else None
+        executable = compile.build(distinct, *given, {}, self._backend).executable if distinct else None
         return Program(executable, distinct, [distinct.index(n) for n in outputs])
 
     def _run(self, program: Program, inputs: Sequence[int]) -> list[float]:
         """The value of each output, which are 0-d."""
         if not program.outputs:
             return []
-        results = [storage.allocate(n.dtype, n.shape, self._device) for n in program.outputs]
+        results = [storage.allocate(n.dtype, n.shape, self._backend.device) for n in program.outputs]
         program.executable.run(inputs, [s.address for s in results])
         return [results[k].peek().item() for k in program.places]
 

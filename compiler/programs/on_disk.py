@@ -6,19 +6,13 @@ What it takes to find a program is all that this file imports: the compiler and 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...codegen.cpu.settings import Settings
-from ...ir.graph.site import Site
 from ...runtime import cache
-from ...runtime.code import known, phase_names
-from ...runtime.executable import Executable
-from ...runtime.image import unpack
-from ..backends.settings import AnySettings, current_settings
+from ...runtime.memory.devices import number_of
+from ..backends.kinds import current_settings, kind
 from ..structure import Structure
 
 if TYPE_CHECKING:
@@ -38,14 +32,14 @@ def executable(structure: Structure) -> Any:
 
 def checked(structure: Structure, nans: str) -> Any:
     """The same program whose kernels check what they compute."""
-    return _found(structure, replace(current_settings(structure.device), nans=nans))
+    return _found(structure, current_settings(structure.device, nans))
 
 
-def _found(structure: Structure, settings: AnySettings) -> Any:
+def _found(structure: Structure, settings: Any) -> Any:
     if options.current().verify:
         return _built(structure, settings).executable
     key = program_key(structure, settings)
-    found = load_program(key, structure, settings)
+    found = load_program(key, structure)
     if found is None:
         compiled = _built(structure, settings)
         found = compiled.executable
@@ -53,18 +47,18 @@ def _found(structure: Structure, settings: AnySettings) -> Any:
     return found
 
 
-def _built(structure: Structure, settings: AnySettings) -> Compiled:
+def _built(structure: Structure, settings: Any) -> Compiled:
     from .. import compile
 
-    return compile.build(*structure.unfolded(), settings)
+    return compile.build(*structure.unfolded(), kind(structure.device).backend(settings))
 
 
-def planned_memory(structure: Structure, settings: AnySettings) -> Memory:
+def planned_memory(structure: Structure, settings: Any) -> Memory:
     """The Memory of a graph's program, which is planned anew: programs that are kept carry no names."""
     return _built(structure, settings).memory()
 
 
-def program_key(structure: Structure, settings: AnySettings) -> str:
+def program_key(structure: Structure, settings: Any) -> str:
     """What a program depends on: its graph, the settings, and the sources of every stage."""
     material = "\n".join([structure.text(), repr(settings), cache.source_fingerprint(*STAGES)])
     return hashlib.sha256(material.encode()).hexdigest()
@@ -73,28 +67,13 @@ def program_key(structure: Structure, settings: AnySettings) -> str:
 def store_program(key: str, compiled: Compiled, structure: Structure) -> None:
     """Leaves a program to later processes. User lines are stored by their place in the graph: there, they may be others."""
     data = compiled.backend.packed(compiled.program, compiled.kernel_keys, structure.place_of)
-    cache.default().put(key, data, "program")
+    if data is not None:
+        cache.default().put(key, data, "program")
 
 
-def load_program(key: str, structure: Structure, settings: AnySettings) -> Any:
+def load_program(key: str, structure: Structure) -> Any:
     """The program that an earlier process left, if its kernels are there, too."""
     data = cache.default().get(key)
     if data is None:
         return None
-    if isinstance(settings, Settings):
-        return host_program(data, structure.site_at)
-    from ...runtime.cuda.executable import stored
-
-    return stored(data, structure.site_at, settings.number)
-
-
-def host_program(data: bytes, site_at: Callable[[int | None], Site | None]) -> Executable | None:
-    """What `CpuBackend.packed` gave."""
-    image, kernels = unpack(data, site_at)
-    codes = []
-    for name, phases in kernels:
-        code = known.find(name, phase_names(name, phases))
-        if code is None:
-            return None
-        codes.append(code)
-    return Executable(image, codes)
+    return kind(structure.device).load(number_of(structure.device), data, structure.site_at)

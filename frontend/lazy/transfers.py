@@ -1,8 +1,8 @@
 """Values on several devices. In: Tensors that are wanted. Out: which to compute where, in turn, and copies on the way.
 
 A program runs on one device. So the graph is cut where a value crosses over: at a COPY of what is in memory or on another
-device, and where a 0-d value of the CPU meets a GPU's. What crosses is computed first, in a program of its own device, with all
-that is wanted there by then.
+device, and where a 0-d value of the CPU meets values of another. What crosses is computed first, in a program of its own
+device, with all that is wanted there by then.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def placed(n: Node, device: str) -> Node:
     if n.device == device or (device == CPU and not n.shape and n.device is None):
         return n
     if n.device not in (None, CPU) and not storage.is_row_major(n.shape, strides_of(n)):
-        n = node(Op.KEEP, (n,))  # a GPU sends what lies in one piece
+        n = node(Op.KEEP, (n,))  # what lies in one piece is sent
     return node(Op.COPY, (n,), device)
 
 
@@ -75,13 +75,13 @@ def _is_crossing(n: Node, device: str) -> bool:
 def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
     """Where the graph of values on one device is cut: COPYs, and 0-d values of the CPU."""
     found, seen, stack = [], set(roots), list(roots)
-    on_gpu = device != CPU
+    is_far = device != CPU
     while stack:
         n = stack.pop()
         op = n.op
         if op is Op.CONST or lookup(n) is not None:
             continue
-        if (on_gpu and n.device == CPU) or (op is Op.COPY and _is_crossing(n, device)):
+        if (is_far and n.device == CPU) or (op is Op.COPY and _is_crossing(n, device)):
             found.append(n)
             continue
         for s in n.src or sources(n):

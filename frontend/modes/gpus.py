@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ... import errors
 from ...ir.graph.brief import shown
-from ...ir.graph.graph import used
-from ...runtime.memory.devices import CPU, available, check_device, gpu
+from ...runtime.cuda import devices
+from ...runtime.cuda.devices import Gpu
+from ...runtime.memory.devices import check_device, kind_of, number_of
 from ..lazy.realize import realize
 from ..tensor.names_elsewhere import of_module
 
@@ -34,20 +35,19 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """How many GPUs there are."""
-    return len(available()) - 1
+    return len(devices.available())
 
 
-def _unit(device: Any) -> Any:
-    name = check_device(0 if device is None else device)
-    if name == CPU:
+def _unit(device: Any) -> Gpu:
+    name = check_device(0 if device is None else device) or ""
+    if kind_of(name) != "cuda":
         raise errors.DeviceError(f"device {shown(device)} is no GPU")
-    assert name is not None
-    return gpu(name)
+    return devices.gpu(number_of(name))
 
 
 def get_device_name(device: Any = None) -> str:
     """What the GPU is called."""
-    return _unit(device).driver.name  # type: ignore[no-any-return]
+    return _unit(device).driver.name
 
 
 def synchronize(device: Any = None) -> None:
@@ -57,19 +57,19 @@ def synchronize(device: Any = None) -> None:
 
 def memory_allocated(device: Any = None) -> int:
     """Bytes of the GPU's memory in use by Tensors."""
-    return _unit(device).pool.allocated_bytes  # type: ignore[no-any-return]
+    return _unit(device).pool.allocated_bytes
 
 
 def memory_reserved(device: Any = None) -> int:
     """Bytes in use, and those that are kept for reuse."""
     pool = _unit(device).pool
-    return pool.allocated_bytes + pool.cached_bytes  # type: ignore[no-any-return]
+    return pool.allocated_bytes + pool.cached_bytes
 
 
 def empty_cache() -> None:
     """Gives memory that is kept for reuse back, on every GPU that was used."""
-    for name in sorted(used):
-        gpu(name).pool.trim()
+    for unit in devices.opened():
+        unit.pool.trim()
 
 
 class Event:
@@ -97,7 +97,7 @@ class Event:
         """Milliseconds from this event to another one, for which it waits. Raises ArgumentError unless both were recorded."""
         if self._event is None or end._event is None:
             raise errors.ArgumentError("elapsed_time: record() both events first")
-        return self._driver.elapsed(self._event, end._event)  # type: ignore[no-any-return]
+        return self._driver.elapsed(self._event, end._event)
 
 
 if not TYPE_CHECKING:  # a checker knows what there is

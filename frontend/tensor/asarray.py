@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...runtime.memory.devices import check_device
+from ...runtime.memory.devices import CPU, check_device, named_by_dlpack
 from ..operands.arguments import as_bool
 from ..operands.broadcast import as_dtype
 from . import dlpack
@@ -36,9 +36,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 def _of_gpu(obj: Any, copy: bool) -> Tensor | None:
-    """What another library's array has in the memory of a GPU, None for one that has nothing there."""
+    """What another library's array has in the memory of a GPU or the like, None for one that has nothing there."""
     if hasattr(obj, "__dlpack_device__"):
-        return from_dlpack(obj, copy=copy) if int(obj.__dlpack_device__()[0]) == dlpack.CUDA else None
+        return from_dlpack(obj, copy=copy) if named_by_dlpack(*obj.__dlpack_device__()) not in (None, CPU) else None
     return dlpack.from_cuda(obj, copy) if hasattr(obj, "__cuda_array_interface__") else None
 
 

@@ -16,8 +16,8 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.index import row_major_strides
-from ...runtime.memory import storage
-from ...runtime.memory.devices import CPU, check_device, foreign, gpu, number_of
+from ...runtime.memory import devices, storage
+from ...runtime.memory.devices import CPU, check_device, dlpack_pair
 from ...runtime.memory.storage import Storage
 from ..lazy import realize
 from ..lazy.any_tensor import AnyTensor
@@ -26,16 +26,6 @@ from ..operands.arguments import as_bool, as_int, as_sequence
 
 if TYPE_CHECKING:
     from ...runtime.dlpack import Array
-
-CUDA = 2  # DLPack's type of a GPU's memory
-LEGACY_STREAM = 1  # what CUDA and others call the stream that all work of old programs is on
-
-
-def device_pair(device: str) -> tuple[int, int]:
-    """DLPack's (type, number) of a device."""
-    from ...runtime import dlpack
-
-    return dlpack.CPU if device == CPU else (CUDA, number_of(device))
 
 
 def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
@@ -47,7 +37,7 @@ def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy
     from ...runtime import dlpack
 
     copy = None if copy is None else as_bool("__dlpack__", "copy", copy)
-    here = device_pair(t.device)
+    here = dlpack_pair(t.device)
     if stream is not None and here == dlpack.CPU:
         raise errors.BufferError(f"__dlpack__: stream {shown(stream)}: the CPU has no streams")
     wanted = here if dl_device is None else _pair("dl_device", dl_device)
@@ -57,8 +47,8 @@ def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy
         t, here = t.cpu(), wanted
     versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
     stored = realize.read(t, _copied if copy else _exported)
-    if stored.device != CPU and stream != -1:
-        _let_wait(stored.device, LEGACY_STREAM if stream is None else stream)
+    if stream != -1:
+        devices.device(stored.device).let_wait(stream)
     code, flags = type_code(stored.dtype), dlpack.IS_COPIED if copy else dlpack.READ_ONLY
     bits = 8 * stored.dtype.itemsize
     return dlpack.export(dlpack.Array(stored.address, code, bits, stored.shape, stored.strides, flags, stored, here), versioned)
@@ -72,20 +62,11 @@ def cuda_interface(t: AnyTensor) -> dict[str, Any]:
     if not t.is_cuda or t.dtype.name == "bfloat16":
         raise errors.AttributeError(f"a Tensor of {t.dtype.name} on {t.device} has no __cuda_array_interface__")
     stored = realize.read(t, _exported)
-    gpu(stored.device).driver.synchronize()
+    devices.device(stored.device).synchronize()
     strides = tuple(s * stored.dtype.itemsize for s in stored.strides)
     data = (stored.address, False)
     typestr = stored.dtype.numpy.str
     return {"version": 3, "shape": stored.shape, "typestr": typestr, "data": data, "strides": strides, "stream": None}
-
-
-def _let_wait(device: str, stream: int) -> None:
-    """Another library's stream waits for the work asked of the GPU; if the two cannot be ordered, this waits itself."""
-    driver = gpu(device).driver
-    if hasattr(driver, "let_wait"):
-        driver.let_wait(stream)
-    else:
-        driver.synchronize()
 
 
 def _pair(what: str, given: Any) -> tuple[int, ...]:
@@ -113,7 +94,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise errors.DTypeError(f"from_dlpack: {type(x).__name__} has no __dlpack__; wf.tensor copies what NumPy can read")
     here = _device_of(x)
     array = _consumed(_capsule(x, here))
-    if array.device != device_pair(here):
+    if array.device != dlpack_pair(here):
         raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, and said otherwise")
     dtype = _dtype(array)
     if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
@@ -125,19 +106,20 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 def from_cuda(x: Any, copy: bool) -> Any:
     """A Tensor of the memory that an object with __cuda_array_interface__ describes, on the first GPU unless it names one."""
+    from ...runtime.cuda.devices import gpu
     from ...runtime.dlpack import Array
 
     found = x.__cuda_array_interface__
     dtype = dt.from_numpy(np.dtype(found["typestr"]))
     if dtype is None or found.get("mask") is not None:
         raise errors.DTypeError(f"asarray: there is no dtype for {'masked ' * (dtype is not None)}elements of {found['typestr']}")
-    device = check_device(int(getattr(getattr(x, "device", 0), "id", 0)))
-    assert device is not None
-    if found.get("stream") is not None and hasattr(driver := gpu(device).driver, "wait_for"):
+    number = int(getattr(getattr(x, "device", 0), "id", 0))
+    device = devices.get(f"cuda:{number}")
+    if found.get("stream") is not None and hasattr(driver := gpu(number).driver, "wait_for"):
         driver.wait_for(found["stream"])
     shape, strides = tuple(found["shape"]), found.get("strides")
     strides = row_major_strides(shape) if strides is None else tuple(s // dtype.itemsize for s in strides)
-    array = Array(found["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, device_pair(device))
+    array = Array(found["data"][0], type_code(dtype), 8 * dtype.itemsize, shape, strides, 0, x, dlpack_pair(device))
     stored = _foreign(array, dtype)
     return wrap(storage.leaf(_copied(stored) if copy or _why_not_shared(array, dtype) else stored))
 
@@ -149,8 +131,8 @@ def _device_of(x: Any) -> str:
     kind, number = x.__dlpack_device__() if hasattr(x, "__dlpack_device__") else (HOST_MEMORY[0], 0)
     if int(kind) in HOST_MEMORY:
         return CPU
-    if int(kind) == CUDA:
-        return check_device(f"cuda:{int(number)}") or CPU
+    if (name := devices.named_by_dlpack(int(kind), int(number))) is not None:
+        return devices.get(name)
     raise errors.BufferError(
         f"from_dlpack: the array is on a device of DLPack type {int(kind)}, number {number}; move it to the CPU first"
     )
@@ -161,7 +143,8 @@ def _capsule(x: Any, device: str) -> Any:
     ready for what runs on Weft's stream."""
     from ...runtime.dlpack import VERSION
 
-    stream = {} if device == CPU else {"stream": getattr(gpu(device).driver, "stream", LEGACY_STREAM)}
+    own = devices.device(device).stream
+    stream = {} if own is None else {"stream": own}
     for arguments in ({"max_version": VERSION, **stream}, stream):
         try:
             return x.__dlpack__(**arguments)
@@ -199,8 +182,8 @@ def _why_not_shared(array: Array, dtype: DType) -> str:
 
 
 def _foreign(array: Array, dtype: DType) -> Storage:
-    device = CPU if array.device == device_pair(CPU) else f"cuda:{array.device[1]}"
-    buffer = foreign(device, array.address, prod(array.shape) * dtype.itemsize, array.owner)
+    device = devices.device(devices.named_by_dlpack(*array.device) or CPU)
+    buffer = device.foreign(array.address, prod(array.shape) * dtype.itemsize, array.owner)
     return Storage(buffer, dtype, array.shape, array.strides)
 
 

@@ -122,7 +122,7 @@ class Value(AnyTensor):
     @property
     def is_cuda(self) -> bool:
         """Is the value on a GPU."""
-        return self.device != devices.CPU
+        return self.device.startswith("cuda")
 
     @property
     def ndim(self) -> int:
@@ -179,9 +179,8 @@ class Value(AnyTensor):
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(kDLCPU, 0), or (kDLCUDA, the number of the GPU)."""
-        from . import dlpack
 
-        return dlpack.device_pair(self.device)
+        return devices.dlpack_pair(self.device)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:

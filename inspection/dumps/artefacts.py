@@ -114,12 +114,17 @@ def _of_kernel(
     about += buffers
     texts = c.texts(k)
     for ending, body in texts.items():
-        what, comment = KINDS[ending]
+        what, comment = _kind(ending)
         others = ", ".join(f".{other}" for other in texts if other != ending)
         lines = (*about, f"its other files: {others}", *READING.get(ending, ()))
         yield Artefact(
             f"kernels/{k.name}.{ending}", f"{k.name}: {what}", body, lines, _comment(comment, body)
         )
+
+
+def _kind(ending: str) -> tuple[str, str]:
+    """What a file is; a back end may have others than those of KINDS."""
+    return KINDS.get(ending, (f"its .{ending}", "#"))
 
 
 def _comment(sign: str, body: str) -> str:
@@ -159,9 +164,9 @@ def _index(
     lines += ["", "Files, in the order in which to read them"]
     lines += [f"    {a.path:16} {a.title}" for a in top]
     endings = dict.fromkeys(a.path.partition(".")[2] for a in below)
-    lines += [f"    kernels/*.{ending:7} of each kernel: {KINDS[ending][0]}" for ending in endings]
+    lines += [f"    kernels/*.{ending:7} of each kernel: {_kind(ending)[0]}" for ending in endings]
     for ending, how in c.backend.missing().items():
-        lines += ["", f"Without kernels/*.{ending}, {KINDS[ending][0]}: {how}"]
+        lines += ["", f"Without kernels/*.{ending}, {_kind(ending)[0]}: {how}"]
     lines += ["", "Kernels, in the order they run"]
     width = max((len(k.name) for k in kernels), default=0)
     lines += [f"    {k.name:{width}}  {kernel_line(k)}" for k in kernels]

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from ... import options
+from ... import errors, options
 from ...runtime import cache, processor
-from ...runtime.memory.devices import CPU, check_device, gpu
+from ...runtime.memory.devices import CPU, check_device, kind_of, number_of
 from .roofline import Machine
 
 FORMAT = "machine 2"
@@ -90,7 +90,9 @@ _raised: set[str] = set()  # keys of those that were measured again
 def _key(device: str) -> tuple[str, Callable[[], Rounds]]:
     """What the figures of a device are kept by, and what measures them."""
     name = check_device(device) or CPU
-    of, measuring = _host() if name == CPU else _gpu(name)
+    if kind_of(name) not in MEASURING:
+        raise errors.DeviceError(f"nothing measures the limits of {name}")
+    of, measuring = MEASURING[kind_of(name)](number_of(name))
     return hashlib.sha256(
         repr((FORMAT, of, cache.source_fingerprint(*FILES))).encode()
     ).hexdigest(), measuring
@@ -108,7 +110,7 @@ def _keep(key: str, limits: Machine) -> Machine:
     return limits
 
 
-def _host() -> tuple[Any, Callable[[], Rounds]]:
+def _cpu(_: int) -> tuple[Any, Callable[[], Rounds]]:
     """What the figures are of, and what measures them."""
     target, count = processor.host(), options.current().num_threads
     name = processor.model() or target.cpu
@@ -121,8 +123,10 @@ def _host() -> tuple[Any, Callable[[], Rounds]]:
     return (name, count, target), measuring
 
 
-def _gpu(name: str) -> tuple[Any, Callable[[], Rounds]]:
-    driver = gpu(name).driver
+def _gpu(number: int) -> tuple[Any, Callable[[], Rounds]]:
+    from ...runtime.cuda.devices import driver as driver_of
+
+    driver = driver_of(number)
 
     def measuring() -> Rounds:
         from .gpu_rounds import rounds
@@ -130,3 +134,10 @@ def _gpu(name: str) -> tuple[Any, Callable[[], Rounds]]:
         return rounds(driver)
 
     return (driver.name, driver.arch, driver.multiprocessors, driver.total_memory), measuring
+
+
+# By kind of device. What nothing measures is explained without predictions.
+MEASURING: dict[str, Callable[[int], tuple[Any, Callable[[], Rounds]]]] = {
+    "cpu": _cpu,
+    "cuda": _gpu,
+}

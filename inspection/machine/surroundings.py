@@ -16,8 +16,9 @@ from typing import Any
 from ... import errors, options
 from ...codegen.llvm import target as targets
 from ...runtime import processor
+from ...runtime.cuda import devices
 from ...runtime.cuda.devices import USE_CPU
-from ...runtime.memory.devices import CPU, available, gpu
+from ...runtime.memory.devices import CPU
 from . import machine as machines
 
 Facts = dict[str, Any]
@@ -129,11 +130,11 @@ def figures(device: str, measure: bool) -> Facts | None:
 
 def gpus(measure: bool = False) -> list[Facts]:
     """Each GPU that can be computed on."""
-    return [_gpu(name, measure) for name in available() if name != CPU]
+    return [_gpu(number, measure) for number in devices.available()]
 
 
-def _gpu(name: str, measure: bool) -> Facts:
-    driver = gpu(name).driver
+def _gpu(number: int, measure: bool) -> Facts:
+    name, driver = f"cuda:{number}", devices.driver(number)
     cuda = getattr(driver, "cuda", None)  # PyCUDA, if it is that which drives it
     version = cuda.get_driver_version() if cuda else None
     return {
@@ -150,10 +151,10 @@ def _gpu(name: str, measure: bool) -> Facts:
 
 def no_gpu() -> str | None:
     """Why there is no GPU to compute on; None where there is one."""
-    if len(available()) > 1:
+    if devices.available():
         return None
     try:
-        gpu("cuda:0")
+        devices.driver(0)
     except errors.DeviceError as error:
         return str(error).removesuffix(f". {USE_CPU}")
     return None

@@ -7,7 +7,7 @@ whenever it is asked for.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
 from typing import Any
 
@@ -19,11 +19,11 @@ from ...frontend.jit.jit import call_behind
 from ...ir.graph.brief import shown
 from ...runtime.buffer import Buffer
 from ...runtime.executable import Executable
-from ...runtime.memory.devices import CPU, copy, gpu
+from ...runtime.memory.devices import copy, device
 from ...runtime.memory.storage import Storage, allocate
 from ...runtime.threads import pool
 from ...runtime.ticks import address, seconds_of_runs
-from ...runtime.timed import Timings, timing
+from ...runtime.timed import HostTimings, Timings, timing
 from ..explain.explain import as_jitted, asked
 
 
@@ -68,7 +68,8 @@ class Session:
     @property
     def timings(self) -> Timings:
         """Of all timed runs."""
-        times: Timings = self.compiled.executable.timings
+        times = self.compiled.executable.timings
+        assert times is not None, "made inside `timing()`"
         return times
 
     def restore(self) -> None:
@@ -102,9 +103,17 @@ class Session:
 class HostSession(Session):
     """On the CPU: runs in a row are native loops."""
 
+    @property
+    def timings(self) -> HostTimings:
+        """By the clock of the processor."""
+        times = super().timings
+        assert isinstance(times, HostTimings)
+        return times
+
     @cached_property
     def _bound(self) -> tuple[int, int, Any]:
-        timed: Executable = self.compiled.executable
+        timed = self.compiled.executable
+        assert isinstance(timed, Executable)
         arena = Buffer.allocate(timed.arena_bytes)
         table, args, frame = timed.bound(
             self.inputs, [o.address for o in self.outputs], arena.address
@@ -120,11 +129,11 @@ class HostSession(Session):
     def timed(self, count: int, skip: int = 0) -> None:
         pool.ensure()
         table, args, _ = self._bound
-        self.compiled.executable.timings.run_often(table, args, skip + count, skip)
+        self.timings.run_often(table, args, skip + count, skip)
 
 
 class DeviceSession(Session):
-    """On a GPU: plain runs are replayed as those of a jitted function."""
+    """On other devices: plain runs are replayed as those of a jitted function."""
 
     @cached_property
     def _prepared(self) -> Any:
@@ -133,13 +142,13 @@ class DeviceSession(Session):
         return prepared
 
     def plain(self, count: int, skip: int = 0) -> float:
-        driver, prepared = gpu(self.device).driver, self._prepared
-        for _ in range(skip):
-            prepared.execute()
-        start = driver.record()
+        self._replay(skip)
+        return device(self.device).seconds(partial(self._replay, count)) / count
+
+    def _replay(self, count: int) -> None:
+        prepared = self._prepared
         for _ in range(count):
             prepared.execute()
-        return driver.elapsed(start, driver.record()) / count / 1000
 
     def timed(self, count: int, skip: int = 0) -> None:
         self.plain(max(1, skip))
@@ -151,9 +160,9 @@ def session(work: Workload) -> Session:
     """The program compiled, and its memory. The caller holds realize.lock."""
     with timing():
         compiled = program_of(work.structure)
-    device = work.structure.device
-    made = (HostSession if device == CPU else DeviceSession)(work, compiled, device)
-    made.outputs = [allocate(r.dtype, r.shape, device) for r in work.structure.graph()[0]]
+    place = work.structure.device
+    made = (HostSession if isinstance(compiled.executable, Executable) else DeviceSession)(work, compiled, place)
+    made.outputs = [allocate(r.dtype, r.shape, place) for r in work.structure.graph()[0]]
     overwritten = {i: made.outputs[o].address for o, i in compiled.donations.items()}
     made.inputs = [overwritten.get(i, place) for i, place in enumerate(work.inputs)]
     made.restore()

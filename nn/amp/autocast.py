@@ -9,6 +9,7 @@ from ...frontend.operands.broadcast import as_dtype
 from ...ir.graph import dtype as dt
 from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
+from ...runtime.memory.devices import Kinds
 
 __all__ = ["autocast"]
 
@@ -36,7 +37,7 @@ class autocast(Lowered):
 
     def __init__(self, device_type: str | None = None, dtype: DType | str = dt.bfloat16, enabled: bool = True) -> None:
         if device_type is not None:
-            as_choice("autocast", "device_type", device_type, ("cpu", "cuda"))
+            as_choice("autocast", "device_type", device_type, list(Kinds.by_name))
         self.dtype = as_dtype(dtype)
         if not self.dtype.is_half:
             raise errors.DTypeError(f"autocast: dtype is float16 or bfloat16, not {shown(dtype)}")

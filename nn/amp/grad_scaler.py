@@ -18,7 +18,7 @@ from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positi
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
 from ...ir.graph.brief import shown
-from ...runtime.memory.devices import only_cpu
+from ...runtime.memory.devices import Kinds, only_cpu
 from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow
 
@@ -55,7 +55,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         if device is not None:
-            as_choice("GradScaler", "device", device, ("cpu", "cuda"))
+            as_choice("GradScaler", "device", device, list(Kinds.by_name))
         self._enabled = as_bool("GradScaler", "enabled", enabled)
         self._settings = _settings(growth_factor, backoff_factor, growth_interval)
         self._scale = ops.tensor(_positive("init_scale", init_scale), dt.float32)

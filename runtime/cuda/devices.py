@@ -1,5 +1,4 @@
-"""The CUDA devices of this machine. In: a number. Out: its Driver and its memory, or a DeviceError
-that says what is missing.
+"""CUDA devices. In: a number. Out: a Device: its Driver and its memory, or a DeviceError that says what is missing.
 
 Weft looks for PyCUDA at the first request for a device, and remembers what it found.
 """
@@ -7,15 +6,18 @@ Weft looks for PyCUDA at the first request for a device, and remembers what it f
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from ... import locks
 from ...errors import DeviceError
+from ..buffer import DeviceBuffer
 from .driver import Driver
 from .kernels import Kernels
 from .memory import Pool
 
+LEGACY_STREAM = 1  # what CUDA and others call the stream that all work of old programs is on
 USE_CPU = "Use device='cpu' otherwise, and unset WEFT_DEVICE if it says cuda"
 
 
@@ -76,6 +78,68 @@ def available() -> tuple[int, ...]:
     except DeviceError:
         count = 0
     return tuple(sorted({*_gpus, *range(count)}))
+
+
+def opened() -> list[Gpu]:
+    """Those that somebody has named."""
+    return [*_gpus.values()]
+
+
+class CudaDevice:
+    """A number as a Device: what drives it may change in tests."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.name = f"cuda:{number}"
+
+    @property
+    def gpu(self) -> Gpu:
+        """Its driver and memory. Raises DeviceError."""
+        return gpu(self.number)
+
+    @property
+    def stream(self) -> int:
+        """The handle of its one stream."""
+        return getattr(self.gpu.driver, "stream", LEGACY_STREAM)
+
+    def allocate(self, nbytes: int) -> DeviceBuffer:
+        """From its pool."""
+        return self.gpu.pool.allocate(nbytes)
+
+    def foreign(self, address: int, nbytes: int, owner: Any) -> DeviceBuffer:
+        """Another library's."""
+        return DeviceBuffer(address, nbytes, owner, self.name, foreign=True)
+
+    def copy(self, to: int, start: int, nbytes: int) -> None:
+        """On the device."""
+        self.gpu.driver.copy(to, start, nbytes)
+
+    def copy_in(self, to: int, start: int, nbytes: int) -> None:
+        """From the host."""
+        self.gpu.driver.upload(to, start, nbytes)
+
+    def copy_out(self, to: int, start: int, nbytes: int) -> None:
+        """To the host."""
+        self.gpu.driver.download(to, start, nbytes)
+
+    def synchronize(self) -> None:
+        """Waits for its stream."""
+        self.gpu.driver.synchronize()
+
+    def let_wait(self, stream: int | None) -> None:
+        """Where nobody can order the streams, its own is awaited here."""
+        driver = self.gpu.driver
+        if hasattr(driver, "let_wait"):
+            driver.let_wait(LEGACY_STREAM if stream is None else stream)
+        else:
+            driver.synchronize()
+
+    def seconds(self, work: Callable[[], None]) -> float:
+        """Between two events."""
+        driver = self.gpu.driver
+        start = driver.record()
+        work()
+        return driver.elapsed(start, driver.record()) / 1000
 
 
 # ---------------------------------------------------------------- PyCUDA

@@ -5,12 +5,10 @@ Everything runs on one stream, so memory can be given out again while the device
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from ... import errors, system
-from ..buffer import Allocator, Block, Buffer, nothing, size_class
+from ..buffer import Allocator, Block, DeviceBuffer
 from .driver import Driver, OutOfMemory
 
 
@@ -44,7 +42,7 @@ class Pool(Allocator):
         """Memory for nbytes, contents undefined. Raises errors.MemoryError."""
         block = self.take(nbytes)
         self._lent[block[1]] = block
-        return DeviceBuffer(block[1], nbytes, None, self)
+        return DeviceBuffer(block[1], nbytes, None, self.device, give=partial(self.give_back, block[1]))
 
     def give_back(self, address: int) -> None:
         """Takes the memory of a Buffer back."""
@@ -74,20 +72,3 @@ class Pool(Allocator):
             f"{shown(size)} of memory are needed on {self.device}, which has {shown(self.driver.total_memory)}: "
             f"{shown(self.allocated_bytes)} are in use, {shown(cached)} were cached and are given back{rest}"
         )
-
-
-class DeviceBuffer(Buffer):
-    """Memory of a device, with what the Buffers of the CPU have; given back to its pool when the last reference to it dies."""
-
-    __slots__ = ("device",)
-
-    def __init__(self, address: int, nbytes: int, memory: Any, pool: Pool, foreign: bool = False) -> None:
-        super().__init__(address, nbytes, memory, foreign, nothing if foreign else partial(pool.give_back, address))
-        self.device = pool.device
-
-    def as_numpy(self, dtype: Any, shape: Sequence[int], strides: Sequence[int], *_: Any, **__: Any) -> Any:
-        """There is no such array: NumPy reads host memory."""
-        raise errors.DeviceError(f"this memory is on {self.device}: NumPy reads that of the CPU, copy it there first")
-
-
-__all__ = ["DeviceBuffer", "Pool", "size_class"]

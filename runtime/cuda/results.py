@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ..buffer import DeviceBuffer
 from .devices import Gpu
 from .driver import bound_copy
-from .memory import DeviceBuffer
 
 SMALL = 4096  # bytes that are copied in about the time that a copy takes to start
 MANY = 4  # addresses that take turns without a copy

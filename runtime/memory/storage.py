@@ -27,10 +27,9 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import row_major_strides
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
-from .. import device as devices
-from ..buffer import Buffer, memory, size_class
-from ..device import CPU
-from . import weak_table
+from ..buffer import Buffer, DeviceBuffer, memory, size_class
+from . import devices, weak_table
+from .devices import CPU
 
 _serials = count()
 
@@ -213,7 +212,7 @@ def is_row_major(shape: Shape, strides: Shape) -> bool:
 def allocate(dtype: DType, shape: Shape, device: str = CPU) -> Storage:
     """New memory, contents undefined. Raises MemoryError."""
     try:
-        return Storage(devices.allocate(device, max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
+        return Storage(devices.device(device).allocate(max(prod(shape) * dtype.itemsize, 1)), dtype, shape)
     except errors.MemoryError as error:
         raise errors.MemoryError(f"a value of shape {shape} and dtype {dtype.name}: {error}") from None
 
@@ -244,19 +243,9 @@ def allocator(dtype: DType, shape: Shape, device: str = CPU) -> Callable[[], Sto
     return make
 
 
-class _Nowhere(Buffer):
-    """The memory that a value will have on this device."""
-
-    __slots__ = ("device",)
-
-    def __init__(self, device: str) -> None:
-        super().__init__(0, 0, None, foreign=True)
-        self.device = device
-
-
 def absent(dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU) -> Storage:
     """The layout of a value whose memory is not known yet."""
-    return Storage(_Nowhere(device), dtype, shape, strides)
+    return Storage(DeviceBuffer(0, 0, None, device, foreign=True), dtype, shape, strides)
 
 
 # ---------------------------------------------------------------- from device to device

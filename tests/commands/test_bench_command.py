@@ -29,7 +29,7 @@ MACHINE = machine_of("a machine", 2, 5e10, 2e11, 1 << 25, {"float32": 5e11, "flo
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine is known, and no workload shows it to be faster; NumPy is asked once."""
-    monkeypatch.setattr(machines, "_host", lambda: ("quick", lambda: nullcontext(lambda: MACHINE)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("quick", lambda: nullcontext(lambda: MACHINE)))
     monkeypatch.setattr(machines, "_keep", lambda key, found: MACHINE)
     monkeypatch.setattr(machines, "_found", lambda key: MACHINE)
     monkeypatch.setattr(bench, "SECONDS", 0.0)
@@ -86,7 +86,7 @@ def test_a_limit_that_a_workload_beats_is_raised_and_kept(
     """As on a machine that was so busy that its memory seemed to move 100 MB/s and its cache 200 MB/s."""
     monkeypatch.undo()
     busy = machine_of("busy", 2, 1e8, 2e8, 1 << 20, {"float32": 1e7, "float64": 1e7}, 3e-9, ((1 << 10, 3e8),))
-    monkeypatch.setattr(machines, "_host", lambda: ("busy", lambda: nullcontext(lambda: busy)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("busy", lambda: nullcontext(lambda: busy)))
     monkeypatch.setattr(machines, "_known", {})
     monkeypatch.setattr(machines, "PATIENCE", 0.0)
     monkeypatch.setattr(bench, "SECONDS", 0.0)

@@ -133,7 +133,7 @@ def test_figures_are_measured_when_asked_for(printed: Callable[..., str]) -> Non
 def test_known_figures_are_those_that_were_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     monkeypatch.setattr(machines, "_known", {})
-    monkeypatch.setattr(machines, "_host", lambda: ("a machine of a test", lambda: nullcontext(lambda: FAST)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("a machine of a test", lambda: nullcontext(lambda: FAST)))
     store = cache.DiskCache(tmp_path)
     monkeypatch.setattr(cache, "default", lambda: store)
     assert machines.known() is None
@@ -183,8 +183,8 @@ def test_a_gpu_is_listed_with_what_it_has(printed: Callable[..., str]) -> None:
 def test_the_version_of_a_driver_is_that_of_cuda(monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]) -> None:
     cuda = SimpleNamespace(get_driver_version=lambda: 13010)
     h100 = SimpleNamespace(cuda=cuda, name="H100", arch="sm_90", total_memory=85e9, multiprocessors=132, shared_limit=232448)
-    monkeypatch.setattr(surroundings, "available", lambda: ["cpu", "cuda:0"])
-    monkeypatch.setattr(surroundings, "gpu", lambda name: SimpleNamespace(driver=h100))
+    monkeypatch.setattr(surroundings.devices, "available", lambda: (0,))
+    monkeypatch.setattr(surroundings.devices, "driver", lambda number: h100)
     assert facts(printed)["gpus"][0]["driver"] == "13.1" and "driver       for CUDA 13.1" in printed()
 
 

@@ -15,7 +15,7 @@ from harness import compiled, inputs_of, leaf, normal_inputs
 from optable import ROWS, Row, leaves, values
 from weft import options
 from weft.codegen.cpu.chunks import Tuning
-from weft.compiler.backends.settings import _cuda_settings
+from weft.compiler.backends.kinds import CudaKind
 from weft.compiler.programs.interpreted import strictly
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
@@ -244,4 +244,4 @@ def test_explain_says_that_strict_mode_is_on() -> None:
 
 def test_a_gpu_has_no_strict_mode() -> None:
     with options.override(strict=True), pytest.raises(wf.errors.DeviceError, match=r"cuda:0: strict mode .* for the CPU alone"):
-        _cuda_settings(0)
+        CudaKind().settings(0, "")

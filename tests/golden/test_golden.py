@@ -19,6 +19,7 @@ from weft import options
 from weft.codegen.cpu.settings import Settings
 from weft.codegen.llvm.target import Target
 from weft.compiler.backends import cuda
+from weft.compiler.backends.cpu import CpuBackend
 from weft.compiler.compile import Compiled, build, program_of
 from weft.compiler.structure import Structure
 from weft.frontend.jit.jit import step_behind
@@ -44,7 +45,7 @@ def structure_of(case: str, device: str) -> Structure:
 @cache
 def compiled(case: str) -> Compiled:
     """The program of a case, for a CPU that is the same on every machine."""
-    return build(*structure_of(case, "cpu").unfolded(), Settings(AVX2))
+    return build(*structure_of(case, "cpu").unfolded(), CpuBackend(Settings(AVX2)))
 
 
 @cache

@@ -134,7 +134,7 @@ def kernel(**fields: Any) -> KernelReport:
 def of_round_numbers(unmeasured: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that is measured in no time: the same in each round."""
     one = replace(ROUND, places=tuple(replace(p, read=Figure(p.read.rate)) for p in ROUND.places))
-    monkeypatch.setattr(machines, "_host", lambda: ("round", lambda: nullcontext(lambda: one)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("round", lambda: nullcontext(lambda: one)))
 
 
 def test_a_raised_limit_is_kept_and_holds_for_all(of_round_numbers: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +201,7 @@ def test_rounds_are_added_until_they_confirm_each_other(unmeasured: Any, monkeyp
     def measured() -> Machine:
         return replace(ROUND, places=(*ROUND.places[:-1], replace(ROUND.memory, read=Figure(next(rates)))))
 
-    monkeypatch.setattr(machines, "_host", lambda: ("busy", lambda: nullcontext(measured)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("busy", lambda: nullcontext(measured)))
     assert machine().memory.read == Figure(3.01e9, near=2, rounds=4)
 
 
@@ -211,7 +211,7 @@ def test_another_round_refines_what_is_known_and_again_forgets_it(unmeasured: An
     def measured() -> Machine:
         return replace(ROUND, starts=Figure(rate))
 
-    monkeypatch.setattr(machines, "_host", lambda: ("refined", lambda: nullcontext(measured)))
+    monkeypatch.setitem(machines.MEASURING, "cpu", lambda _: ("refined", lambda: nullcontext(measured)))
     assert machine().starts == Figure(1e9, 3, 3)
     rate = 2e9
     with machines.refining() as refined:

@@ -9,8 +9,7 @@ import numpy as np
 from harness import Env, assert_close, inputs_of, interpret, values_of
 from weft.codegen.cuda.lowering import CudaLowering
 from weft.codegen.cuda.target import CudaTarget
-from weft.compiler import compile as compiler
-from weft.compiler.compile import Compiled
+from weft.compiler.compile import Compiled, build
 from weft.ir.graph.graph import Node
 from weft.ir.kernels.groups import Policy
 from weft.ir.ops.interp import run as oracle
@@ -43,11 +42,7 @@ def lowered(outputs: Sequence[Node], env: Env | None = None, target: CudaTarget 
         builder=NoCode,
         link=lambda *_: None,
     )
-    before, compiler.backend_of = compiler.backend_of, lambda _: backend
-    try:
-        return compiler.build(list(outputs), ins, values_of(ins, env), {})
-    finally:
-        compiler.backend_of = before
+    return build(list(outputs), ins, values_of(ins, env), {}, backend)
 
 
 def check(outputs: Sequence[Node], env: Env, tolerance: float = 1e-5) -> Compiled:

@@ -12,6 +12,7 @@ from harness import Env, inputs_of, values_of
 from weft import nn, options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
+from weft.compiler.backends.cuda import CudaBackend
 from weft.compiler.compile import build
 from weft.frontend.lazy import program_table
 from weft.ir.graph.graph import Node
@@ -66,7 +67,7 @@ def compile_graph(outputs: Sequence[Node], driver: TextDriver, env: Env | None =
     """The program of a Graph for the driver."""
     leaves = inputs_of(outputs)
     target = CudaTarget(driver.arch, driver.multiprocessors, driver.shared_limit, matmul)
-    build(list(outputs), leaves, values_of(leaves, env), {}, CudaSettings(target))
+    build(list(outputs), leaves, values_of(leaves, env), {}, CudaBackend(CudaSettings(target)))
 
 
 def _like(*shape: int, dtype: Any = wf.float32) -> wf.Tensor:

@@ -20,6 +20,7 @@ from harness import Env, inputs_of, leaf, values_of
 from weft import options
 from weft.codegen.cuda.settings import CudaSettings
 from weft.codegen.cuda.target import CudaTarget
+from weft.compiler.backends.cuda import CudaBackend
 from weft.compiler.compile import Compiled, build
 from weft.frontend.tensor.tensor import wrap
 from weft.ir.graph import dtype as dt
@@ -83,8 +84,8 @@ def compiled(
     """The CUDA program of distinct outputs for the device, or another one; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
     with options.override(verify=True, cache_dir=None):
-        given = settings(matmul=matmul)
-        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, CudaSettings(target) if target else given)
+        backend = CudaBackend(CudaSettings(target) if target else settings(matmul=matmul))
+        return build(list(outputs), leaves, values_of(leaves, env), donations or {}, backend)
 
 
 @contextmanager

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from weft import options
 from weft.errors import DeviceError, OptionError, WeftError
-from weft.runtime import device
 from weft.runtime.buffer import ALIGNMENT, LARGE_PAGE, Allocator, Buffer, memory, size_class
+from weft.runtime.memory import devices
 
 
 def test_size_classes_waste_at_most_an_eighth():
@@ -172,11 +172,11 @@ def test_repr_tells_what_may_not_be_donated():
 
 
 def test_devices():
-    assert device.get("cpu") is device.CPU and device.available()[0] == "cpu"
+    assert devices.get("cpu") is devices.CPU and devices.available()[0] == "cpu"
     with pytest.raises(DeviceError, match="device 'cuda"):
-        device.get("cuda:99")
+        devices.get("cuda:99")
     with pytest.raises(DeviceError, match="unknown device 'tpu': there is cpu"):
-        device.get("tpu")
+        devices.get("tpu")
 
 
 def test_errors_are_the_builtins_too():
@@ -219,7 +219,6 @@ def test_options_come_from_the_environment(environment):
         ("NUM_THREADS", "many", "an integer from 1 to 256"),
         ("MIN_CHUNKS", "-1", "an integer, 1 or more"),
         ("VERIFY", "maybe", "one of 1, true, yes, on, 0, false, no, off"),
-        ("DEVICE", "gpu", "cpu, cuda or cuda:<number>"),
         ("TARGET", "a b", "one of host, avx512"),
     ],
 )

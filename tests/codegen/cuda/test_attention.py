@@ -332,9 +332,7 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
         link=lambda *_: None,
     )
     values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(compiler, "backend_of", lambda _: without)
-        return compiler.build(outputs, inputs_of(outputs), values, {}).lowered
+    return compiler.build(outputs, inputs_of(outputs), values, {}, without).lowered
 
 
 @pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")

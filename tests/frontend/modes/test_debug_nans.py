@@ -9,7 +9,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import numpy as np
 import pytest
 import weft as wf
 from weft import errors, nn, options
-from weft.compiler.backends.settings import current_settings
+from weft.compiler.backends.kinds import current_backend
 from weft.compiler.compile import build
 from weft.compiler.programs import on_disk
 from weft.compiler.programs.nan_culprit import Search
@@ -636,6 +635,5 @@ def test_equal_kernels_share_their_code_with_checks() -> None:
     x, w = wf.rand(40, 64).realize(), [wf.rand(64, 64).realize() for _ in range(4)]
     for v in w:
         x = (x @ v).tanh()
-    settings = replace(current_settings(), nans="inf")
-    compiled = build(*realize.structure_of(x).unfolded(), settings)
+    compiled = build(*realize.structure_of(x).unfolded(), current_backend(nans="inf"))
     assert len(compiled.kernel_keys) == 4 and len(set(compiled.kernel_keys)) == 1

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from fuzz import seeded
 from fuzz_graphs import EXACT, MOVES, Array, Builder, arithmetic
 from harness import FORCED, execute, inputs_of, values_of
 from weft import options
-from weft.compiler.backends.settings import current_settings
+from weft.compiler.backends.kinds import current_backend
 from weft.compiler.compile import build
 from weft.compiler.programs.nan_culprit import Found, Search
 from weft.ir.graph.graph import Node, toposort
@@ -69,9 +67,8 @@ def searched(outputs: list[Node], env: Values, threads: int) -> tuple[Search, Fo
     leaves = inputs_of(outputs)
     values = values_of(leaves, env)
     with options.override(**FORCED):
-        settings = current_settings()
-        search = Search((outputs, leaves, values, {}), settings, "cpu", True)
-        program = build(outputs, leaves, values, {}, replace(settings, nans="inf"))
+        search = Search((outputs, leaves, values, {}), current_backend(), True)
+        program = build(outputs, leaves, values, {}, current_backend(nans="inf"))
         try:
             execute(program, outputs, env, threads)
         except CheckFailed as failure:
