@@ -21,6 +21,7 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...wording import plural
 from ..kernels.evaluate import counter, load
+from ..kernels.loop_axes import nested
 from ..kernels.lowered import Lowered
 from ..kernels.sorting import PACKED_BITS, Sorting, place_at, with_constant
 from ..llvm.target import Target
@@ -170,9 +171,7 @@ def _running_sums(axes: list[Var], counts: Buf, at: Index) -> list[Stmt]:
         Store(counts, at, load(total, Index())),
         Reduce(total, Index(), "add", load(count, Index())),
     ]
-    for axis in reversed(axes):
-        body = [For(axis, axis.extent, SERIAL, body)]
-    return [Alloc(total, 0), Alloc(count), *body]
+    return [Alloc(total, 0), Alloc(count), *nested(axes, body)]
 
 
 def _radix(s: Sorting, tuning: Tuning) -> Lowered:

@@ -18,7 +18,7 @@ from math import prod
 from ...ir.graph.index import Div, Index, Mod, Var, var
 from ...ir.loops.loop import SERIAL, For, Param, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, all_roots, indices, postorder, statements
-from ..kernels.loop_axes import TINY_WORK
+from ..kernels.loop_axes import TINY_WORK, nested
 
 
 def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param, ...], tuple[int, ...]]:
@@ -32,9 +32,7 @@ def nest(axes: Sequence[Var], body: list[Stmt]) -> tuple[list[Stmt], tuple[Param
     shared = divided.isdisjoint(groups[0])  # its extent decides nothing in the text
     loops = [Var(f"o{i}", TINY_WORK if shared and i == 0 else d) for i, d in enumerate(extents)]
     by = {v: Index() for g in groups for v in g[:-1]} | {g[-1]: var(o) for g, o in zip(groups, loops, strict=True)}
-    inner = Substitution(by).body(body)
-    for o in reversed(loops[1:]):
-        inner = [For(o, o.extent, SERIAL, inner)]
+    inner = nested(loops[1:], Substitution(by).body(body))
     rows = Param("rows")
     outermost = For(loops[0], rows if shared else extents[0], SERIAL, inner)
     return [outermost], (rows,) * shared, (extents[0],) * shared

@@ -19,14 +19,14 @@ from ...ir.graph.views import resolve
 from ...ir.kernels.align import factor_vars
 from ...ir.kernels.chain import Softmax, base_of, factor_of, in_blocks, is_online, softmax_of
 from ...ir.kernels.kernel import Kernel, Unit, cost, is_widening, join
+from ...ir.loops.loop import Stmt, Store
 from ...ir.loops.walk import indices, postorder
 from . import loop_axes
 from .chain_mask import SpaceMask, mask_of
 from .contraction import Groups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
-from .lanes import Lanes
-from .loop_axes import extent
+from .loop_axes import Lanes, extent
 from .stages import EXPENSIVE
 
 Held = dict[Node, Node]  # values that are known where an expression is evaluated
@@ -240,6 +240,13 @@ class ChainProblem:
             by = self._own(unit, at, [], [])
         index = [join(sub).substitute(by) for sub in unit.kept()]
         return self.outputs[n], index, self.value(n, index, held, guard)
+
+    def writes(
+        self, outputs: Iterable[Node], at: Position, lane: Index | Sequence[Index], held: Held, guard: Mask = ()
+    ) -> list[Stmt]:
+        """Stores of outputs where the guard holds."""
+        stored = (self.stored(n, at, lane, held, guard) for n in outputs)
+        return [Store(place.buf, place.at(index), value, guard) for place, index, value in stored]
 
     def outputs_of(self, r: Result) -> list[Node]:
         units = {u.node: u for u in self.kernel.units}

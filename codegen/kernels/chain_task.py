@@ -18,10 +18,11 @@ from ...ir.graph.op import Op
 from ...ir.kernels.kernel import WORDS, Unit
 from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import indices, postorder
+from ...wording import plural
 from .chain import At, ChainProblem, Held, Position, Result, Score, StageOf
 from .chain_mask import FAR, may_hold
 from .evaluate import load
-from .loop_axes import extent
+from .loop_axes import cut, extent
 
 ROW_VECTORS = 4  # vectors of rows in a block: what straight-line code of a stage holds in registers
 CHUNK = 64  # columns that a mask may rule out at once
@@ -72,6 +73,14 @@ class Task:
         """Lanes of a result, padded to whole vectors."""
         return -(-r.width // self.p.width) * self.p.width
 
+    def _described(self, how: str) -> str:
+        """What the task is, and how it comes by its columns."""
+        p = self.p
+        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
+        shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
+        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        return f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+
     # ------------------------------------------------------------ positions and loops
 
     def _at(self, lane: Index, column: Index) -> Position:
@@ -84,7 +93,7 @@ class Task:
 
     def _cut(self) -> tuple[Index, int | None]:
         """Base and total of a loop over the rows of a block."""
-        return (self.first, self.p.rows()) if self.p.rows() % self.s.rows else (Index(), None)
+        return cut(self.first, self.p.rows(), self.s.rows)
 
     def _row_lanes(self, lane: Var, body: list[Stmt]) -> For:
         """All rows of a block as lanes; those past the last row only where nothing outside of scratch is touched."""
@@ -137,6 +146,30 @@ class Task:
     def _new_strip(self) -> Buf:
         taken = {b.name for b in self.scratch.values()}
         return self._strip(next(i for i in range(len(taken) + 1) if f"space{i}" not in taken))
+
+    # ------------------------------------------------------------ rows
+
+    def _join(self, u: Unit, now: Node, row: Index) -> list[Stmt]:
+        """What a block of columns reduces to joins what is known of the row."""
+        stat, rescale = self.stats[u], self._scratch("rescale", self.s.rows)
+        before = load(stat, row)
+        if u.node is not self.p.maximum:
+            return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))]
+        safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
+        found, of_safe, ratio = new_maximum(before, now)
+        return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, found)]
+
+    def _whole_sums(self, row: Index) -> list[Stmt]:
+        """The sums of a whole row."""
+        maximum = next((b for u, b in self.stats.items() if u.node is self.p.maximum), None)
+        sums = [b for u, b in self.stats.items() if u.node is not self.p.maximum]
+        return [Store(b, row, whole_sum(load(maximum, row), load(b, row))) for b in sums if maximum is not None]
+
+    def _with_result(self, r: Result, total: Node, held: Held) -> Held:
+        """The same with a result known, which was summed without the division of its weights."""
+        if self.p.softmax is not None and self.p.online:
+            total = node(Op.DIV, (total, held[self.p.softmax.total]))
+        return held | {r.unit.node: total}
 
     # ------------------------------------------------------------ masks
 

@@ -24,8 +24,7 @@ from ...ir.loops.walk import indices, postorder, variables
 from . import loop_axes
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
-from .lanes import Lanes
-from .loop_axes import extent, itemsize_in_memory
+from .loop_axes import Lanes, extent, itemsize_in_memory
 from .residues import Residues, classes
 
 Groups = list[list[Var]]

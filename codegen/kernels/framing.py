@@ -20,8 +20,7 @@ from ...ir.loops.loop import GLOBAL, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...ir.loops.walk import Substitution, indices, postorder
 from . import loop_axes
 from .evaluate import Place
-from .lanes import Lanes
-from .loop_axes import Access
+from .loop_axes import Access, Lanes
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}

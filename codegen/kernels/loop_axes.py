@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
+from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Index, Mod, Range, Value, Var, stretch, var
 from ...ir.graph.op import Op
@@ -23,6 +25,13 @@ NEAR = 4  # elements from lane to lane that still share cache lines
 BLOCK_BYTES = 4096  # of lanes whose sums stand in L1: long contiguous runs
 LEAST_BLOCK_BYTES = 1024  # where the blocks are few: shorter runs cost a tenth of the bandwidth
 LANE_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth of memory
+
+
+class Lanes(Protocol):
+    """What the choice of lanes asks of a target."""
+
+    def lanes_of(self, dtypes: Iterable[DType]) -> int:
+        """Lanes of a loop that computes these."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from ...ir.graph.index import Index
 from ...ir.graph.op import Op
 from ...ir.loops.loop import REG, Buf
 from ...ir.loops.text import Names
-from ...ir.loops.walk import operands
+from ...ir.loops.walk import in_order, operands
 from .lane_plan import Plan
 from .lanes import Scope, index_bits, pointer, vector_index
 from .target import Target
@@ -52,16 +52,8 @@ class Function:
     def buffers_of(self, root: Node) -> frozenset[Buf]:
         """Every buffer that the phase may change and whose contents a Node depends on."""
         contents = self.contents
-        stack = [] if root in contents else [root]
-        while stack:
-            n = stack[-1]
-            inside = operands(n)
-            missing = [o for o in inside if o not in contents]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            below = {contents[o] for o in inside}
+        for n in () if root in contents else in_order(root, contents.__contains__):
+            below = {contents[o] for o in operands(n)}
             own = below.pop() if len(below) == 1 else frozenset[Buf]().union(*below)
             contents[n] = own | {n.arg[0]} if n.op is Op.LOAD and n.arg[0] not in self.constant else own
         return contents[root]

@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from ... import system
-from .library import library
-from .readable import marked, noted, notes
-from .target import Target
+from .naming import marked, noted, notes
+from .target import Target, library
 
 # The emitter shares, hoists and folds what it can, so only the stack must become registers: measured run times
 # of maps, rows and tiles are those of O2, and LLVM's code generation has its own strength reduction.

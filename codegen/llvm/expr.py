@@ -128,40 +128,12 @@ class Context:
         return self.const(0, like)
 
 
-def _arithmetic(float_op: str, int_op: str) -> Callable[[Context, Val, Val], Val]:
+def _binary(int_op: str, float_op: str = "") -> Callable[[Context, Val, Val], Val]:
     return lambda c, a, b: c.w.binary(float_op if c.is_float else int_op, a, b)
 
 
 def _neg(c: Context, a: Val) -> Val:
     return c.w.pure(f"fneg {a}", a.type, a.w, a) if c.is_float else c.w.binary("sub", c.w.splat(c.zero(a), a.w), a)
-
-
-def _sqrt(c: Context, a: Val) -> Val:
-    return c.w.call("sqrt", a)
-
-
-def _floor(c: Context, a: Val) -> Val:
-    return c.w.call("floor", a)
-
-
-def _max(c: Context, a: Val, b: Val) -> Val:
-    return maximum(c.w, c.dtype, a, b)
-
-
-def _less(c: Context, a: Val, b: Val) -> Val:
-    return c.w.compare("olt" if c.is_float else "slt" if c.signed else "ult", a, b)
-
-
-def _equal(c: Context, a: Val, b: Val) -> Val:
-    return c.w.compare("oeq" if c.is_float else "eq", a, b)
-
-
-def _where(c: Context, cond: Val, yes: Val, no: Val) -> Val:
-    return c.w.select(cond, yes, no)
-
-
-def _bitwise(op: str) -> Callable[[Context, Val, Val], Val]:
-    return lambda c, a, b: c.w.binary(op, a, b)
 
 
 def _shift(c: Context, a: Val, by: Val, op: str, beyond: Val) -> Val:
@@ -178,10 +150,6 @@ def _is_below(n: Node, limit: int) -> bool:
     if n.op is Op.AND:
         return any(_is_below(s, limit) for s in n.src if s.op is Op.CONST)
     return n.op is Op.CONST and 0 <= n.arg < limit
-
-
-def _shl(c: Context, a: Val, by: Val) -> Val:
-    return _shift(c, a, by, "shl", c.zero(a))
 
 
 def _shr(c: Context, a: Val, by: Val) -> Val:
@@ -246,10 +214,6 @@ def _float_remainder(c: Context, x: Val, y: Val) -> Val:
     signed_zero = c.w.call("copysign", c.w.splat(zero, y.w), y)
     moved = c.w.select(c.w.compare("oeq", rest, zero), signed_zero, moved)
     return c.w.select(c.w.compare("oeq", y, zero), rest, moved)
-
-
-def _mod(c: Context, x: Val, y: Val) -> Val:
-    return _float_remainder(c, x, y) if c.is_float else _int_remainder(c, x, y)
 
 
 def _fma(c: Context, a: Val, b: Val, d: Val) -> Val:
@@ -356,25 +320,25 @@ def _cast_op(a: DType, to: DType) -> str | None:
 
 OPS: dict[Op, Callable[..., Val]] = {
     Op.NEG: _neg,
-    Op.SQRT: _sqrt,
-    Op.FLOOR: _floor,
+    Op.SQRT: lambda c, a: c.w.call("sqrt", a),
+    Op.FLOOR: lambda c, a: c.w.call("floor", a),
     Op.CAST: _cast,
     Op.BITCAST: _bitcast,
-    Op.ADD: _arithmetic("fadd", "add"),
-    Op.SUB: _arithmetic("fsub", "sub"),
-    Op.MUL: _arithmetic("fmul", "mul"),
-    Op.DIV: _arithmetic("fdiv", "fdiv"),
-    Op.MAX: _max,
+    Op.ADD: _binary("add", "fadd"),
+    Op.SUB: _binary("sub", "fsub"),
+    Op.MUL: _binary("mul", "fmul"),
+    Op.DIV: _binary("", "fdiv"),
+    Op.MAX: lambda c, a, b: maximum(c.w, c.dtype, a, b),
     Op.IDIV: _int_divide,
-    Op.MOD: _mod,
-    Op.LT: _less,
-    Op.EQ: _equal,
-    Op.AND: _bitwise("and"),
-    Op.OR: _bitwise("or"),
-    Op.XOR: _bitwise("xor"),
-    Op.SHL: _shl,
+    Op.MOD: lambda c, a, b: (_float_remainder if c.is_float else _int_remainder)(c, a, b),
+    Op.LT: lambda c, a, b: c.w.compare("olt" if c.is_float else "slt" if c.signed else "ult", a, b),
+    Op.EQ: lambda c, a, b: c.w.compare("oeq" if c.is_float else "eq", a, b),
+    Op.AND: _binary("and"),
+    Op.OR: _binary("or"),
+    Op.XOR: _binary("xor"),
+    Op.SHL: lambda c, a, by: _shift(c, a, by, "shl", c.zero(a)),
     Op.SHR: _shr,
-    Op.WHERE: _where,
+    Op.WHERE: lambda c, cond, yes, no: c.w.select(cond, yes, no),
     Op.FMA: _fma,
     Op.LDEXP: _ldexp,
 }

@@ -13,7 +13,7 @@ from ...ir.graph.graph import Node
 from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
 from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
-from ...ir.loops.walk import index_values, operands, variables
+from ...ir.loops.walk import any_below, index_values, variables
 from .values import Val, integer, iota
 from .writer import Writer
 
@@ -39,18 +39,7 @@ class Lanes:
 
     def varying(self, root: Node) -> bool:
         """Whether a Node may differ between lanes."""
-        varies = self.varies
-        stack = [] if root in varies else [root]
-        while stack:
-            n = stack[-1]
-            inside = operands(n)
-            missing = [o for o in inside if o not in varies]
-            if missing:
-                stack.extend(missing)
-            else:
-                stack.pop()
-                varies[n] = any(varies[o] for o in inside) or self._varies_itself(n)
-        return varies[root]
+        return self.varies[root] if root in self.varies else any_below(root, self.varies, self._varies_itself)
 
     def _varies_itself(self, n: Node) -> bool:
         if n.op is Op.LOAD and n.arg[0] in self.lanewise:

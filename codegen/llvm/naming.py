@@ -7,12 +7,15 @@ buffer in0, and its addresses, are %in0.<number>: longer names take LLVM longer 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .values import Val
 
 _NUMBERED = re.compile(r"t\d+")  # a value
 _PLAIN = re.compile(r"(?!(t|then|done|rare)\d+$)[a-zA-Z]\w*(\.\w+)*", re.ASCII)
+_NOTE = re.compile(r"^([\w.]+):  ; (.*)$", re.M)
+_LABEL = re.compile(r"^([\w.]+):.*$", re.M)
+_BLOCK = re.compile(r"^\S+:\s+(#|//) %([\w.]+)\n(?:\s+\1 +(?:=>|Parent|Loop|Child).*\n)*", re.M)
 
 
 class Naming:
@@ -45,3 +48,21 @@ class Naming:
             return "t"
         name = v.text[1:].partition(".")[0]
         return "t" if _NUMBERED.fullmatch(name) else f"{name}."
+
+
+# ---------------------------------------------------------------- which loop is which in optimised IR and assembly
+
+
+def notes(text: str) -> dict[str, str]:
+    """What the emitter says of blocks, by label."""
+    return dict(_NOTE.findall(text))
+
+
+def noted(module: str, said: Mapping[str, str]) -> str:
+    """A module that LLVM has printed, which keeps labels and forgets comments."""
+    return _LABEL.sub(lambda found: found[0] + (f"\n  ; {said[found[1]]}" if found[1] in said else ""), module)
+
+
+def marked(assembly: str, said: Mapping[str, str]) -> str:
+    """Verbose assembly, where a comment names the block that begins."""
+    return _BLOCK.sub(lambda found: found[0] + (f"\t{found[1]} {said[found[2]]}\n" if found[2] in said else ""), assembly)

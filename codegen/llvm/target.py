@@ -9,11 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
+from ... import system
 from ...ir.graph.dtype import DType
 
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_LOADED = 192 << 20  # bytes of address space that LLVM takes: 160 MB are mapped, and some used
 _FALLBACK = {1: 32 << 10, 2: 1 << 20, 3: 8 << 20}
 
 
@@ -44,6 +47,15 @@ class Target:
 
 
 @cache
+def library() -> Any:
+    """llvmlite's binding. Raises MemoryError where it would not fit."""
+    system.require(_LOADED, "the compiler, LLVM,")
+    import llvmlite.binding as llvm
+
+    return llvm
+
+
+@cache
 def host() -> Target:
     """The CPU this process runs on."""
     return of(*detected())
@@ -51,8 +63,6 @@ def host() -> Target:
 
 def detected() -> tuple[str, str, list[str]]:
     """What LLVM says of this CPU: its name, its features as text, those that it has."""
-    from .library import library
-
     llvm = library()
     features = llvm.get_host_cpu_features()
     return llvm.get_host_cpu_name(), features.flatten(), sorted(name for name, on in features.items() if on)

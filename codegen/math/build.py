@@ -12,6 +12,11 @@ from ...ir.graph.op import Op
 from ...ir.loops.walk import SLOW
 
 
+def _operator(op: Op, turned: bool = False) -> Callable[[Val, Val | float], Val]:
+    """An operator of a Val and another one or a number; `turned`: with the other one on the left."""
+    return lambda a, b: _binary(op, _lift(b, a.dtype), a) if turned else _binary(op, a, b)
+
+
 @dataclass(frozen=True, slots=True)
 class Val:
     """A Node with operators; a plain number takes the dtype of the other operand."""
@@ -22,47 +27,22 @@ class Val:
     def dtype(self) -> DType:
         return self.node.dtype
 
-    def __add__(self, other: Val | float) -> Val:
-        return _binary(Op.ADD, self, other)
-
-    def __sub__(self, other: Val | float) -> Val:
-        return _binary(Op.SUB, self, other)
-
-    def __rsub__(self, other: float) -> Val:
-        return _binary(Op.SUB, _lift(other, self.dtype), self)
-
-    def __mul__(self, other: Val | float) -> Val:
-        return _binary(Op.MUL, self, other)
-
-    def __truediv__(self, other: Val | float) -> Val:
-        return _binary(Op.DIV, self, other)
-
-    def __rtruediv__(self, other: float) -> Val:
-        return _binary(Op.DIV, _lift(other, self.dtype), self)
+    __add__ = _operator(Op.ADD)
+    __sub__ = _operator(Op.SUB)
+    __rsub__ = _operator(Op.SUB, turned=True)
+    __mul__ = _operator(Op.MUL)
+    __truediv__ = _operator(Op.DIV)
+    __rtruediv__ = _operator(Op.DIV, turned=True)
+    __lt__ = _operator(Op.LT)
+    __gt__ = _operator(Op.LT, turned=True)
+    __and__ = _operator(Op.AND)
+    __or__ = _operator(Op.OR)
+    __xor__ = _operator(Op.XOR)
+    __lshift__ = _operator(Op.SHL)
+    __rshift__ = _operator(Op.SHR)
 
     def __neg__(self) -> Val:
         return Val(node(Op.NEG, (self.node,)))
-
-    def __lt__(self, other: Val | float) -> Val:
-        return _binary(Op.LT, self, other)
-
-    def __gt__(self, other: Val | float) -> Val:
-        return _binary(Op.LT, _lift(other, self.dtype), self)
-
-    def __and__(self, other: Val | int) -> Val:
-        return _binary(Op.AND, self, other)
-
-    def __or__(self, other: Val | int) -> Val:
-        return _binary(Op.OR, self, other)
-
-    def __xor__(self, other: Val | int) -> Val:
-        return _binary(Op.XOR, self, other)
-
-    def __lshift__(self, other: Val | int) -> Val:
-        return _binary(Op.SHL, self, other)
-
-    def __rshift__(self, other: Val | int) -> Val:
-        return _binary(Op.SHR, self, other)
 
     def __invert__(self) -> Val:
         return self ^ 1 if self.dtype is dt.bool_ else self ^ -1

@@ -6,7 +6,6 @@ thread compiles one while the next is lowered and emitted.
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import threading
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.emit import emit
 from ...codegen.llvm.target import Target
 from ...ir.loops.loop import Loops
-from ...ir.loops.text import show
+from ...ir.loops.text import key as loops_key
 from ...runtime import cache, flat, native
 from ...runtime.code import Code, known, phase_names, symbol
 
@@ -26,9 +25,7 @@ SWITCH_SECONDS = 2e-4  # how soon the thread goes on after each call of LLVM: th
 
 def kernel_key(loops: Loops, target: Target) -> str:
     """What the machine code of a kernel depends on: its loops (not its name), the target, the compiler."""
-    text = show(replace(loops, name="kernel"))
-    material = "\n".join([text, repr(target), repr(flat.MAGIC), cache.source_fingerprint()])
-    return hashlib.sha256(material.encode()).hexdigest()
+    return loops_key(loops, repr(target), repr(flat.MAGIC), cache.source_fingerprint())
 
 
 def kernel(key: str, loops: Loops, target: Target) -> Code:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +14,7 @@ from ...codegen.kernels.lower_program import LoweredKernel
 from ...ir.kernels.groups import Policy
 from ...ir.loops.listing import listing, numbered
 from ...ir.loops.loop import Loops
-from ...ir.loops.text import show
+from ...ir.loops.text import key as loops_key
 from ...ir.program.program import Call, Program
 from ...runtime import cache
 from ...runtime.cuda import devices
@@ -30,8 +29,7 @@ LAST_CACHE = 40 << 20  # bytes: the level-2 cache of an A100; an H100 has 50 MB
 
 def symbol_of(loops: Loops, settings: CudaSettings) -> str:
     """The name of a kernel in its text: a hash of its loops (not their name), of the target and of the code generator."""
-    material = "\n".join([show(replace(loops, name="kernel")), repr(settings.target), cache.source_fingerprint()])
-    return f"weft_{hashlib.sha256(material.encode()).hexdigest()[:32]}"
+    return f"weft_{loops_key(loops, repr(settings.target), cache.source_fingerprint())[:32]}"
 
 
 class KernelBuilder:

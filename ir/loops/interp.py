@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import bfloat16
 from ..graph import dtype as dt
-from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Div, Index, Mask, Mod, Value, Var
 from ..graph.op import Op
-from ..ops.table import TRANSCENDENTAL, VALUES
+from ..ops.table import VALUES
 from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
 from .tensor_core_layout import places
 from .walk import postorder
@@ -167,52 +165,9 @@ class _Machine:
             case Op.LOAD:
                 buf, index, mask = n.arg
                 return self.memory[buf][self.place(buf, index)] if self.holds(mask) else scalar(0)
-            case Op.CAST:
-                return cast(src[0], n.dtype)
-            case Op.BITCAST:
-                return np.asarray(src[0]).view(n.dtype.numpy)[()]
-            case op if op in TRANSCENDENTAL:
-                return scalar(VALUES[op](n, *map(np.asarray, src)))
-        return scalar(OPS[n.op](*src))
-
-
-def cast(x: Any, to: DType) -> Any:
-    """Float to integer truncates and saturates, NaN gives 0; integers wrap."""
-    scalar = to.numpy.type
-    if not isinstance(x, np.integer | np.bool_):
-        x = np.float64(x)
-    if to is dt.bfloat16:
-        return scalar(bfloat16.rounded(np.asarray(x))[()])
-    if to.is_int and isinstance(x, np.floating):
-        low, high = int(np.iinfo(scalar).min), int(np.iinfo(scalar).max)
-        return scalar(0 if np.isnan(x) else low if x < low else high if x > high else min(int(x), high))
-    return np.asarray(x).astype(to.numpy)[()]
-
-
-def _maximum(a: Any, b: Any) -> Any:
-    return a if a >= b or a != a else b
-
-
-def _floor_divide(a: Any, b: Any) -> Any:
-    return _wrapped(int(a) // int(b), a) if b else 0
-
-
-def _wrapped(value: int, like: Any) -> Any:
-    return np.array([value & 0xFFFFFFFFFFFFFFFF], np.uint64).astype(like.dtype)[0]
-
-
-def _remainder(a: Any, b: Any) -> Any:
-    if isinstance(a, np.floating):
-        return np.remainder(a, b)
-    return int(a) % int(b) if b else 0
-
-
-def _shift_left(a: Any, b: Any) -> Any:
-    return _wrapped(int(a) << int(b), a) if 0 <= b < a.dtype.itemsize * 8 else 0
-
-
-def _shift_right(a: Any, b: Any) -> Any:
-    return int(a) >> (int(b) if 0 <= b < a.dtype.itemsize * 8 else 64)
+            case op if op in OPS:
+                return scalar(OPS[op](*src))
+        return scalar(np.asarray(VALUES[n.op](n, *map(np.asarray, src)))[()])
 
 
 def _fma(a: Any, b: Any, c: Any) -> Any:
@@ -225,6 +180,10 @@ def _fma(a: Any, b: Any, c: Any) -> Any:
     return float(exact) if exact else a * b + c
 
 
+def _maximum(a: Any, b: Any) -> Any:
+    return a if a >= b or a != a else b
+
+
 def _add(a: Any, b: Any) -> Any:
     return a | b if a.dtype == dt.bool_.numpy else a + b
 
@@ -235,24 +194,16 @@ def _multiply(a: Any, b: Any) -> Any:
 
 _REDUCTIONS: dict[str, Callable[[Any, Any], Any]] = {"add": _add, "mul": _multiply, "max": _maximum}
 
+# Those that loops alone have, and those that need no more of NumPy than its function: they are most.
 OPS: dict[Op, Callable[..., Any]] = {
-    Op.NEG: np.negative,
-    Op.SQRT: np.sqrt,
-    Op.FLOOR: np.floor,
     Op.ADD: np.add,
     Op.SUB: np.subtract,
     Op.MUL: np.multiply,
-    Op.DIV: np.divide,
-    Op.MAX: _maximum,
-    Op.IDIV: _floor_divide,
-    Op.MOD: _remainder,
     Op.LT: np.less,
     Op.EQ: np.equal,
     Op.AND: np.bitwise_and,
     Op.OR: np.bitwise_or,
     Op.XOR: np.bitwise_xor,
-    Op.SHL: _shift_left,
-    Op.SHR: _shift_right,
     Op.WHERE: lambda cond, yes, no: yes if cond else no,
     Op.FMA: _fma,
     Op.LDEXP: lambda x, n: np.ldexp(x, int(np.clip(n, -5000, 5000))),

@@ -6,7 +6,9 @@ Names that collide get a number in order of appearance; values of Params never a
 
 from __future__ import annotations
 
+import hashlib
 import struct
+from dataclasses import replace
 
 from ..graph.dtype import DType
 from ..graph.graph import Node
@@ -46,6 +48,11 @@ def show(loops: Loops) -> str:
     p = Printer()
     p.kernel(loops)
     return "\n".join(p.lines) + "\n"
+
+
+def key(loops: Loops, *more: str) -> str:
+    """What identifies the code of a kernel, whatever its name: its text, and what else the code depends on."""
+    return hashlib.sha256("\n".join([show(replace(loops, name="kernel")), *more]).encode()).hexdigest()
 
 
 class Names:

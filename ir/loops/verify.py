@@ -34,7 +34,7 @@ from .loop import (
     Store,
     Wait,
 )
-from .walk import indices, operands, postorder, reads, statements
+from .walk import in_order, indices, postorder, reads, statements
 
 
 class LoopError(ValueError):
@@ -221,17 +221,9 @@ class _Verifier:
             _require(n.dtype is dt.int64, f"an index of dtype {n.dtype.name}")
 
     def node(self, root: Node) -> None:
-        stack = [root]
-        while stack:
-            n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.seen]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if n not in self.seen:
-                self.seen.add(n)
-                self.one_node(n)
+        for n in in_order(root, self.seen.__contains__):
+            self.seen.add(n)
+            self.one_node(n)
 
     def one_node(self, n: Node) -> None:
         _require(n.shape == (), f"{n} is not a scalar")

@@ -35,17 +35,35 @@ def usual_operands(n: Node) -> tuple[Node, ...]:
     return (n.src[0], n.src[2]) if n.op is Op.WHERE and n.arg == SLOW else operands(n)
 
 
+def in_order(
+    root: Node, known: Callable[[Node], bool], needs: Callable[[Node], tuple[Node, ...]] = operands
+) -> Iterator[Node]:
+    """Every Node the root needs that is not known, operands first. The caller makes each known before it asks for the next."""
+    stack = [root]
+    while stack:
+        n = stack[-1]
+        if missing := [o for o in needs(n) if not known(o)]:
+            stack.extend(reversed(missing))
+        elif known(stack.pop()):
+            continue
+        else:
+            yield n
+
+
 def postorder(roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] = operands) -> list[Node]:
     """Every Node the roots need, operands first; a loop, not recursion."""
     done: dict[Node, None] = {}
-    stack = list(reversed(list(roots)))
-    while stack:
-        missing = [o for o in needs(stack[-1]) if o not in done]
-        if missing:
-            stack.extend(reversed(missing))
-        else:
-            done[stack.pop()] = None
+    for root in roots:
+        for n in in_order(root, done.__contains__, needs):
+            done[n] = None
     return list(done)
+
+
+def any_below(root: Node, found: dict[Node, bool], itself: Callable[[Node], bool]) -> bool:
+    """Does something hold for the root itself or for any Node that it needs; `found` has what was asked before."""
+    for n in in_order(root, found.__contains__):
+        found[n] = any(found[o] for o in operands(n)) or itself(n)
+    return found[root]
 
 
 def indices(n: Node) -> list[Index]:
@@ -133,16 +151,8 @@ class Substitution:
         self.done: dict[Node, Node] = {}
 
     def node(self, root: Node) -> Node:
-        stack = [root]
-        while stack:
-            n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.done]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            if n not in self.done:
-                self.done[n] = self._replaced(n)
+        for n in in_order(root, self.done.__contains__):
+            self.done[n] = self._replaced(n)
         return self.done[root]
 
     def _replaced(self, n: Node) -> Node:

@@ -24,7 +24,7 @@ from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt,
 from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels.chain import At, ChainProblem, Held, Position, Result, StageOf, StagePlan
-from ...kernels.chain_task import ROW_VECTORS, Sizes, Task, new_maximum, whole_sum
+from ...kernels.chain_task import ROW_VECTORS, Sizes, Task
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
@@ -79,15 +79,10 @@ class _Chain(Task):
 
     def describe(self) -> str:
         s, p = self.s, self.p
-        parts = -(-p.length() // s.columns)
         how = f"all {s.columns} columns in scratch"
         if s.blocks:
-            how = f"columns in {plural(parts, 'block')} of {s.columns}" + ", rescaled" * p.online
-        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
-        shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
-        how += ", chunks that the mask rules out skipped" * self.guarded
-        head = f"chain {shape}: sums of {sums}, results of {widths}"
-        return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+            how = f"columns in {plural(-(-p.length() // s.columns), 'block')} of {s.columns}" + ", rescaled" * p.online
+        return self._described(how + ", chunks that the mask rules out skipped" * self.guarded)
 
     # ------------------------------------------------------------ the task
 
@@ -211,18 +206,7 @@ class _Chain(Task):
         self.rows_known[u] = stat
         if not self.s.blocks:
             return [For(lane, lane.extent, LANES, [Store(stat, var(lane), now)], ROW_VECTORS)]
-        before = load(stat, var(lane))
-        rescale = self._scratch("rescale", self.s.rows)
-        if u.node is not self.p.maximum:
-            total = node(Op.ADD, (node(Op.MUL, (before, load(rescale, var(lane)))), now))
-            return [For(lane, lane.extent, LANES, [Store(stat, var(lane), total)], ROW_VECTORS)]
-        self.rows_known[u] = self._scratch("safe", self.s.rows)
-        return [For(lane, lane.extent, LANES, self._new_maximum(var(lane), before, now, stat), ROW_VECTORS)]
-
-    def _new_maximum(self, lane: Index, before: Node, now: Node, stat: Buf) -> list[Stmt]:
-        found, safe, ratio = new_maximum(before, now)
-        stores = [(self._scratch("rescale", self.s.rows), ratio), (self._scratch("safe", self.s.rows), safe), (stat, found)]
-        return [Store(b, lane, v) for b, v in stores]
+        return [For(lane, lane.extent, LANES, self._join(u, now, var(lane)), ROW_VECTORS)]
 
     def _start(self) -> list[Stmt]:
         """Rows that have seen nothing."""
@@ -234,14 +218,9 @@ class _Chain(Task):
 
     def _end(self) -> list[Stmt]:
         """Sums of whole rows."""
-        lane, out = Var("l", self.s.rows), list[Stmt]()
-        for u, stat in self.stats.items():
-            self.rows_known[u] = stat
-            if u.node is not self.p.maximum:
-                (m,) = (b for v, b in self.stats.items() if v.node is self.p.maximum)
-                value = whole_sum(load(m, var(lane)), load(stat, var(lane)))
-                out.append(For(lane, lane.extent, LANES, [Store(stat, var(lane), value)], ROW_VECTORS))
-        return out
+        lane = Var("l", self.s.rows)
+        self.rows_known |= self.stats
+        return [For(lane, lane.extent, LANES, [total], ROW_VECTORS) for total in self._whole_sums(var(lane))]
 
     # ------------------------------------------------------------ results
 
@@ -320,13 +299,8 @@ class _Chain(Task):
         base, cut = (Index(), None) if r.over_rows else self._cut()
         line, c = Var("line", self.s.columns if r.over_rows else self.s.rows), Var("c", r.width)
         total = load(self._sums(r), var(line) * self._lanes(r) + var(c))
-        at, held = self._at_line(r, var(line)), Held()
-        if not r.over_rows:
-            held = self._held(var(line), Index())
-        if self.p.softmax is not None and self.p.online:
-            total = node(Op.DIV, (total, held[self.p.softmax.total]))
-        found = [self.p.stored(n, at, var(c), held | {r.unit.node: total}) for n in self.p.outputs_of(r)]
-        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        held = Held() if r.over_rows else self._held(var(line), Index())
+        body = self.p.writes(self.p.outputs_of(r), self._at_line(r, var(line)), var(c), self._with_result(r, total, held))
         return [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
 
     def _at_line(self, r: Result, line: Index) -> Position:
@@ -339,6 +313,5 @@ class _Chain(Task):
         """Outputs that are values of the rows."""
         lane = Var("l", self.s.rows)
         held = self._held(var(lane), Index())
-        found = [self.p.stored(n, self._at(var(lane), Index()), Index(), held) for n in self.p.row_outputs()]
-        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
+        body = self.p.writes(self.p.row_outputs(), self._at(var(lane), Index()), Index(), held)
         return [self._row_lanes(lane, body)] if body else []

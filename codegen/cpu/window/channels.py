@@ -11,7 +11,7 @@ for task (block of channels, units):
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 from itertools import product as combinations
 from math import prod
 
@@ -22,50 +22,29 @@ from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, F
 from ....ir.loops.walk import postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
-from .problem import Windows, cells, sizes, step_cycles, tile_lines, tiles_of, waiting
+from .problem import Tile, Windows, best_tile, cells, each_cell, step_cycles, tile_lines, tiles_of, waiting
 from .task import Span, WindowTask
 
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
 
 
-@dataclass(frozen=True)
-class ChannelTile:
-    """Accumulators: lines x places x vectors of channels."""
-
-    lines: int
-    places: int
-    vectors: int
-    cycles: float  # for the whole of one line block of all lines, every channel, one step of k
-
-    @property
-    def accumulators(self) -> int:
-        return self.lines * self.places * self.vectors
-
-
-def choose_tile(w: Windows) -> ChannelTile | None:
-    """The tile that covers all lines, places and channels in the fewest cycles a step of k; None if no panel is small enough."""
+def choose_tile(w: Windows) -> Tile | None:
+    """The best tile of vectors of channels, whole lines and places; None if no panel is small enough."""
     registers = w.target.registers
     most = registers - 12 if registers >= 32 else registers - 4  # what the transposition of a tile leaves free
-    vectors, wide = -(-w.m // w.p.width), min(4, panel_vectors(w))
-    found = []
-    for v, r, x in combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1)):
-        if r * x * v <= most and r * x * v + v + 1 <= registers:
-            found.append(ChannelTile(r, x, v, waiting(w, r) * _cycles(w, vectors, (r, x, v))))
-    return min(found, default=None, key=lambda t: (round(t.cycles, 3), t.accumulators))
+    wide = min(4, panel_vectors(w))
+    shapes = combinations(range(1, wide + 1), tile_lines(w), range(1, min(w.line, most) + 1))
+    fitting = [(v, r, x) for v, r, x in shapes if r * x * v <= most and r * x * v + v + 1 <= registers]
+    extents = -(-w.m // w.p.width), w.lines, w.line
+    steps = lambda v, r, x: step_cycles(v * r * x, v + r * x)  # noqa: E731
+    return best_tile(extents, fitting, steps, partial(waiting, w)) if fitting else None
 
 
-def _cycles(w: Windows, vectors: int, tile: tuple[int, int, int]) -> float:
-    r, x, v = tile
-    total = 0.0
-    for (bv, nb), (br, nr), (bx, _, nx) in combinations(sizes(vectors, v), sizes(w.lines, r), cells(w.line, x)):
-        total += nb * nr * nx * step_cycles(bv * br * bx, bv + br * bx)
-    return total
-
-
-def channel_cycles(w: Windows, tile: ChannelTile) -> float:
+def channel_cycles(w: Windows, tile: Tile) -> float:
     """Estimate for everything but filling copies: steps, and a transposition of 5 cycles a vector for each result."""
     return tile.cycles * w.k + 5.0 * w.lines * w.line * -(-w.m // w.p.width)
 
@@ -76,18 +55,17 @@ def panel_vectors(w: Windows) -> int:
     return min(-(-w.m // w.p.width), most)
 
 
-def lower_channels(w: Windows, tile: ChannelTile, tuning: Tuning) -> Lowered:
+def lower_channels(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over channels."""
-    how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.vectors} vectors"
+    how = f"lanes over {w.m} channels, tiles of {tile.lines}x{tile.places} places x {tile.channels} vectors"
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} steps in registers")
 
 
 class _Task(WindowTask):
-    def __init__(self, w: Windows, tile: ChannelTile, tuning: Tuning) -> None:
+    def __init__(self, w: Windows, tile: Tile, tuning: Tuning) -> None:
         vectors, fitting = -(-w.m // w.p.width), panel_vectors(w)
-        block = vectors if fitting == vectors else fitting // tile.vectors * tile.vectors
-        super().__init__(w, block * w.p.width, tile.lines, tuning, w.plain, packs=True)
-        self.tile = tile
+        block = vectors if fitting == vectors else fitting // tile.channels * tile.channels
+        super().__init__(w, tile, block * w.p.width, tuning, w.plain, packs=True)
         self.sums = Buf("sums", self.dtype, tile.lines * w.line * self.block, SCRATCH)
         self.turned = Buf("turned", self.dtype, self.width * (tile.lines if w.p.pooled else 1) * w.line, SCRATCH)
         self.direct_stores = not w.p.pooled and self._stores_across()
@@ -111,16 +89,12 @@ class _Task(WindowTask):
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
-        out: list[Stmt] = []
-        for size, first, count in cells(self.w.line, self.tile.places):
-            at = Var("places", count)
-            body = self._channel_tiles((line, lines), (var(at) * size + first, size))
-            out.append(For(at, count, SERIAL, body))
+        out = each_cell("places", cells(self.w.line, self.tile.places), lambda x, n: self._channel_tiles((line, lines), (x, n)))
         finish = tiles_of(self.w.m, self.block, self.width, self.part, lambda c, n: self._finish((line, lines), (c, n)))
         return out + finish
 
     def _channel_tiles(self, lines: Span, places: Span) -> list[Stmt]:
-        size = self.tile.vectors * self.width
+        size = self.tile.channels * self.width
         return tiles_of(self.w.m, self.block, size, self.part, lambda c, n: self._tile(lines, places, (c, n)))
 
     def _tile(self, lines: Span, places: Span, channels: Span) -> list[Stmt]:
@@ -128,19 +102,16 @@ class _Task(WindowTask):
         w, vectors = self.w, -(-channels[1] // self.width)
         axes = Var("r", lines[1]), Var("x", places[1]), Var("v", vectors), Var("l", self.width)
         r, x, v, lane = map(var, axes)
-        acc, number = (
-            Buf("acc", self.dtype, prod(a.extent for a in axes), REG),
-            row_major((r, x, v, lane), [a.extent for a in axes]),
-        )
+        acc = Buf("acc", self.dtype, prod(a.extent for a in axes), REG)
+        number = row_major((r, x, v, lane), [a.extent for a in axes])
         k = w.fresh()
         at = self.place(lines[0] + r, places[0] + x) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
         step = row_major(map(var, k), [i.extent for i in k])
         weight = load(self.panel, (channels[0] + v * self.width) * w.k + step * self.width + lane)
-        body = _tile_loops(axes, Reduce(acc, number, "add", node(Op.MUL, (self.read(at), weight))))
-        for i in reversed(k):
-            body = [For(i, i.extent, SERIAL, body)]
+        body = nested(axes, [Reduce(acc, number, "add", node(Op.MUL, (self.read(at), weight)))], UNROLL, LANES)
+        body = nested(k, body)
         kept = (r * w.line + places[0] + x) * self.block + channels[0] + v * self.width + lane
-        return [Alloc(acc, 0), *body, *_tile_loops(axes, Store(self.sums, kept, load(acc, number)))]
+        return [Alloc(acc, 0), *body, *nested(axes, [Store(self.sums, kept, load(acc, number))], UNROLL, LANES)]
 
     # ------------------------------------------------------------ outputs
 
@@ -184,10 +155,3 @@ class _Task(WindowTask):
         at = self.place(line, var(x)) | self.channels(channels[0] + var(c))
         stores = self.w.stores(at, load(self.turned, var(c) * self.w.line + var(x)))
         return [For(c, channels[1], SERIAL, [For(x, x.extent, LANES, [*stores])])]
-
-
-def _tile_loops(axes: tuple[Var, ...], body: Stmt) -> list[Stmt]:
-    """Unrolled loops around lanes."""
-    for v in reversed(axes):
-        body = For(v, v.extent, LANES if v is axes[-1] else UNROLL, [body])
-    return [body]

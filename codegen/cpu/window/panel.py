@@ -26,9 +26,7 @@ def pack_vector(w: Windows, channels: int, element: Element) -> list[Stmt]:
         return element(*_steps(groups, [*map(var, front), step]), channel)
 
     body = _squares(w.p.width, last.extent, channels, at) if _across(w, groups) else _along(last, channels, at)
-    for axis in reversed(front):
-        body = [For(axis, axis.extent, SERIAL, body)]
-    return body
+    return loop_axes.nested(front, body)
 
 
 def _groups(w: Windows) -> list[list[Var]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product as combinations
 from math import log2, prod
 
 from ....ir.graph.graph import Node
@@ -127,6 +128,35 @@ def waiting(w: Windows, lines: int) -> float:
     return sum(-(-tasks // t) * t / tasks for t in (2, 4, 8)) / 3 if tasks < TASKS // 2 else 1.0
 
 
+@dataclass(frozen=True)
+class Tile:
+    """Accumulators: channels x lines x places; those along which lanes run count in vectors."""
+
+    channels: int
+    lines: int
+    places: int
+    cycles: float  # of everything, for one step of k (or a vector of steps)
+
+
+def best_tile(
+    extents: tuple[int, int, int],
+    candidates: Iterable[tuple[int, int, int]],
+    cycles: Callable[[int, int, int], float],
+    waits: Callable[[int], float] = lambda lines: 1.0,
+) -> Tile:
+    """The tile that covers so many channels, lines and places in the fewest cycles, of equals that with fewest accumulators.
+
+    `cycles` is the cost of a step in one tile, of those at the ends as well; `waits` a factor by the lines of tiles.
+    """
+    tiles = []
+    for o, r, x in candidates:
+        total = 0.0
+        for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(extents[0], o), sizes(extents[1], r), cells(extents[2], x)):
+            total += no * nr * nx * cycles(bo, br, bx)
+        tiles.append(Tile(o, r, x, waits(r) * total))
+    return min(tiles, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
+
+
 def tile_lines(w: Windows) -> range:
     """How many lines a tile may have: whole windows of a pool."""
     high = w.window[0]
@@ -144,6 +174,15 @@ def cells(n: int, most: int) -> list[tuple[int, int, int]]:
     small, extra = divmod(n, count)
     found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
     return [t for t in found if t[2]]
+
+
+def each_cell(name: str, cells: list[tuple[int, int, int]], body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:
+    """A loop over the tiles of each size. `body` gets first and size."""
+    loops: list[Stmt] = []
+    for size, first, count in cells:
+        at = Var(name, count)
+        loops.append(For(at, count, SERIAL, body(var(at) * size + first, size)))
+    return loops
 
 
 class Units:

@@ -17,9 +17,10 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Range, Var, mask_of, var
 from ....ir.graph.op import Op
 from ....ir.kernels.box import Box, box_of
-from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Buf, For, Stmt, Store
+from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Buf, Stmt, Store
 from ...kernels.contraction import Problem
 from ...kernels.evaluate import Evaluator, load
+from ...kernels.loop_axes import nested
 
 ALIASED = 1024  # bytes: lines a multiple of it apart fall into few cache sets
 
@@ -79,7 +80,4 @@ class Footprint:
         axes = [Var(f"c{a}", d) for a, d in enumerate(self.extents)]
         at = [f + var(v) if v.extent > 1 else f for f, v in zip(self.first, axes, strict=True)]
         used = [v for v in axes if v.extent > 1] or axes[-1:]
-        body: list[Stmt] = [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))]
-        for v in reversed(used):
-            body = [For(v, v.extent, LANES if v is used[-1] else SERIAL, body)]
-        return body
+        return nested(used, [Store(self.buf, self.load(at).arg[1], self.source.value(self.p, at, self.sure))], SERIAL, LANES)

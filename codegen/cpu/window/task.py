@@ -10,18 +10,21 @@ for task (units, batch element, block of channels):
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Var, row_major, unravel, var
 from ....ir.loops.loop import LANES, SCRATCH, SERIAL, Alloc, Buf, For, Stmt, Store
+from ....ir.loops.walk import Substitution
 from ....wording import plural
 from ...kernels.evaluate import Place, load
 from ...kernels.framing import in_registers
+from ...kernels.loop_axes import cut, nested
 from ...kernels.lowered import Lowered
+from ...kernels.stages import Frame, Signature, Stage, StageBuilder
 from ..chunks import Chunks, Tuning
-from .pool import pool_stages
-from .problem import Units, Windows, spread
+from .problem import Tile, Units, Windows, spread, tiles_of
 
 Span = tuple[Index, int]  # where a tile begins along an axis, and how far it goes
 
@@ -29,16 +32,24 @@ Span = tuple[Index, int]  # where a tile begins along an axis, and how far it go
 class WindowTask:
     """Some units of lines, for one block of channels. A schedule gives the tiles of a unit."""
 
-    def __init__(self, w: Windows, block: int, tile_lines: int, tuning: Tuning, direct: bool, packs: bool = False) -> None:
-        self.w, self.block, self.tuning, self.direct = w, block, tuning, direct
+    def __init__(self, w: Windows, tile: Tile, block: int, tuning: Tuning, direct: bool, packs: bool = False) -> None:
+        self.w, self.tile, self.block, self.tuning, self.direct = w, tile, block, tuning, direct
         self.width, self.dtype = w.p.width, w.p.anchor.node.dtype
-        self.units = Units(w, tile_lines, -(-w.m // block), tuning.min_chunks, packs)
+        self.units = Units(w, tile.lines, -(-w.m // block), tuning.min_chunks, packs)
         self.panel = Buf("panel", self.dtype, w.k * block, SCRATCH)
         self.plain = w.plain_other
         self.work = float(self.units.size * self.units.block.extent * prod((w.line, w.k, block))) / 4
 
     def tiles(self, part: Index) -> list[Stmt]:
         """Every tile of a unit, which is the given part of its lines."""
+
+        def channels(line: Index, lines: int) -> list[Stmt]:
+            return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self.along((line, lines), (c, o)))
+
+        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
+
+    def along(self, lines: Span, channels: Span) -> list[Stmt]:
+        """The tiles along some lines, for some channels."""
         raise NotImplementedError
 
     def lowered(self, how: str) -> Lowered:
@@ -108,9 +119,21 @@ class WindowTask:
         k = w.fresh()
         at = self.batch | self.channels(var(channel)) | {v: var(i) for v, i in zip(w.reduced, k, strict=True)}
         place = var(channel) * w.k + row_major(map(var, k), [v.extent for v in k])
-        body: list[Stmt] = [Store(self.panel, place, w.other(at))]
-        for v in reversed(k):
-            body = [For(v, v.extent, LANES if v is k[-1] else SERIAL, body)]
-        cut = w.m % self.block != 0
-        base, total = (self.part * self.block, w.m) if cut else (Index(), None)
-        return [Alloc(self.panel), For(channel, self.block, SERIAL, body, base=base, total=total)]
+        body = nested(k, [Store(self.panel, place, w.other(at))], SERIAL, LANES)
+        return [Alloc(self.panel), For(channel, self.block, SERIAL, body, 1, *cut(self.part * self.block, w.m, self.block))]
+
+
+def pool_stages(w: Windows, at: dict[Var, Index], results: Place) -> list[Stage]:
+    """The epilogue for the window that begins at a place: reductions over it, and stores of what they give."""
+    p, kernel = w.p, w.p.kernel
+    to, of_anchor = Substitution(w.places_of(at)), p.of_anchor(w.by)
+    outer = [to.index(of_anchor[v]) for v in kernel.outer[p.anchor]]
+    axes: dict[Signature, list[Var]] = {}
+
+    def inner(signature: Signature) -> tuple[list[Var], list[Index]]:
+        loop = axes.setdefault(signature, [Var(f"w{i}", d) for i, d in enumerate(signature)])
+        return loop, [var(v) for v in loop]
+
+    units = [u for u in kernel.units if u in kernel.outer and u is not p.anchor]
+    epilogue = replace(kernel, units=units)
+    return StageBuilder(epilogue, p.inputs | {p.anchor.node: results}, p.outputs, Frame(outer, inner)).build()

@@ -7,7 +7,6 @@ for tile of channels x lines x places:      a vector of partial sums each, in re
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product as combinations
 
 from ....ir.graph.graph import node
@@ -15,40 +14,25 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
-from .problem import Windows, cells, channel_block, sizes, step_cycles, tiles_of
+from .problem import Tile, Windows, best_tile, cells, channel_block, each_cell, step_cycles
 from .task import Span, WindowTask
 
 
-@dataclass(frozen=True)
-class SumTile:
-    """Accumulators: channels x lines x places, a vector each."""
-
-    channels: int
-    lines: int
-    places: int
-    cycles: float  # for everything, one vector of k
-
-
-def choose_tile(w: Windows) -> SumTile:
-    """The tile that covers all channels, lines and places in the fewest cycles a vector of k."""
+def choose_tile(w: Windows) -> Tile:
+    """The best tile of channels, lines and places, a vector of partial sums each."""
     registers = w.target.registers
     most = registers - 8 if registers >= 32 else registers - 4
-    found = []
-    for o, r, x in combinations(range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1)):
-        if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers:
-            found.append(SumTile(o, r, x, _cycles(w, (o, r, x))))
-    return min(found, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
+    shapes = combinations(range(1, min(w.m, 8) + 1), range(1, min(w.lines, 4) + 1), range(1, min(w.line, most) + 1))
+    fitting = [(o, r, x) for o, r, x in shapes if o * r * x <= most and o * r * x + min(o, r * x) + 2 <= registers]
 
+    def cycles(o: int, r: int, x: int) -> float:
+        loads = 1.5 * o + 2.0 * r * x  # a vector that crosses a cache line counts twice; windows nearly always do
+        return max(step_cycles(o * r * x, loads), _stream_cycles(w, o, r))
 
-def _cycles(w: Windows, tile: tuple[int, int, int]) -> float:
-    o, r, x = tile
-    total = 0.0
-    for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(w.m, o), sizes(w.lines, r), cells(w.line, x)):
-        loads = 1.5 * bo + 2.0 * br * bx  # a vector that crosses a cache line counts twice; windows nearly always do
-        total += no * nr * nx * max(step_cycles(bo * br * bx, loads), _stream_cycles(w, bo, br))
-    return total
+    return best_tile((w.m, w.lines, w.line), fitting, cycles)
 
 
 def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
@@ -56,37 +40,26 @@ def _stream_cycles(w: Windows, channels: int, lines: int) -> float:
     return 1.5 * (channels + lines) if (channels + lines) * w.k * w.p.anchor.node.dtype.itemsize > w.target.l1 // 2 else 0.0
 
 
-def sum_cycles(w: Windows, tile: SumTile) -> float:
+def sum_cycles(w: Windows, tile: Tile) -> float:
     """Estimate for everything but filling copies: vectors of k, and 8 cycles for adding up the lanes of each result."""
     last = w.reduced[-1].extent
     return tile.cycles * (w.k // last) * -(-last // w.p.width) + 8.0 * w.m * w.lines * w.line
 
 
-def lower_sums(w: Windows, tile: SumTile, tuning: Tuning) -> Lowered:
+def lower_sums(w: Windows, tile: Tile, tuning: Tuning) -> Lowered:
     """Loops with lanes over the last reduced axis."""
     how = f"lanes over {w.reduced[-1].extent} terms, tiles of {tile.channels} channels x {tile.lines}x{tile.places} places"
     return _Task(w, tile, tuning).lowered(f"{how}, all {w.k} terms in registers")
 
 
 class _Task(WindowTask):
-    def __init__(self, w: Windows, tile: SumTile, tuning: Tuning) -> None:
+    def __init__(self, w: Windows, tile: Tile, tuning: Tuning) -> None:
         plain, direct = w.along(w.reduced[-1])
-        super().__init__(w, channel_block(w, tile.channels, tile.lines), tile.lines, tuning, direct)
-        self.plain, self.tile = plain, tile
+        super().__init__(w, tile, channel_block(w, tile.channels, tile.lines), tuning, direct)
+        self.plain = plain
 
-    def tiles(self, part: Index) -> list[Stmt]:
-        def channels(line: Index, lines: int) -> list[Stmt]:
-            return tiles_of(self.w.m, self.block, self.tile.channels, self.part, lambda c, o: self._along((line, lines), (c, o)))
-
-        return tiles_of(self.w.lines, self.units.block.extent, self.tile.lines, part, channels)
-
-    def _along(self, lines: Span, channels: Span) -> list[Stmt]:
-        """The tiles along the lines."""
-        out: list[Stmt] = []
-        for size, first, count in cells(self.w.line, self.tile.places):
-            at = Var("places", count)
-            out.append(For(at, count, SERIAL, self._tile(lines, channels, (var(at) * size + first, size))))
-        return out
+    def along(self, lines: Span, channels: Span) -> list[Stmt]:
+        return each_cell("places", cells(self.w.line, self.tile.places), lambda x, n: self._tile(lines, channels, (x, n)))
 
     def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
         """Every term for some channels and places, then the outputs."""
@@ -97,7 +70,7 @@ class _Task(WindowTask):
         at = self.place(lines[0] + r, places[0] + x)
         writes = self.w.stores(at | self.channels(channels[0] + o), load(total, number))
         terms = self._terms(acc, number * self.width, axes, at, channels[0] + o)
-        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *_unrolled(axes, [*writes])]
+        return [Alloc(acc, 0), *terms, *self._add_lanes(acc, total, count), *nested(axes, [*writes], UNROLL, UNROLL)]
 
     def _add_lanes(self, acc: Buf, total: Buf, count: int) -> list[Stmt]:
         """The lanes of each accumulator added up."""
@@ -117,14 +90,6 @@ class _Task(WindowTask):
             begin = var(v) * self.width if lanes == self.width else Index(const=whole * self.width)
             k = dict(zip(self.w.reduced, [*map(var, outer), begin + var(lane)], strict=True))
             term = node(Op.MUL, (self.weight(channel, at | k), self.read(at | k)))
-            step = _unrolled(axes, [For(lane, lanes, LANES, [Reduce(acc, first + var(lane), "add", term)])])
+            step = nested((*axes, lane), [Reduce(acc, first + var(lane), "add", term)], UNROLL, LANES)
             body.append(For(v, vectors, SERIAL, step))
-        for axis in reversed(outer):
-            body = [For(axis, axis.extent, SERIAL, body)]
-        return body
-
-
-def _unrolled(axes: tuple[Var, ...], body: list[Stmt]) -> list[Stmt]:
-    for v in reversed(axes):
-        body = [For(v, v.extent, UNROLL, body)]
-    return body
+        return nested(outer, body)

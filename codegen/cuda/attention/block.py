@@ -23,7 +23,7 @@ from ....ir.kernels.kernel import WORDS, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....wording import plural
 from ...kernels.chain import ChainProblem, Position, Result, Score, StageOf, StagePlan
-from ...kernels.chain_task import Sizes, Task, new_maximum, whole_sum
+from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
 from .flags import Check
@@ -50,14 +50,9 @@ class RowBlock(Task):
         return self.space.threads
 
     def describe(self) -> str:
-        s, p = self.s, self.p
-        sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
-        shape = f"{self.count // s.row_blocks} x {p.rows()} x {p.length()}"
-        how = f"columns in {plural(self.parts, 'block')} of {s.columns}" + ", rescaled" * p.online
+        how = f"columns in {plural(self.parts, 'block')} of {self.s.columns}" + ", rescaled" * self.p.online
         how += ", blocks that the mask rules out skipped" * bool(self.checks)
-        how += " on tensor cores" * self.panels.tensor
-        head = f"chain {shape}: sums of {sums}, results of {widths}"
-        return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
+        return self._described(how + " on tensor cores" * self.panels.tensor)
 
     @property
     def parts(self) -> int:
@@ -188,7 +183,7 @@ class RowBlock(Task):
             lambda line, row, share: [Store(parts[u], row * pitch + share, load(b, line)) for u, b in accs.items()]
         )
         row = Var("l", self.s.rows)
-        whole = [t for u, b in parts.items() for t in self._reduced(u, self._joined(u, b, var(row) * pitch), var(row))]
+        whole = [t for u, b in parts.items() for t in self._join(u, self._joined(u, b, var(row) * pitch), var(row))]
         if not (stage.reductions or stage.kept or stage.weights):
             return []
         return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
@@ -220,54 +215,32 @@ class RowBlock(Task):
             found = [node(op, (a, b)) for a, b in zip(found[::2], found[1::2], strict=True)]
         return found[0]
 
-    def _reduced(self, u: Unit, now: Node, row: Index) -> list[Stmt]:
-        """What a block of columns reduces to joins what is known of the row."""
-        stat, rescale = self.stats[u], self._scratch("rescale", self.s.rows)
-        before = load(stat, row)
-        if u.node is not self.p.maximum:
-            return [Store(stat, row, node(Op.ADD, (node(Op.MUL, (before, load(rescale, row))), now)))]
-        safe = self.rows_known[u] = self._scratch("safe", self.s.rows)
-        found, of_safe, ratio = new_maximum(before, now)
-        return [Store(rescale, row, ratio), Store(safe, row, of_safe), Store(stat, row, found)]
-
     # ------------------------------------------------------------ epilogue
 
     def _end(self) -> list[Stmt]:
         """Sums of whole rows, then the outputs."""
         self.rows_known, self.strips = dict(self.stats), {}
-        row, whole = Var("l", self.s.rows), list[Stmt]()
-        for u, stat in self.stats.items():
-            if u.node is not self.p.maximum:
-                (m,) = (b for v, b in self.stats.items() if v.node is self.p.maximum)
-                whole.append(Store(stat, var(row), whole_sum(load(m, var(row)), load(stat, var(row)))))
+        row = Var("l", self.s.rows)
+        whole = self._whole_sums(var(row))
         out: list[Stmt] = [For(row, row.extent, LANES, whole)] if whole else []
         return out + [t for r in self.p.results for t in self._write_result(r)] + self._write_rows()
 
     def _write_result(self, r: Result) -> list[Stmt]:
         """Outputs that follow a result."""
-        outputs = self.p.outputs_of(r)
-
-        tile = self.tiles[r]
+        outputs, tile = self.p.outputs_of(r), self.tiles[r]
 
         def written(p: Place) -> list[Stmt]:
-            held, value = self._held(p.row, Index()), load(self.sums[r], p.at)
-            if self.p.softmax is not None and self.p.online:
-                value = node(Op.DIV, (value, held[self.p.softmax.total]))
+            held = self._with_result(r, load(self.sums[r], p.at), self._held(p.row, Index()))
             mask = self._row_mask(p.row) + mask_of([Range(p.element, 0, r.width)])
-            at = self._at(p.row, Index())
-            found = [self.p.stored(n, at, p.element, held | {r.unit.node: value}, mask) for n in outputs]
-            return [Store(q.buf, q.at(index), v, mask) for q, index, v in found]
+            return self.p.writes(outputs, self._at(p.row, Index()), p.element, held, mask)
 
         return [tile.by_threads(tile.each(written))] if outputs else []
 
     def _write_rows(self) -> list[Stmt]:
         """Outputs that are values of the rows."""
-        row, outputs = Var("l", self.s.rows), self.p.row_outputs()
-        held = self._held(var(row), Index())
-        found = [self.p.stored(n, self._at(var(row), Index()), Index(), held) for n in outputs]
-        base, total = self._cut()
-        body: list[Stmt] = [Store(q.buf, q.at(index), value) for q, index, value in found]
-        return [For(row, row.extent, LANES, body, base=base, total=total)] if body else []
+        row = Var("l", self.s.rows)
+        body = self.p.writes(self.p.row_outputs(), self._at(var(row), Index()), Index(), self._held(var(row), Index()))
+        return [For(row, row.extent, LANES, body, 1, *self._cut())] if body else []
 
 
 def narrowed(value: Node, dtype: DType) -> Node:

@@ -22,6 +22,7 @@ from ....wording import plural
 from ...kernels.chain import ChainProblem, Result
 from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import cut
 from ...kernels.lowered import Lowered
 from ..schedules.grid import Blocks
 
@@ -86,5 +87,4 @@ class Check(Task):
         width, value = operand
         x = Var("x", self.size * width)
         term = node(Op.MUL, (value(first + var(x) // width, var(x) % width), const(0, acc.dtype)))
-        base, total = (first * width, self.lines * width) if self.lines % self.size else (Index(), None)
-        return For(x, x.extent, LANES, [Reduce(acc, Index(), "add", term)], base=base, total=total)
+        return For(x, x.extent, LANES, [Reduce(acc, Index(), "add", term)], 1, *cut(first * width, self.lines * width, x.extent))

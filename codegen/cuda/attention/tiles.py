@@ -16,6 +16,7 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Buf, For, Matrix, Multiply, Reduce, Stmt, Store
 from ....ir.loops.tensor_core_layout import SQUARE, WARP
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import nested
 
 VECTOR = 16  # bytes that a thread loads at once
 SIDE = 16  # threads along each side of a square
@@ -60,7 +61,7 @@ class Tile:
         """The body for every row of a thread: its number there, in the tile, and that of the thread in the row."""
         line = Var("line", self.lines)
         row, share = self.line(var(line))
-        return [nest([line], body(var(line), row, share))]
+        return nested([line], body(var(line), row, share), last=UNROLL)
 
     def line(self, line: Index) -> tuple[Index, Index]:
         """A row of a thread, and the thread's number there."""
@@ -90,7 +91,7 @@ class Square(Tile):
         row, along = self.line(var(i))
         element = along * self.vector + var(n) + var(v) * (SIDE * self.vector)
         number = (var(i) * self.vectors + var(v)) * self.vector + var(n)
-        return [nest([i, v, n], body(Place(row, element, self.first + number, var(i))))]
+        return nested([i, v, n], body(Place(row, element, self.first + number, var(i))), UNROLL, UNROLL)
 
     def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
         k, u = Var("k", -(-steps // self.steps)), Var("u", self.steps)
@@ -118,7 +119,7 @@ class Fragments(Tile):
         j, low, right = Var("j", self.padded // SQUARE[1]), Var("low", 2), Var("right", 2)
         row, share = self.line(var(low))
         element, number = var(j) * SQUARE[1] + share * 2 + var(right), (var(j) * 2 + var(low)) * 2 + var(right)
-        return [nest([j, low, right], body(Place(row, element, self.first + number, var(low))))]
+        return nested([j, low, right], body(Place(row, element, self.first + number, var(low))), UNROLL, UNROLL)
 
     def add(self, sums: Buf, rows: Matrix, lanes: Matrix, steps: int) -> Stmt:
         return Multiply(sums, rows, lanes, (self.rows, self.padded, steps), (SQUARE[0], self.padded))
@@ -127,12 +128,3 @@ class Fragments(Tile):
 def _of(m: Matrix, i: Index, k: Index) -> Node:
     """The element of a row (or lane) at a step."""
     return load(m.buf, m.first + i * m.across + k * m.along)
-
-
-def nest(axes: list[Var], body: list[Stmt]) -> Stmt:
-    """The body for every element of a small tile, as straight-line code."""
-    *front, last = axes
-    loop: Stmt = For(last, last.extent, UNROLL, body)
-    for v in reversed(front):
-        loop = For(v, v.extent, UNROLL, [loop])
-    return loop

@@ -20,11 +20,11 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Range, Var, mask_of, row_major, unravel, var
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, SERIAL, WARPS, Alloc, Buf, For, If, Loops, Reduce, Stmt, Store
 from ....wording import plural
-from ...kernels.contraction import Problem, groups_extent, spread_groups
+from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import extent
+from ...kernels.loop_axes import cut, extent
 from ...kernels.lowered import Lowered
-from .operand import Operand, Sizes, Span, groups_at
+from .operand import Operand, Sizes, Span
 from .simt import Simt
 from .tensor import TensorCores
 from .tile import GROUP, Tile
@@ -121,7 +121,7 @@ class _Block:
         first = span.first_row + core.tile_row(var(piece), var(row))
         total = load(sums, var(row) * pitch + var(lane))
         stores = self._stores(span, batch, part, first, span.first_lane + var(lane), total)
-        line: Stmt = For(lane, lane.extent, LANES, [*stores], self._vector(), *_cut(span.first_lane, lane, self.p.n))
+        line: Stmt = For(lane, lane.extent, LANES, [*stores], self._vector(), *cut(span.first_lane, self.p.n, lane.extent))
         if self.p.m % self.tile.rows:
             line = If(mask_of([Range(first, 0, self.p.m)]), [line])
         write = For(row, row.extent, WARPS, [line])
@@ -137,16 +137,14 @@ class _Block:
         return self._outputs(span.batch, row, lane, total)
 
     def _outputs(self, batch: dict[Var, Index], row: Index, lane: Index, total: Node) -> list[Stmt]:
-        by = batch | groups_at(self.p.rows, row) | groups_at(self.p.lanes, lane)
-        return [Store(q.buf, q.at(index), value) for q, index, value in self.p.epilogue(by, total)]
+        return self.p.writes(batch | groups_at(self.p.rows, row) | groups_at(self.p.lanes, lane), total)
 
     def _vector(self) -> int:
         """Neighbouring results that a thread stores at a time."""
         last = self.p.lanes[-1]
         if extent(last) % VECTOR:
             return 1
-        by = {v: var(v) for g in (*self.p.batch, *self.p.rows, *self.p.lanes) for v in g}
-        stored = self.p.epilogue(by, load(Buf("sum", self.dtype, 1, REG), Index()))
+        stored = self.p.epilogue(self.p.itself, load(Buf("sum", self.dtype, 1, REG), Index()))
         return VECTOR if self.tile.parts > 1 or all(q.at(at).coef(last[-1]) == 1 for q, at, _ in stored) else 1
 
     def _add_parts(self) -> For:
@@ -165,9 +163,4 @@ class _Block:
             For(part, part.extent, SERIAL, [Reduce(total, Index(), "add", load(self.parts, place))]),
             *self._outputs(spread_groups(p.batch, batch), row, column, load(total, Index())),
         ]
-        return For(g, g.extent, GRID, [For(lane, ADDING, LANES, body, 1, *_cut(chunk * ADDING, lane, each))])
-
-
-def _cut(first: Index, v: Var, total: int) -> tuple[Index, int | None]:
-    """(base, total) of a loop over a part of `total` that may be cut."""
-    return (first, total) if total % v.extent else (Index(), None)
+        return For(g, g.extent, GRID, [For(lane, ADDING, LANES, body, 1, *cut(chunk * ADDING, each, ADDING))])

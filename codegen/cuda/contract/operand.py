@@ -13,21 +13,16 @@ from math import gcd
 from ....ir.graph import dtype as dt
 from ....ir.graph.dtype import DType
 from ....ir.graph.graph import Node
-from ....ir.graph.index import Index, Mask, Range, Var, mask_of, unravel, var
+from ....ir.graph.index import Index, Mask, Range, Var, mask_of, var
 from ....ir.graph.op import Op
 from ....ir.graph.views import resolve
 from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, spread_groups
+from ...kernels.contraction import Groups, Problem, contiguous, groups_at, groups_extent
 from ...kernels.evaluate import Evaluator, load
 from ...kernels.loop_axes import extent
 
 PIECE = 16  # bytes of the widest access
-
-
-def groups_at(groups: Groups, position: Index) -> dict[Var, Index]:
-    """Every variable of the groups from one position in all of them."""
-    return spread_groups(groups, unravel(position, tuple(extent(g) for g in groups)))
 
 
 def stored_factor(p: Problem, factor: Node) -> tuple[Node, Callable[[dict[Var, Index], Mask], Node]]:
@@ -41,12 +36,7 @@ def stored_factor(p: Problem, factor: Node) -> tuple[Node, Callable[[dict[Var, I
     def value(by: dict[Var, Index], guard: Mask) -> Node:
         return Evaluator(p.inputs, lambda n, index: None).value(*found(by, guard))
 
-    return found(own_axes(p), ())[0], value
-
-
-def own_axes(p: Problem) -> dict[Var, Index]:
-    """Every variable of a problem as itself."""
-    return {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
+    return found(p.itself, ())[0], value
 
 
 @dataclass(frozen=True)
@@ -105,7 +95,7 @@ class Operand:
 
     def _neighbours(self, groups: Groups) -> int:
         """Elements that follow each other in memory along these axes: all, those along the last axis, or 0."""
-        position, by = Var("position", groups_extent(groups)), own_axes(self.p)
+        position, by = Var("position", groups_extent(groups)), self.p.itself
         if contiguous(self.value(by | groups_at(groups, var(position)), ()), position):
             return position.extent
         return extent(groups[-1]) if contiguous(self.value(by, ()), groups[-1][-1]) else 0

@@ -15,6 +15,7 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, THREAD, UNROLL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ....ir.loops.walk import writes
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import nested
 from ..target import WARP
 from .operand import Operand, Span
 from .tile import Tile
@@ -90,10 +91,8 @@ class Simt:
         row = down * self.square[0] + var(i)
         lane = var(s) * (self.tile.lanes // self.lane_slices) + across * self.square[1] + var(j)
         at = (var(i) + piece * self.square[0]) * self.tile.part[1] + var(s) * self.square[1] + var(j)
-        store: Stmt = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + at))
-        for v in (j, s, i):
-            store = For(v, v.extent, UNROLL, [store])
-        return For(t, t.extent, LANES, [store])
+        store = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + at))
+        return For(t, t.extent, LANES, nested((i, s, j), [store], UNROLL, UNROLL))
 
     def accumulate(self, span: Span) -> list[Stmt]:
         """All products of a block: the next tiles come from memory while these are multiplied.

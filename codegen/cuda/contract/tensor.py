@@ -15,6 +15,7 @@ from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, Buf, Commit,
 from ....ir.loops.tensor_core_layout import SQUARE
 from ....ir.loops.walk import writes
 from ...kernels.evaluate import load
+from ...kernels.loop_axes import nested
 from ..target import WARP
 from .operand import Operand, Span
 from .tile import Tile
@@ -80,7 +81,5 @@ class TensorCores:
         row = down * SQUARE[0] + thread // 4 + var(low) * 8
         lane = across * self.tile.part[1] + var(j) * SQUARE[1] + thread % 4 * 2 + var(right)
         place = (var(j) + piece * self.squares) * PER_SQUARE + var(low) * 2 + var(right)
-        store: Stmt = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + place))
-        for v in (right, low, j):
-            store = For(v, v.extent, UNROLL, [store])
-        return For(t, t.extent, LANES, [store])
+        store = Store(sums, row * pitch + lane, load(self.acc, var(t) * self.tile.sums + place))
+        return For(t, t.extent, LANES, nested((j, low, right), [store], UNROLL, UNROLL))

@@ -7,14 +7,16 @@ A GRID iteration is a block. Registers are alike in all threads outside of LANES
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from ....ir.graph.index import Index
 from ....ir.graph.site import NOWHERE, provenance
-from ....ir.loops.loop import THREAD, Alloc, For, Loops
-from ....ir.loops.walk import statements, writes
+from ....ir.loops.loop import LANES, SERIAL, THREAD, UNROLL, Alloc, For, If, Loops, Stmt
+from ....ir.loops.walk import Substitution, statements, writes
 from ..target import CudaTarget
 from .barriers import find_order
-from .drop_single_trips import simplified
 from .function import Function
-from .layout import lay_out, threads_of
+from .layout import accesses, lay_out, threads_of
 from .nested import body, in_total
 from .values import TYPES
 from .writer import INDENT
@@ -65,3 +67,29 @@ def _signature(fn: Function, loops: Loops, phase: For) -> str:
     bounds = f"{fn.threads}, {2 if fn.threads <= PAIRED else 1}" if tiled else f"{fn.threads}"
     start = f'extern "C" __global__ void __launch_bounds__({bounds}) {fn.symbol}('
     return f"{start}{', '.join([*arguments, 'weft_status* status'])}) {{"
+
+
+# ---------------------------------------------------------------- loops of one turn
+
+
+def simplified(phase: For) -> For:
+    """Without the loops of one turn that a schedule leaves where an extent happens to be 1, the grid's included."""
+    once = Substitution({phase.var: Index()}) if phase.extent == 1 else Substitution({})
+    return replace(phase, base=once.index(phase.base), body=_without_single_turns(once.body(phase.body)))
+
+
+def _without_single_turns(body: list[Stmt]) -> list[Stmt]:
+    out: list[Stmt] = []
+    for s in body:
+        match s:
+            case For(extent=1, kind=kind, total=None) if kind in (SERIAL, UNROLL) or (kind == LANES and not _has_registers(s)):
+                out += _without_single_turns(Substitution({s.var: Index()}).body(s.body))
+            case For() | If():
+                out.append(replace(s, body=_without_single_turns(s.body)))
+            case _:
+                out.append(s)
+    return out
+
+
+def _has_registers(s: For) -> bool:
+    return any(buf.space == THREAD for buf, _, _ in accesses(s.body))

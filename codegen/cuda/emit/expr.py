@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from ....ir.graph.graph import Node
 from ....ir.graph.op import Op
-from .values import TYPES
+from .values import OPERATIONS, TYPES
 
 
 class EmitError(ValueError):
@@ -42,24 +42,8 @@ def _typed(name: str) -> Callable[..., str]:
     return lambda n, a: f"{name}<{TYPES[n.dtype]}>({a})"
 
 
-def _neg(n: Node, a: str) -> str:
-    return f"-{a}" if n.dtype.is_float else f"weft_neg({a})"
-
-
-def _max(n: Node, a: str, b: str) -> str:
-    return f"{a} || {b}" if n.dtype.kind == "b" else f"weft_max({a}, {b})"
-
-
-def _where(n: Node, cond: str, yes: str, no: str) -> str:
-    return f"{cond} ? {yes} : {no}"
-
-
-def _any(n: Node, cond: str) -> str:
-    return cond  # a thread is a lane of its own
-
-
 OPS: dict[Op, Callable[..., str]] = {
-    Op.NEG: _neg,
+    Op.NEG: lambda n, a: f"-{a}" if n.dtype.is_float else f"weft_neg({a})",
     Op.SQRT: _function("weft_sqrt"),
     Op.FLOOR: _function("weft_floor"),
     Op.CAST: _typed("weft_cast"),
@@ -68,7 +52,7 @@ OPS: dict[Op, Callable[..., str]] = {
     Op.SUB: _operator("-", "weft_sub"),
     Op.MUL: _operator("*", "weft_mul"),
     Op.DIV: _operator("/"),
-    Op.MAX: _max,
+    Op.MAX: lambda n, a, b: f"{a} || {b}" if n.dtype.kind == "b" else f"weft_max({a}, {b})",
     Op.IDIV: _function("weft_floordiv"),
     Op.MOD: _function("weft_mod"),
     Op.LT: _operator("<"),
@@ -78,10 +62,10 @@ OPS: dict[Op, Callable[..., str]] = {
     Op.XOR: _operator("^", boolean="!="),
     Op.SHL: _function("weft_shl"),
     Op.SHR: _function("weft_shr"),
-    Op.WHERE: _where,
+    Op.WHERE: lambda n, cond, yes, no: f"{cond} ? {yes} : {no}",
     Op.FMA: _function("weft_fma"),
     Op.LDEXP: _function("weft_ldexp"),
-    Op.ANY: _any,
+    Op.ANY: lambda n, cond: cond,  # a thread is a lane of its own
 }
 
 
@@ -89,5 +73,4 @@ def combined(op: str, is_float: bool, old: str, value: str) -> str:
     """One step of a reduction."""
     if is_float and op != "max":
         return f"{old} {'+' if op == 'add' else '*'} {value}"
-    names = {"add": "weft_sum", "mul": "weft_product", "max": "weft_largest"}
-    return f"weft_combine<{names[op]}>({old}, {value})"
+    return f"weft_combine<{OPERATIONS[op]}>({old}, {value})"

@@ -13,7 +13,7 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, REG, Buf, Extent, Param
-from ....ir.loops.walk import SLOW, indices, operands, usual_operands
+from ....ir.loops.walk import SLOW, any_below, in_order, indices, operands, usual_operands
 from ..target import WARP, CudaTarget
 from .barriers import Order
 from .expr import expression
@@ -38,17 +38,7 @@ class Lanes:
         """Whether a Node may differ between the elements of a piece."""
         if self.e is None:
             return False
-        stack = [root]
-        while stack:
-            n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.varying]
-            if missing:
-                stack.extend(missing)
-            else:
-                stack.pop()
-                inside = any(self.varying[o] for o in operands(n))
-                self.varying[n] = inside or self._itself(n)
-        return self.varying[root]
+        return any_below(root, self.varying, self._itself)
 
     def _itself(self, n: Node) -> bool:
         return (n.op is Op.LOAD and n.arg[0] in self.own) or any(self.e in i.vars() for i in indices(n))
@@ -124,16 +114,9 @@ class Function:
 
     def reads(self, root: Node) -> frozenset[Buf]:
         """Every buffer whose contents a Node depends on."""
-        stack = [] if root in self.contents else [root]
-        while stack:
-            n = stack[-1]
-            missing = [o for o in operands(n) if o not in self.contents]
-            if missing:
-                stack.extend(missing)
-                continue
-            stack.pop()
-            found = frozenset[Buf]().union(*(self.contents[o] for o in operands(n)))
-            self.contents[n] = found | {n.arg[0]} if n.op is Op.LOAD else found
+        for n in in_order(root, self.contents.__contains__):
+            inside = frozenset[Buf]().union(*(self.contents[o] for o in operands(n)))
+            self.contents[n] = inside | {n.arg[0]} if n.op is Op.LOAD else inside
         return self.contents[root]
 
     # ------------------------------------------------------------ values
@@ -144,18 +127,8 @@ class Function:
 
     def evaluate(self, root: Node) -> str:
         """The name of a Node, after the lines that it needs."""
-        stack = [root]
-        while stack:
-            n = stack[-1]
-            if n.op is Op.CONST or n in self.known:
-                stack.pop()
-                continue
-            missing = [o for o in usual_operands(n) if o.op is not Op.CONST and o not in self.known]
-            if missing:
-                stack.extend(reversed(missing))
-            else:
-                stack.pop()
-                self.define(n)
+        for n in in_order(root, lambda n: n.op is Op.CONST or n in self.known, usual_operands):
+            self.define(n)
         return self.value(root)
 
     def evaluate_all(self, nodes: Iterable[Node]) -> None:

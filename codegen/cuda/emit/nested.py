@@ -10,15 +10,14 @@ from contextlib import contextmanager
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Check, For, If, Reduce, Stmt, Store
+from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store
 from ....ir.loops.walk import index_values, statements, writes
 from ..target import WARP
-from .block_wide import barrier, before, settle
 from .function import Function
 from .lanes import lanes_loop, trips
 from .layout import accesses, usual_loads, varies
 from .simple import PLAIN
-from .values import TYPES, zero
+from .values import OPERATIONS, TYPES, identity, zero
 from .vector_pieces import loaded_again, write_body
 
 
@@ -88,6 +87,46 @@ def _runs_of_first_thread(fn: Function, statements: list[Stmt]) -> Iterator[list
 def _waits(fn: Function, s: Stmt) -> bool:
     order, at = fn.order, id(s)
     return at in order.barrier or at in order.settle or at in order.restart
+
+
+# ---------------------------------------------------------------- what threads do together
+
+
+def before(fn: Function, s: Stmt) -> None:
+    """What threads do together before a statement."""
+    for buf in fn.order.settle.get(id(s), ()):
+        settle(fn, buf)
+    for buf in fn.order.restart.get(id(s), ()):
+        restart(fn, buf)
+    if id(s) in fn.order.barrier:
+        barrier(fn)
+
+
+def barrier(fn: Function) -> None:
+    fn.writer.line("weft_warp_barrier();" if fn.in_warps else "weft_barrier();")
+
+
+def restart(fn: Function, buf: Buf) -> None:
+    """The sum so far stays with the first thread."""
+    neutral = identity(fn.order.ops[buf], buf.dtype)
+    _each_register(fn, buf, lambda at: f"if ({fn.thread} != 0) {at} = {neutral};")
+    fn.changed([buf])
+
+
+def settle(fn: Function, buf: Buf) -> None:
+    """Every thread gets the whole sum."""
+    op = OPERATIONS[fn.order.ops[buf]]
+    call = f"weft_warp_reduce<{op}>" if fn.in_warps else f"weft_block_reduce<{op}, {fn.threads}>"
+    _each_register(fn, buf, lambda at: f"{at} = {call}({at});")
+    fn.changed([buf])
+
+
+def _each_register(fn: Function, buf: Buf, text: Callable[[str], str]) -> None:
+    if buf.size == 1:
+        fn.writer.line(text(fn.name(buf)))
+        return
+    with fn.block(f"for (unsigned i = 0; i < {buf.size}; i++)", "#pragma unroll"):
+        fn.writer.line(text(f"{fn.name(buf)}[i]"))
 
 
 # ---------------------------------------------------------------- branches and loops

@@ -10,7 +10,6 @@ from ....ir.loops.walk import index_values, indices, postorder
 from .expr import EmitError, combined
 from .function import Function, Lanes
 from .layout import varies
-from .tiles import write_commit, write_copy, write_multiply, write_wait
 from .values import TYPES, literal
 
 
@@ -77,14 +76,40 @@ def prefetch(fn: Function, s: Prefetch) -> None:
     """A GPU hides latency by having more threads."""
 
 
+# ---------------------------------------------------------------- products of tiles: calls of weft.cuh
+
+
+def copy(fn: Function, s: Copy) -> None:
+    operands = [fn.address(s.to, s.at), fn.address(s.source, s.index), fn.condition(s.mask) or "true"]
+    fn.writer.line(f"weft_copy_async<{s.size}>({', '.join(operands)}{fn.aligned(s.source)});")
+
+
+def commit(fn: Function, s: Commit) -> None:
+    fn.writer.line("weft_cp_async_commit();")
+
+
+def wait(fn: Function, s: Wait) -> None:
+    fn.writer.line(f"weft_cp_async_wait<{s.groups}>();")
+    fn.writer.line("weft_barrier();")
+
+
+def multiply(fn: Function, s: Multiply) -> None:
+    across = s.shape[1] // s.part[1]
+    strides = [s.rows.across, s.rows.along, s.lanes.across, s.lanes.along]
+    sizes = ", ".join(map(str, [*s.part, s.shape[2], across, *strides]))
+    operands = [fn.name(s.acc), fn.address(s.rows.buf, s.rows.first), fn.address(s.lanes.buf, s.lanes.first)]
+    fn.writer.line(f"weft_multiply<{sizes}>({', '.join(operands)});")
+    fn.changed([s.acc])
+
+
 PLAIN: dict[type, Callable[..., None]] = {
     Alloc: alloc,
     Store: store,
     Reduce: reduce,
     Check: check,
     Prefetch: prefetch,
-    Copy: write_copy,
-    Commit: write_commit,
-    Wait: write_wait,
-    Multiply: write_multiply,
+    Copy: copy,
+    Commit: commit,
+    Wait: wait,
+    Multiply: multiply,
 }

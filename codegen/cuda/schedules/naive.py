@@ -8,11 +8,11 @@ Right for any masks, strides, gathers and dtypes. Neighbours in a warp are neigh
 from __future__ import annotations
 
 from ....ir.graph.graph import const, node
-from ....ir.graph.index import Index, Var, unravel, var
+from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
-from ....ir.loops.loop import REG, Alloc, Buf, Reduce, Stmt, Store
+from ....ir.loops.loop import REG, Alloc, Buf, Reduce, Stmt
 from ...kernels import loop_axes
-from ...kernels.contraction import Groups, Problem, groups_extent, spread_groups
+from ...kernels.contraction import Problem, groups_at, groups_extent, spread_groups
 from ...kernels.evaluate import load
 from ...kernels.lowered import Lowered
 from .grid import flat_phase
@@ -25,7 +25,7 @@ def lower_naive_problem(p: Problem) -> Lowered:
     groups = [*p.batch, *p.rows, *p.lanes]
 
     def body(position: Index) -> list[Stmt]:
-        return _result(p, spread_groups(groups, unravel(position, tuple(loop_axes.extent(g) for g in groups))))
+        return _result(p, groups_at(groups, position))
 
     results = groups_extent(groups)
     text = f"naive {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: a thread a result"
@@ -36,16 +36,9 @@ def _result(p: Problem, by: dict[Var, Index]) -> list[Stmt]:
     """One result, from its axes."""
     dtype = p.anchor.node.dtype
     acc = Buf("acc", dtype, 1, REG)
-    stored: list[Stmt] = [Store(q.buf, q.at(at), value) for q, at, value in p.epilogue(by, load(acc, Index()))]
     if not p.reduced:
-        return [Store(q.buf, q.at(at), value) for q, at, value in p.epilogue(by, const(0, dtype))]
-    steps, of_steps = _steps(p.reduced)
-    at = by | of_steps
+        return p.writes(by, const(0, dtype))
+    steps = [Var(f"k{i}", loop_axes.extent(g)) for i, g in enumerate(p.reduced)]
+    at = by | spread_groups(p.reduced, [var(v) for v in steps])
     product = node(Op.MUL, [p.factor(f, at) for f in p.product.src])
-    return [Alloc(acc, 0), loop_axes.nest(steps, Reduce(acc, Index(), "add", product)), *stored]
-
-
-def _steps(reduced: Groups) -> tuple[list[Var], dict[Var, Index]]:
-    """A loop for each group of reduced axes."""
-    steps = [Var(f"k{i}", loop_axes.extent(g)) for i, g in enumerate(reduced)]
-    return steps, spread_groups(reduced, [var(v) for v in steps])
+    return [Alloc(acc, 0), loop_axes.nest(steps, Reduce(acc, Index(), "add", product)), *p.writes(by, load(acc, Index()))]

@@ -30,8 +30,9 @@ from cuda_helpers import (
 )
 from weft.ir.graph import bfloat16
 from weft.ir.graph import dtype as dt
+from weft.ir.graph.arith import convert
 from weft.ir.graph.op import Op
-from weft.ir.loops.interp import OPS, cast
+from weft.ir.loops.interp import OPS
 from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
@@ -161,10 +162,10 @@ def numbers(name: str) -> np.ndarray:
 
 @pytest.mark.parametrize("to", C_TYPES)
 @pytest.mark.parametrize("name", C_TYPES)
-def test_a_cast_is_that_of_the_loop_interpreter(name, to):
+def test_a_cast_is_that_of_the_interpreters(name, to):
     x = numbers(name)
     with np.errstate(all="ignore"):
-        wanted = [cast(v, dt.BY_NAME[to]) for v in scalar(name, x)]
+        wanted = convert(scalar(name, x), dt.BY_NAME[to])
     found = scalar(to, apply(CASTS[name, to], carrier(to), x))
     with np.errstate(all="ignore"):
         assert_same(found.astype(np.float64), np.array(wanted).astype(np.float64))

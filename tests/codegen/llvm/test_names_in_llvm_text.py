@@ -8,7 +8,7 @@ import pytest
 from loopkit import Op, Reduce, Store, Var, argument, f32, kernel, lanes, load, op, serial, var
 from weft.codegen.llvm.build import compile_text
 from weft.codegen.llvm.emit import emit
-from weft.codegen.llvm.readable import marked, noted
+from weft.codegen.llvm.naming import marked, noted
 from weft.codegen.llvm.target import named
 from weft.ir.loops.listing import numbered
 from weft.ir.loops.loop import REG, SCRATCH, Alloc, Buf
