@@ -9,7 +9,7 @@ from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ..lazy import state
-from ..lazy.above import Above
+from ..lazy.any_tensor import Above
 from ..lazy.trace import refuse
 from ..operands.arguments import as_bool, as_function
 from .parameters_elsewhere import naming
