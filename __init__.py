@@ -18,7 +18,7 @@ from .frontend.gradients import transforms as _transforms
 from .frontend.gradients.backward import backward as _backward
 from .frontend.jit.jit import compile as compile
 from .frontend.jit.jit import jit as jit
-from .frontend.lazy.above import Above as _Above
+from .frontend.lazy.any_tensor import Above as _Above
 from .frontend.modes.debug_nans import debug_nans as debug_nans
 from .frontend.modes.matmul_precision import matmul_precision as matmul_precision
 from .frontend.ops import *  # noqa: F403

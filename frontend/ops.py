@@ -16,7 +16,6 @@ from .lazy import realize as values
 from .operands import broadcast
 from .selection import interpolation, sets, sorting, statistics
 from .selection import nonzero as nz
-from .tensor import asarray as arrays
 from .tensor import creation as new
 from .tensor import dlpack, dtypes, ranges, sampling
 from .tensor import random as draws
@@ -27,7 +26,7 @@ from .windows import padding
 
 Tensor = lazy.Tensor
 realize = values.realize
-tensor, asarray, from_numpy, from_dlpack = new.tensor, arrays.asarray, new.from_numpy, dlpack.from_dlpack
+tensor, asarray, from_numpy, from_dlpack = new.tensor, new.asarray, new.from_numpy, dlpack.from_dlpack
 empty, empty_like, full, full_like = new.empty, new.empty_like, new.full, new.full_like
 ones, ones_like, zeros, zeros_like = new.ones, new.ones_like, new.zeros, new.zeros_like
 arange, eye, linspace, logspace = ranges.arange, ranges.eye, ranges.linspace, ranges.logspace

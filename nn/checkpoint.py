@@ -20,7 +20,7 @@ from typing import Any
 
 from .. import errors
 from ..frontend import ops
-from ..frontend.lazy.trace import refuse
+from ..frontend.lazy.trace import tracing
 from ..frontend.operands.arguments import as_bool, as_path
 from ..frontend.tensor.tensor import Tensor
 from ..ir.graph.brief import shown
@@ -48,7 +48,7 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
     >>> nn.load("run.safetensors", model=net)
     {'epoch': 7}
     """
-    refuse("save: writing a checkpoint")
+    tracing().refuse("save: writing a checkpoint")
     _require_names("save", unnamed)
     place, tensors = as_path("save", path), dict[str, Tensor]()
     tree = {name: encoded(name, _state(x), tensors) for name, x in objects.items()}
@@ -104,7 +104,7 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
     >>> nn.load("two.safetensors", weight=weight), weight.tolist()
     ({'best': 0.5}, [1.0, 1.0])
     """
-    refuse("load: reading a checkpoint")
+    tracing().refuse("load: reading a checkpoint")
     _require_names("load", unnamed)
     place, random_state = as_path("load", path), as_bool("load", "random_state", random_state)
     for name, x in objects.items():

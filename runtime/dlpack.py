@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from .code import portable
-from .texts import filled
+from .native import filled
 
 CPU = (1, 0)  # (kDLCPU, the only one)
 CUDA = 2  # the type of memory of a GPU, whose number stands beside it

@@ -14,8 +14,7 @@ from .buffer import Block, memory
 from .code import Code, known, phase_names
 from .failures import NO_CHECK_FAILED, CheckFailed, Interrupted, failure
 from .image import FIRST, STATUS, Image, SiteAt, unpack
-from .prepared import Prepared
-from .runnable import Runnable
+from .runnable import Prepared, Runnable
 from .threads import pool
 from .timed import timings
 

@@ -14,7 +14,7 @@ from ..ir.graph.site import Site
 from ..ir.loops.loop import For, Param
 from ..ir.passes.bounds_checks import CheckSite
 from ..ir.program.program import Call, Program, Ref
-from .texts import CHECK, PARALLEL
+from .native import CHECK, PARALLEL
 
 BRIEF = 8  # tiny kernels, of which each takes about a microsecond
 # places in the argument array: the constant 0, the status block's address, the first input

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable
 from itertools import count
+from pathlib import Path
+from string import Template
 from typing import Any
 
-from .. import locks
+from .. import locks, options
 from ..codegen.llvm.build import binding, runs_anywhere
 from ..errors import CompileError
 
@@ -72,3 +74,74 @@ def compile_portable(text: str) -> bytes:
         module.triple, module.data_layout = machine.triple, str(machine.target_data)
         module.verify()
         return bytes(machine.emit_object(module))
+
+
+# ---------------------------------------------------------------- LLVM IR of the runtime's own functions
+
+# The text is that of the files in llvm/. In these a line that begins with $name holds only where the text is for `name`;
+# elsewhere it is a comment. Systems and processors are named as by sys.platform and platform.machine.
+
+
+FOLDER = Path(__file__).with_name("llvm")
+PARALLEL, CHECK = 1, 2  # flags of a phase in the driver's table: driver.ll
+LINE, RECORD = 8, 4  # words of a cache line, of a chunk's record: chunks.ll
+FUTEX = {"x86_64": 202, "aarch64": 98}  # system call numbers
+MONOTONIC = {"linux": 1, "darwin": 6}  # CLOCK_MONOTONIC
+
+DRIVERS, PROCESSORS = ("plain", "timed"), ("x86_64", "aarch64")
+NAMES = (
+    "weft_run",
+    "weft_parallel_for",
+    "weft_pool_start",
+    "weft_pool_forget",
+    "weft_pool_migrations",
+    "weft_call",
+)
+TIMED_NAMES = ("weft_run_timed", "weft_ticks", "weft_runs", "weft_runs_timed")
+
+
+def has_pool(system: str, machine: str) -> bool:
+    """Linux on x86-64 and aarch64: elsewhere there is one thread."""
+    return system == "linux" and machine in PROCESSORS
+
+
+def has_cycles(machine: str, flags: set[str]) -> bool:
+    """Does a processor count at one rate, whatever its clock, alike in all cores.
+
+    Those with an invariant TSC do, and all of ARM's.
+    """
+    has_invariant_tsc = machine == "x86_64" and {"constant_tsc", "nonstop_tsc"} <= flags
+    return machine == "aarch64" or has_invariant_tsc
+
+
+def native_text(system: str, machine: str) -> str:
+    """The functions NAMES: the driver, the pool and the function of Python."""
+    return filled("driver", **_only("plain", DRIVERS)) + _pool(system, machine) + filled("call")
+
+
+def timed_text(system: str, machine: str, flags: set[str]) -> str:
+    """The functions TIMED_NAMES: the timed driver. `flags`: what the processor says of itself."""
+    if has_cycles(machine, flags):
+        ticks = filled("counter", **_only(machine, PROCESSORS))
+    else:
+        ticks = filled("clock", clock=MONOTONIC.get(system, 1))
+    driver = filled("driver", **_only("timed", DRIVERS))
+    return ticks + filled("chunks") + driver + filled("runs")
+
+
+def _pool(system: str, machine: str) -> str:
+    if not has_pool(system, machine):
+        return filled("no_pool")
+    lines = _only(machine, PROCESSORS)
+    return filled("pool", max_threads=options.MAX_THREADS, futex=FUTEX[machine], **lines)
+
+
+def _only(chosen: str, names: tuple[str, ...]) -> dict[str, str]:
+    """What lines begin with: those of the chosen name with nothing, others as comments."""
+    return {name: "" if name == chosen else ";" for name in names}
+
+
+def filled(name: str, folder: Path = FOLDER, /, **values: object) -> str:
+    """The text of a file with these values in the places of their $names."""
+    file = name if "." in name else f"{name}.ll"
+    return Template((folder / file).read_text()).substitute(values)

@@ -1,12 +1,17 @@
-"""Base of executables on any device. In: donations, checks, what plans the memory anew. Out: runs of the program, a report."""
+"""Base of executables on any device, and programs prepared to run again and again. In: arguments. Out: reports, calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+import ctypes
+import struct
+from collections.abc import Callable, MutableSequence, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WeftError
 from ..ir.passes.bounds_checks import CheckSite
+from .image import FIRST
+from .threads import pool
 
 if TYPE_CHECKING:
     from ..ir.program.memory_report import Memory
@@ -46,3 +51,70 @@ class Runnable:
             what = "an image, which does not name what its buffers hold"
             raise WeftError(f"this executable was made of {what}")
         return self.planned()
+
+
+# ---------------------------------------------------------------- programs that run again and again on nearly the same memory
+
+
+METH_FASTCALL = 0x80  # of Python's methodobject.h: a C function (self, array of objects, how many)
+
+
+class _MethodDef(ctypes.Structure):
+    """PyMethodDef: what Python knows of a built-in function."""
+
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+
+
+@dataclass
+class Prepared:
+    """For one caller at a time. `words`: the addresses of inputs and outputs, which stay.
+
+    `native`: the driver's table and arguments, and whether other Python threads wait meanwhile;
+    None where a run needs more than one native call. `owner` keeps the memory of both.
+    """
+
+    words: MutableSequence[int]
+    execute: Callable[[], None]  # runs the program. Raises CheckFailed
+    fail: Callable[[], None]  # raises it for the check that has failed
+    # what to raise for what came out of `call`
+    interrupted: Callable[[BaseException], BaseException] = lambda reason: reason
+    native: tuple[int, int, bool] | None = None
+    owner: Any = None
+
+    def call(self, places: Sequence[int]) -> Callable[..., int]:
+        """A function of addresses: puts them at these places of `words`, runs the program.
+
+        It returns 1 if a check has failed.
+        """
+        if self.native is not None:
+            block = struct.pack(
+                f"{3 + len(places)}q", *self.native, *(FIRST + place for place in places)
+            )
+            return _builtin(block, (self.owner, self.words))
+        words, execute = self.words, self.execute
+
+        def call(*addresses: int) -> int:
+            for place, address in zip(places, addresses, strict=True):
+                words[place] = address
+            execute()
+            return 0
+
+        return call
+
+
+# the one of weft_call: functions refer to it as long as they live
+_definitions: list[_MethodDef] = []
+
+
+def _builtin(block: bytes, owner: Any) -> Any:
+    """weft_call as a function with this block; its `__module__` keeps the owner alive."""
+    if not _definitions:
+        _definitions.append(_MethodDef(b"weft_call", pool.runtime().call, METH_FASTCALL, None))
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+    new = make(("PyCFunction_NewEx", ctypes.pythonapi))
+    return new(ctypes.addressof(_definitions[0]), block, owner)

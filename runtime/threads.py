@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from .. import locks, options
-from . import texts
+from . import native
 from .code import portable
 
 # Raised by the code that runs, not sent from outside: a thread that blocks them could not report
@@ -41,7 +41,7 @@ class Runtime:
 
 def _load() -> Runtime:
     word, pointer = ctypes.c_int64, ctypes.c_void_p
-    code = portable(texts.native_text(sys.platform, platform.machine()), texts.NAMES)
+    code = portable(native.native_text(sys.platform, platform.machine()), native.NAMES)
     return Runtime(
         run=ctypes.CFUNCTYPE(word, pointer, pointer)(code["weft_run"]),
         parallel_for=ctypes.CFUNCTYPE(None, pointer, pointer, word)(code["weft_parallel_for"]),
@@ -98,7 +98,7 @@ class Pool:
         with self._lock:
             if wanted == self._asked:
                 return
-            if texts.has_pool(sys.platform, platform.machine()):
+            if native.has_pool(sys.platform, platform.machine()):
                 with _signals_blocked():
                     self.running = runtime.start(wanted)
             else:

@@ -18,7 +18,7 @@ from typing import Any
 
 from . import processor
 from .code import portable
-from .texts import TIMED_NAMES, timed_text
+from .native import TIMED_NAMES, timed_text
 from .threads import pool
 
 CALIBRATION = 0.01  # seconds beside the clock

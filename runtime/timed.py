@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import locks
 from .image import Image, chunk_count
-from .texts import LINE, PARALLEL, RECORD
+from .native import LINE, PARALLEL, RECORD
 from .threads import pool
 from .ticks import address, counter
 

@@ -22,7 +22,7 @@ from ...runtime.failures import CheckFailed
 from ...runtime.memory import devices
 from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import Storage, on_host
-from ...runtime.prepared import Prepared
+from ...runtime.runnable import Prepared
 from ..structure import Structure
 
 

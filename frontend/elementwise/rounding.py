@@ -1,14 +1,21 @@
-"""Rounding to whole numbers. In: a Node. Out: a Node of its dtype. Integers stay as they are."""
+"""Whole numbers near a value, quotients and remainders, magnitude and sign. In: Nodes and Python numbers. Out: a Node.
+
+Integers never trap: x // 0 and x % 0 are 0, the least integer // -1 wraps.
+"""
 
 from __future__ import annotations
+
+from math import inf
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
-from ..operands.arguments import as_int
-from ..operands.broadcast import full_like
-from .arithmetic import add, div, mul, neg, sub
-from .comparison import eq, gt, isfinite, lt, ne, where
+from ..operands.arguments import as_bool, as_int
+from ..operands.broadcast import Operand, common_dtype, full_like, pair, together
+from ..operands.in_float32 import in_float32
+from .arithmetic import add, div, float_pair, integers_for_bool, mul, neg, no_bool, sub
+from .bits import as_bits, bit_and, bit_or, signbit
+from .comparison import eq, gt, isfinite, isnan, le, logical_and, logical_or, lt, ne, where
 
 
 def floor(x: Node) -> Node:
@@ -62,3 +69,120 @@ def _whole_tens(x: Node, zeros: int) -> Node:
     is_odd = ne(node(Op.AND, (down, full_like(x, 1))), 0)
     up = node(Op.OR, (gt(rest, unit // 2), node(Op.AND, (eq(rest, unit // 2), is_odd))))
     return mul(where(up, add(down, 1), down), unit)
+
+
+# ---------------------------------------------------------------- quotients and remainders
+
+
+def mod(a: Operand, b: Operand) -> Node:
+    """a - b * floor(a / b), exact, with the sign of b; x % 0 is 0 for integers, NaN for floats."""
+    x, y = integers_for_bool(*pair("remainder", a, b))
+    return node(Op.MOD, (x, y))
+
+
+def fmod(a: Operand, b: Operand) -> Node:
+    """a - b * trunc(a / b), exact, with the sign of a; x mod 0 is 0 for integers, NaN for floats."""
+    x, y = integers_for_bool(*pair("fmod", a, b))
+    if x.dtype.is_float:
+        rest = node(Op.MOD, (_magnitude(x), _magnitude(y)))
+        return where(signbit(x), neg(rest), rest)
+    rest = node(Op.MOD, (x, y))
+    return where(logical_and(ne(rest, 0), ne(signbit(x), signbit(rest))), sub(rest, y), rest)
+
+
+def _magnitude(x: Node) -> Node:
+    """|x| with slope 1 or -1 at the zeros, as the sign has it, so that the remainder's slope is 1 there."""
+    return where(signbit(x), neg(x), x)
+
+
+def divmod_(a: Operand, b: Operand) -> tuple[Node, Node]:
+    """(a // b, a % b)."""
+    return floordiv(a, b), mod(a, b)
+
+
+@in_float32
+def floordiv(a: Operand, b: Operand) -> Node:
+    """The greatest whole number not above a / b; x // 0 is 0 for integers.
+
+    Exact below 2**digits of the dtype, within 1 ULP above. Of infinities floor(a / b), as the Array API standard prefers.
+    """
+    x, y = integers_for_bool(*pair("floor_divide", a, b))
+    if not x.dtype.is_float:
+        return node(Op.IDIV, (x, y))
+    is_below = node(Op.XOR, (signbit(x), signbit(y)))
+    a, b = _magnitude(x), _magnitude(y)
+    rest = node(Op.MOD, (a, b))
+    quotient = div(a, b)
+    down = floor(quotient)
+    # a quotient just below a whole number may have been rounded to it: then the rest is nearly b
+    may_be_below = logical_and(eq(quotient, down), lt(quotient, 2.0**x.dtype.digits))
+    was_below = logical_and(may_be_below, lt(sub(b, rest), rest))
+    whole = where(was_below, sub(down, 1.0), down)
+    more = where(logical_and(ne(rest, 0.0), lt(b, inf)), add(whole, 1.0), whole)
+    return where(is_below, neg(more), whole)
+
+
+# ---------------------------------------------------------------- magnitude and sign, next floats, parts of a number
+
+
+def absolute(x: Node) -> Node:
+    """|x|; its derivative at 0 is 0."""
+    if x.dtype.kind in "bu":
+        return x
+    if x.dtype.kind == "i":
+        return where(lt(x, 0), neg(x), x)
+    return where(lt(x, 0.0), neg(x), where(eq(x, 0.0), 0.0, x))
+
+
+def sign(x: Node) -> Node:
+    """-1, 0 or 1; NaN stays NaN."""
+    no_bool("sign", x)
+    otherwise = where(eq(x, 0), 0, x) if x.dtype.is_float else full_like(x, 0)
+    above = where(gt(x, 0), 1, otherwise)
+    return above if x.dtype.kind == "u" else where(lt(x, 0), -1, above)
+
+
+def copysign(a: Operand, b: Operand) -> Node:
+    """|a| with the sign of b (of zeros and NaNs too), a float; the default dtype for integers."""
+    x, y = float_pair("copysign", a, b)
+    differs = node(Op.XOR, (signbit(x), signbit(y)))
+    return where(differs, neg(x), x)
+
+
+def nextafter(a: Operand, b: Operand) -> Node:
+    """The next float from a towards b; b where they are equal, NaN where one is NaN. It has no derivative."""
+    x, y = (node(Op.DETACH, (v,)) for v in float_pair("nextafter", a, b))
+    bits = as_bits(x)
+    least = bit_or(bit_and(as_bits(y), -(1 << (bits.dtype.bits - 1))), 1)  # the least subnormal, with the sign of y
+    grows = eq(lt(x, y), gt(x, 0.0))  # the greater the magnitude, the greater the bits
+    moved = where(eq(x, 0.0), least, add(bits, where(grows, 1, full_like(bits, -1))))
+    found = where(eq(x, y), y, node(Op.BITCAST, (moved,), x.dtype))
+    return where(logical_or(isnan(x), isnan(y)), add(x, y), found)
+
+
+def real(x: Node) -> Node:
+    """The real part: x itself."""
+    return x
+
+
+def imag(x: Node) -> Node:
+    """The imaginary part: zeros."""
+    return full_like(x, 0)
+
+
+def conj(x: Node) -> Node:
+    """The complex conjugate: x itself."""
+    return x
+
+
+# ---------------------------------------------------------------- nearly equal
+
+
+@in_float32
+def isclose(a: Operand, b: Operand, /, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False) -> Node:
+    """Is |a - b| <= atol + rtol * |b|, or a == b; NaNs are close to each other with equal_nan. Integers count as float64."""
+    dtype = common_dtype("isclose", (a, b))
+    x, y = together("isclose", (a, b), dtype if dtype.is_float else dt.float64)
+    near = le(absolute(sub(x, y)), add(mul(absolute(y), rtol), atol))
+    close = logical_or(eq(x, y), logical_and(near, isfinite(y)))
+    return logical_or(close, logical_and(isnan(x), isnan(y))) if as_bool("isclose", "equal_nan", equal_nan) else close

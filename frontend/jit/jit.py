@@ -21,7 +21,7 @@ from ...runtime.memory.storage import Storage
 from ..functions import movement
 from ..lazy import realize, state
 from ..lazy.capture import is_constant
-from ..lazy.trace import Trace, refuse
+from ..lazy.trace import Trace, tracing
 from ..operands.arguments import as_function, as_int, as_sequence
 from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
@@ -225,7 +225,7 @@ def _statics_of(x: Any) -> Statics:
 def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
     found = steps.last
     if args or kwargs or (found is None and _takes_nothing(function)):
-        refuse(f"wf.{what}")
+        tracing().refuse(f"wf.{what}")
         _, found = _call(function, statics, steps, args, kwargs, run=False)
     if found is None:
         name = _name(function)

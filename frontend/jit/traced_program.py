@@ -18,7 +18,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
-from ...runtime.memory.storage import VIEWED, Storage
+from ...runtime.memory.storage import VIEWED, Storage, seen_through
 from ..lazy import realize, state, transfers, weak_numbers
 from ..lazy.any_tensor import AnyTensor
 from ..lazy.capture import Capture, is_constant
@@ -105,7 +105,7 @@ class _Recorder:
 
     def _device(self, targets: list[tuple[int, Node]], sources: list[Node]) -> str:
         """Where the program runs. Raises JitError where that is not one device."""
-        wanted = [root for n in [*(n for _, n in targets), *sources] if transfers.in_memory(root := realize.root_of(n)) is None]
+        wanted = [root for n in [*(n for _, n in targets), *sources] if seen_through(root := realize.root_of(n)) is None]
         device = transfers.one_device(self.out.name, wanted)
         for number, n in targets:
             t = self.out.tensors[number]

@@ -1,18 +1,19 @@
 """A Tensor as the rooms below its class know it. In: Nodes, memory. Out: Tensors that no table lists.
 
 The class itself stands above what computes values and below what users call: it sets
-`Made.kind`, of which new Tensors are.
+`Above.kind`, of which new Tensors are.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ...ir.graph.graph import Node
 from ...runtime.memory.storage import Storage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from weakref import ref
 
     from ...ir.graph.dtype import DType
@@ -62,15 +63,22 @@ class AnyTensor:
         def is_leaf(self) -> bool: ...
 
 
-class Made:
-    """The class of new Tensors."""
+class Above:
+    """What stands above and is asked for from below. The package sets it once, when it is imported.
 
-    kind: type[Any] = AnyTensor  # wf.Tensor, once that is there
+    Modules are given by functions, which load them when they are first needed.
+    """
+
+    kind: type[Any] = AnyTensor  # of new Tensors: wf.Tensor, once that is there
+    backward: Callable[[Any, Any, bool], None]  # of a loss, its cotangent; whether its graph is kept
+    array_api: Callable[[], ModuleType]  # the namespace of a Tensor
+    numpy_functions: Callable[[], ModuleType]  # what NumPy's functions are in Weft
+    show: Callable[[Any, int], None]  # shows a program that is new as options ask for
 
 
 def bare(n: Node) -> Any:
     """A Tensor of a Node for a while, which no table lists."""
-    t = object.__new__(Made.kind)
+    t = object.__new__(Above.kind)
     t._node = n
     t._requires_grad = False
     t._storage = t._grad = t.name = t._note = t._hooks = None
@@ -79,7 +87,7 @@ def bare(n: Node) -> Any:
 
 def of_storage(stored: Storage, note: str | None = None) -> Any:
     """The Tensor of a value in memory; `note` says why it has no history. Its Node is made when something is built from it."""
-    t = object.__new__(Made.kind)
+    t = object.__new__(Above.kind)
     t._storage, t._note = stored, note
     t._requires_grad = False
     t._grad = t.name = t._hooks = None

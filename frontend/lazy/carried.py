@@ -21,8 +21,8 @@ from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Leaf, Storage
 from . import growth, state
+from .any_tensor import Above
 from .any_tensor import AnyTensor as Tensor
-from .any_tensor import Made
 from .capture import Capture, is_constant
 from .computed import Computed
 from .transaction import Released
@@ -214,7 +214,7 @@ def _waiting_beside(asked: Sequence[Tensor], computed: set[Node]) -> tuple[list[
 
 def _all_tensors() -> list[Tensor]:
     """Those that Python's garbage collector knows."""
-    kinds = [Made.kind]
+    kinds = [Above.kind]
     for kind in kinds:
         kinds += kind.__subclasses__()
     return [t for t in gc.get_objects() if type(t) in kinds and _has_graph(t)]

@@ -4,7 +4,7 @@ and to which a derivative can flow from it.
 
 from __future__ import annotations
 
-from ...ir.graph.graph import Node
+from ...ir.graph.graph import Node, reach
 from ...ir.graph.op import Op
 from ...ir.ops.table import RECORDS
 
@@ -31,17 +31,7 @@ def reached(root: Node) -> tuple[list[Node], set[Node]]:
 
 def depends(root: Node, on: Node) -> bool:
     """Is there any path from the root to the Node, if only through steps and comparisons; DETACH ends a path."""
-    seen = {root}
-    stack = [root]
-    while stack:
-        n = stack.pop()
-        if n is on:
-            return True
-        if n.op is not Op.DETACH:
-            new = [s for s in n.src if s not in seen]
-            seen.update(new)
-            stack += new
-    return False
+    return any(n is on for n in reach([root], lambda n: () if n.op is Op.DETACH else n.src))
 
 
 def stale_owner(leaf: Node) -> object | None:

@@ -9,14 +9,14 @@ from weakref import ref
 from ...ir.graph.graph import Node, interned, shaped
 from ...ir.graph.op import Op
 from . import growth, state
-from .any_tensor import Made
+from .any_tensor import Above
 from .growth import Seen
 from .state import grads
 
 
 def wrap(n: Node, requires_grad: bool = False) -> Any:
     """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
-    t = object.__new__(Made.kind)
+    t = object.__new__(Above.kind)
     if requires_grad and not (n.dtype.kind == "f" and (not grads or state.grad_enabled())):
         requires_grad = False
         if n.dtype.kind == "f":

@@ -136,20 +136,10 @@ def _realize(targets: list[Tensor], with_scalars: bool = False) -> None:
 
 def _attach_view(t: Tensor) -> bool:
     """A Tensor that is a view of memory needs no program."""
-    n = t.node
-    chain = []
-    while (stored := storage.lookup(n)) is None:
-        if n.op not in storage.VIEWED:
-            return False
-        chain.append(n)
-        n = n.src[0]
-    node = n if not chain else chain[0]
-    for view in reversed(chain):
-        stored = storage.viewed(view, stored)
-        if stored is None:
-            return False
-    keep(t, node, stored)
-    return True
+    stored = storage.seen_through(n := t.node)
+    if stored is not None:
+        keep(t, n, stored)
+    return stored is not None
 
 
 # ---------------------------------------------------------------- from Tensors to a program

@@ -14,8 +14,7 @@ from typing import Any, TypeVar
 
 from ... import errors
 from ...ir.graph.dtype import DType
-from ...ir.graph.graph import Node
-from ...ir.graph.op import Op
+from ...ir.graph.graph import Node, reach, sources
 from ...ir.graph.shapes import Shape
 from ...ir.graph.site import located, user_site
 from ...runtime.memory import storage
@@ -54,6 +53,8 @@ class Live:
 
 class Trace:
     """Everything that a function does while it is traced. live_numbers: those of Modules that have changed before are inputs."""
+
+    is_traced = True
 
     def __init__(self, name: str, live_numbers: bool = True) -> None:
         self.name, self.is_over = name, False
@@ -189,12 +190,20 @@ class Trace:
         self.live.append(Live(recipe, leaves, mark))
         return leaves
 
-    def live_source(self, source: Any, recipe: Callable[[], Sequence[float]], dtype: DType) -> Node:
-        """The one live scalar of this source."""
+    def live_source(self, source: Any, recipe: Recipe, dtype: DType, now: Node) -> Node:
+        """The one live scalar of this source, with the recipe's value at every call; `now` where no function is traced."""
         found = self.sources.get(id(source))
         if found is None:
             found = self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
         return found[1]
+
+    def guard(self, what: Callable[[], Any]) -> None:
+        """The function is traced again when what() is another value than now."""
+        self.guards.append((what, what()))
+
+    def after_call(self, action: Callable[[], None]) -> None:
+        """Acts after each call."""
+        self.afterwards.append(action)
 
     def turn(self, source: Any, place: int) -> int:
         """How often this was asked before."""
@@ -214,7 +223,7 @@ class Trace:
 
     def require_constant(self, t: Tensor) -> None:
         """Raises JitError for a value that differs from call to call."""
-        met = set() if self.is_outer(t) else self._placeholders_below(t._node)
+        met = set() if self.is_outer(t) else {*reach([t._node], sources)}.intersection(self.leaves)
         if met or self.is_outer(t):
             what, advice = self._number_among(met) or (f"a {_described(t)}", _ADVICE)
             raise errors.JitError(f"{self._where()}the value of {what} is read while {self.name} is traced: {advice}")
@@ -226,17 +235,6 @@ class Trace:
     def _where(self) -> str:
         site = user_site()
         return f"{located(site)}: " if site else ""
-
-    def _placeholders_below(self, root: Node) -> set[Node]:
-        """What a value depends on."""
-        seen, stack = {root}, [root]
-        while stack:
-            n = stack.pop()
-            below = (n.arg.definition,) if n.op is Op.INPUT and n.arg.definition is not None else n.src
-            new = [s for s in below if s not in seen]
-            seen.update(new)
-            stack += new
-        return seen.intersection(self.leaves)
 
     def _number_among(self, met: set[Node]) -> tuple[str, str] | None:
         """(a number that was passed, what to write) if these are such numbers alone."""
@@ -266,55 +264,33 @@ def require_no_grad(name: str, t: Tensor) -> None:
         )
 
 
-def live_scalars(recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
-    """0-d inputs with the recipe's values: of this moment, or in a jitted function those of each call."""
-    found = state.trace() if state.traces else None
-    if found is not None:
-        return found.live_scalars(recipe, dtypes, mark)  # type: ignore[no-any-return]
-    return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
+class NoTrace:
+    """What a Trace is asked for, where no function is traced: everything is done now."""
 
+    is_traced = False
 
-def live_source(source: Any, recipe: Callable[[], Sequence[float]], dtype: DType, now: Node) -> Node:
-    """The 0-d input `now`; in a jitted function the one of this source, with the recipe's value at every call."""
-    found = state.trace() if state.traces else None
-    return now if found is None else found.live_source(source, recipe, dtype)
+    def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
+        return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
 
+    def live_source(self, source: Any, recipe: Recipe, dtype: DType, now: Node) -> Node:
+        return now
 
-def refuse(what: str) -> None:
-    """Raises JitError in a jitted function, for what Python would do only while it is traced."""
-    found = state.trace() if state.traces else None
-    if found is not None:
-        found.refuse(what)
+    def refuse(self, what: str) -> None: ...
+    def guard(self, what: Callable[[], Any]) -> None: ...
 
+    def turn(self, source: Any, place: int) -> int:
+        return 0
 
-def guard(what: Callable[[], Any]) -> None:
-    """A jitted function is traced again when what() is another value than now."""
-    found = state.trace() if state.traces else None
-    if found is not None:
-        found.guards.append((what, what()))
+    def outside(self, body: Callable[[], R]) -> R:
+        return body()
 
-
-def turn(source: Any, place: int) -> int:
-    """How often a jitted function that is being traced has asked this before; 0 without a trace."""
-    found = state.trace() if state.traces else None
-    return 0 if found is None else found.turn(source, place)
-
-
-def outside(body: Callable[[], R]) -> R:
-    """What body() gives; it is no part of the jitted function that is being traced, but stays for later calls."""
-    found = state.trace() if state.traces else None
-    return body() if found is None else found.outside(body)
-
-
-def is_traced() -> bool:
-    """Is a function traced in this thread."""
-    return bool(state.traces) and state.trace() is not None
-
-
-def afterwards(action: Callable[[], None]) -> None:
-    """Acts now, or in a jitted function after each call."""
-    found = state.trace() if state.traces else None
-    if found is None:
+    def after_call(self, action: Callable[[], None]) -> None:
         action()
-    else:
-        found.afterwards.append(action)
+
+
+NO_TRACE = NoTrace()
+
+
+def tracing() -> Trace | NoTrace:
+    """The Trace of this thread."""
+    return state.traces.get(get_ident(), NO_TRACE) if state.traces else NO_TRACE

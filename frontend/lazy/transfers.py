@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ... import errors
-from ...ir.graph.graph import Node, node, sources
+from ...ir.graph.graph import Node, node, reach, sources
 from ...ir.graph.op import Op
 from ...ir.graph.site import located
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, default, device_of, only_cpu
-from ...runtime.memory.storage import Storage, copies, lookup
+from ...runtime.memory.storage import copies, lookup, seen_through
 from ...runtime.memory.strides import strides_of
 from .any_tensor import AnyTensor as Tensor
 from .any_tensor import bare
@@ -69,7 +69,7 @@ def _source(crossing: Node) -> Node:
 
 def _is_crossing(n: Node, device: str) -> bool:
     """Is the graph of a value on this device cut at a Node that it is computed of."""
-    return n.op is Op.COPY and (n.src[0].device not in (None, device) or in_memory(n.src[0]) is not None)
+    return n.op is Op.COPY and (n.src[0].device not in (None, device) or seen_through(n.src[0]) is not None)
 
 
 def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
@@ -94,7 +94,7 @@ def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
 def _cross(roots: Sequence[Node], device: str) -> bool:
     """Copies what values on one device need from others, if all of that is in memory."""
     crossings = _crossings(roots, device)
-    found = [in_memory(_source(n)) for n in crossings]
+    found = [seen_through(_source(n)) for n in crossings]
     if None in found:
         return False
     for n, stored in zip(crossings, found, strict=True):
@@ -107,7 +107,7 @@ def _turns(tensors: Sequence[Tensor]) -> list[list[Tensor]]:
     """The Tensors, and Tensors of what they need from other devices, by how often values cross over on the way to them."""
     levels = _levels(_nodes(tensors))
     targets = set(_nodes(tensors))
-    wanted = [*tensors, *(bare(n) for n in levels if n not in targets and in_memory(n) is None)]
+    wanted = [*tensors, *(bare(n) for n in levels if n not in targets and seen_through(n) is None)]
     turns: list[list[Tensor]] = [[] for _ in range(1 + max(levels.values()))]
     for t in wanted:
         turns[levels[t.node]].append(t)
@@ -152,28 +152,9 @@ def one_device(name: str, roots: Sequence[Node]) -> str:
     found = sorted({n.device for n in roots if n.device is not None})
     if len(found) > 1:
         raise errors.JitError(f"the jitted function {name} computes values on {' and '.join(found)}: {ONE_DEVICE}")
-    seen, stack = set(roots), list(roots)
-    while stack:
-        n = stack.pop()
+    for n in reach(roots, sources):
         if n.op is Op.COPY and n.src[0].device not in (None, CPU, n.arg):
             line = f"{located(n.site)}: " if n.site else ""
             what = f"a value on {n.src[0].device} is moved to {n.arg} in the jitted function {name}"
             raise errors.JitError(f"{line}{what}: {ONE_DEVICE}")
-        below = [s for s in sources(n) if s not in seen]
-        seen.update(below)
-        stack += below
     return found[0] if found else default()
-
-
-def in_memory(n: Node) -> Storage | None:
-    """The memory of a value, also through views."""
-    chain = []
-    while (stored := lookup(n)) is None:
-        if n.op not in storage.VIEWED:
-            return None
-        chain.append(n)
-        n = n.src[0]
-    for view in reversed(chain):
-        if stored is not None:
-            stored = storage.viewed(view, stored)
-    return stored

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ... import options
 from ...modes import Blocks, Mode
 from . import state
-from .above import Above
+from .any_tensor import Above
 
 if TYPE_CHECKING:
     from ...compiler.structure import Structure

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
-from ...ir.graph.graph import Node, cast
+from ...ir.graph.graph import Node, cast, reach
 from ...ir.graph.op import Op
 
 MOST_NODES = 64  # a value that needs more than these is not recognised as weak
@@ -58,16 +58,11 @@ def as_strong(n: Node, dtype: DType) -> Node:
 
 def recognise(n: Node) -> None:
     """Marks a 0-d Node that is computed from weak ones and constants alone; a conversion makes it strong."""
-    seen, stack, is_weak = {n}, [n], False
-    while stack:
-        below = stack.pop()
+    is_weak = False
+    for count, below in enumerate(reach([n], lambda met: () if met in marks else met.src)):
         if below in marks:
             is_weak = True
-        elif below.op in (Op.INPUT, Op.CAST, Op.BITCAST) or len(seen) > MOST_NODES:
+        elif below.op in (Op.INPUT, Op.CAST, Op.BITCAST) or count >= MOST_NODES:
             return
-        else:
-            new = [s for s in below.src if s not in seen]
-            seen.update(new)
-            stack += new
     if is_weak:
         marks.setdefault(n, None)

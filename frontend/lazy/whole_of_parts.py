@@ -10,7 +10,7 @@ import warnings
 import weakref
 
 from ... import errors
-from ...ir.graph.graph import Node
+from ...ir.graph.graph import Node, reach
 from ...ir.graph.op import Op
 from ...ir.graph.site import user_site
 from ...runtime.memory import storage, weak_table
@@ -54,18 +54,10 @@ def assigned(part: Tensor) -> None:
 
 def wholes(part: Tensor) -> list[Tensor]:
     """The registered Tensors that the Tensor is a part of, or is computed from parts of."""
-    indexed = state.thread.indexed
-    found, seen, stack = [], {part.node}, [part.node] if indexed else []
-    while stack:
-        n = stack.pop()
-        whole = _whole(n)
-        if whole is not None:
-            found.append(whole)
-        elif n.size == 1 or n.op in storage.VIEWED:
-            below = [s for s in n.src if s not in seen]
-            seen.update(below)
-            stack += below
-    return found
+    if not state.thread.indexed:
+        return []
+    met = reach([part.node], lambda n: n.src if (n.size == 1 or n.op in storage.VIEWED) and _whole(n) is None else ())
+    return [whole for n in met if (whole := _whole(n)) is not None]
 
 
 def _whole(n: Node) -> Tensor | None:

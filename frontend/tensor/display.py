@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from ... import options
-from ...ir.graph.op import Op
+from ...ir.graph.graph import reach, sources
 from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import lookup
 from ..lazy import realize, state, watchers
@@ -42,13 +42,9 @@ def is_little_work(t: AnyTensor) -> bool:
     """Is it computed by few operations on few elements, on the CPU."""
     if t.device != CPU:
         return False
-    seen, stack, elements = {t.node}, [t.node], 0
-    while stack and elements <= MOST_ELEMENTS and len(seen) <= MOST_NODES:
-        n = stack.pop()
-        if lookup(n) is not None:
-            continue
-        elements += n.size
-        below = [s for s in (n.arg.sources if n.op is Op.INPUT else n.src) if s not in seen]
-        seen.update(below)
-        stack += below
-    return not stack and elements <= MOST_ELEMENTS
+    elements = 0
+    for count, n in enumerate(reach([t.node], lambda n: sources(n) if lookup(n) is None else ())):
+        elements += n.size if lookup(n) is None else 0
+        if elements > MOST_ELEMENTS or count >= MOST_NODES:
+            return False
+    return True

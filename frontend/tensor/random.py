@@ -27,7 +27,7 @@ from ...signals import deferred
 from ..elementwise import all as ew
 from ..elementwise import transcendental as tr
 from ..functions import philox
-from ..lazy.trace import live_scalars, live_source, refuse
+from ..lazy.trace import tracing
 from ..operands.arguments import as_bool, as_double, as_int, as_shape
 from ..operands.broadcast import as_dtype, default_float, default_int
 from .tensor import Tensor, wrap
@@ -47,19 +47,19 @@ class Generator:
 
     def manual_seed(self, seed: int) -> None:
         """Starts again with this key."""
-        refuse("manual_seed: seeding")
+        tracing().refuse("manual_seed: seeding")
         with self._lock:
             self._start(as_int("manual_seed", "the seed", seed) & MASK64)
 
     def state(self) -> dict[str, int]:
         """The key, and how many draws were made."""
-        refuse("get_rng_state: reading the generator")
+        tracing().refuse("get_rng_state: reading the generator")
         with self._lock:
             return {"seed": self._seed, "draws": self._draws}
 
     def restore(self, state: Mapping[str, int]) -> None:
         """Goes on where `state` was read."""
-        refuse("set_rng_state: setting the generator")
+        tracing().refuse("set_rng_state: setting the generator")
         seed, draws = _checked(state)
         with self._lock:
             self._start(seed, draws)
@@ -95,8 +95,8 @@ class Generator:
         """Four fresh random words for each of `count` elements; in a jitted function fresh ones at each call."""
         with self._lock:
             key = self._key
-        key = live_source(self, lambda: [self._seed], dt.uint64, key)
-        return philox.words(count, key, live_scalars(self._next, [dt.uint64], self.mark)[0])
+        key = tracing().live_source(self, lambda: [self._seed], dt.uint64, key)
+        return philox.words(count, key, tracing().live_scalars(self._next, [dt.uint64], self.mark)[0])
 
 
 def _checked(state: Any) -> tuple[int, int]:
@@ -174,7 +174,7 @@ def manual_seed(seed: int) -> None:
 
 def next_draw() -> Draw:
     """A fresh draw, made now. Raises JitError in a jitted function."""
-    refuse("drawing numbers for Python")
+    tracing().refuse("drawing numbers for Python")
     return _default().draw()
 
 

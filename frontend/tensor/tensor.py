@@ -282,7 +282,7 @@ class Tensor(Tracked):
     as_strided = method(gather.as_strided)
 
 
-any_tensor.Made.kind = Tensor
+any_tensor.Above.kind = Tensor
 _where = function(ew.where)
 
 

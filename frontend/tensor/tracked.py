@@ -11,8 +11,8 @@ from ...ir.graph.brief import shown
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ..lazy import state
-from ..lazy.above import Above
-from ..lazy.trace import refuse
+from ..lazy.any_tensor import Above
+from ..lazy.trace import tracing
 from ..operands.arguments import as_bool, as_function
 from .parameters_elsewhere import naming
 from .value import Value
@@ -66,7 +66,7 @@ class Tracked(Value):
         if requires_grad and not self.dtype.is_float:
             raise errors.DTypeError(f"only floats have gradients, this is {self.dtype.name}")
         if requires_grad != self._requires_grad and state.is_outer(self):
-            refuse("requires_grad_ of a Tensor from outside")
+            tracing().refuse("requires_grad_ of a Tensor from outside")
         if requires_grad and not self._requires_grad:
             state.become_leaf(self)
         elif not requires_grad and self._requires_grad:
@@ -108,7 +108,7 @@ class Tracked(Value):
         self._require_tracked("register_hook")
         as_function("register_hook", "a hook", hook)
         if state.is_outer(self):
-            refuse("register_hook of a Tensor from outside")
+            tracing().refuse("register_hook of a Tensor from outside")
         if not self.is_leaf:
             hooks = state.hooks.setdefault(self.node, [])
         else:

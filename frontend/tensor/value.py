@@ -21,8 +21,7 @@ from ...runtime.memory import devices, storage
 from ...runtime.memory import strides as layout
 from ...runtime.memory.storage import Storage
 from ..lazy import realize, state
-from ..lazy.above import Above
-from ..lazy.any_tensor import AnyTensor
+from ..lazy.any_tensor import Above, AnyTensor
 from ..operands.arguments import as_bool, as_choice
 from .names_elsewhere import OF_TENSORS, no_attribute
 

@@ -18,7 +18,7 @@ from ...ir.graph.op import Op
 from ..elementwise.arithmetic import add, div, mul, sub
 from ..elementwise.bits import bit_and
 from ..elementwise.comparison import lt, maximum, minimum, where
-from ..elementwise.division import floordiv, mod
+from ..elementwise.rounding import floordiv, mod
 from ..functions import reductions
 from ..operands.arguments import as_bool, as_int
 from ..operands.broadcast import spread, to_dtype

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from ...compiler.backends.cuda import LAST_CACHE
 from ...runtime.cuda.driver import Driver, here
-from ...runtime.texts import filled
+from ...runtime.native import filled
 from .cpu_rounds import Timed
 from .limits import FOLDER
 from .roofline import Figure, Machine, Place

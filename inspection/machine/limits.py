@@ -21,7 +21,7 @@ from ... import options
 from ...codegen.llvm.build import compile_text
 from ...codegen.llvm.target import Target
 from ...runtime import native, threads
-from ...runtime.texts import filled
+from ...runtime.native import filled
 from ...runtime.ticks import address
 
 LLVM_TYPES = {"float32": "float", "float64": "double"}

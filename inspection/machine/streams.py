@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...codegen.llvm.target import Target
-from ...runtime.texts import filled
+from ...runtime.native import filled
 from .limits import FOLDER, Chunked, module
 
 STEPS = 8  # vectors that a step of a loop reads or writes

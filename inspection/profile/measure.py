@@ -19,7 +19,7 @@ from ... import errors
 from ...compiler.compile import Compiled
 from ...frontend.lazy import realize
 from ...frontend.lazy.cached_program import Program
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...runtime import processor
 from ...runtime.failures import CheckFailed
 from ...runtime.image import chunk_count
@@ -47,7 +47,7 @@ TRIES = 3  # times as many rounds, at most, where they contradict each other
 def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int | None) -> Profile:
     """The Profile of a Subject. Raises ArgumentError where there is nothing to run, and what the
     run would raise."""
-    refuse("wf.profile")
+    tracing().refuse("wf.profile")
     with realize.lock:
         work = workload("profile", x, args, kwargs)
         if not work.structure.key[1]:

@@ -12,7 +12,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import no_grad
 from ...frontend.lazy import state
-from ...frontend.lazy.trace import afterwards, guard, outside, refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.lazy.transaction import go_back, versions
 from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positive
 from ...frontend.tensor.tensor import Tensor
@@ -158,8 +158,8 @@ class GradScaler:
         """
         if not self._enabled:
             return
-        guard(self._settings.copy)
-        guard(lambda: [*self._stages.items()])
+        tracing().guard(self._settings.copy)
+        tracing().guard(lambda: [*self._stages.items()])
         before, stages = versions([self._scale, self._growth_tracker]), self._now().copy()
         try:
             self._update(new_scale)
@@ -200,7 +200,7 @@ class GradScaler:
         """What `state_dict` gave, here or in torch. Raises StateError where something is missing."""
         if not self._enabled:
             return
-        refuse("GradScaler.load_state_dict")
+        tracing().refuse("GradScaler.load_state_dict")
         names = ["scale", *self._settings, "_growth_tracker"]
         missing = [name for name in names if name not in state_dict]
         if missing:
@@ -222,7 +222,7 @@ class GradScaler:
     def _flag(self, optimizer: Optimizer) -> Tensor:
         """Has a gradient of this optimiser been found that is not finite."""
         if optimizer not in self._found:
-            self._found[optimizer] = outside(lambda: ops.tensor(False))  # a jitted function assigns to it at every call
+            self._found[optimizer] = tracing().outside(lambda: ops.tensor(False))  # a jitted function assigns to it at every call
         return self._found[optimizer]
 
     def _now(self) -> Stages:
@@ -233,16 +233,16 @@ class GradScaler:
     def _stage(self, what: str, optimizer: Optimizer) -> str | None:
         if not isinstance(optimizer, Optimizer):
             raise errors.DTypeError(f"GradScaler.{what}: expected an optimiser, not {shown(optimizer)}")
-        guard(partial(self._stages.get, optimizer))
+        tracing().guard(partial(self._stages.get, optimizer))
         return self._now().get(optimizer)
 
     def _enter(self, optimizer: Optimizer, stage: str) -> None:
         self._now()[optimizer] = stage
-        afterwards(partial(self._stages.__setitem__, optimizer, stage))
+        tracing().after_call(partial(self._stages.__setitem__, optimizer, stage))
 
     def _leave(self) -> None:
         self._now().clear()
-        afterwards(self._stages.clear)
+        tracing().after_call(self._stages.clear)
 
 
 def _settings(growth_factor: Any, backoff_factor: Any, growth_interval: Any) -> dict[str, Any]:

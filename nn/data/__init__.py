@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from . import transforms
-from .buckets import *
 from .collate import *
-from .corpus import *
 from .dataset import *
-from .embedded import *
 from .glove import *
 from .glue import *
 from .idx import *
 from .image_sets import *
 from .images import *
-from .lines import *
 from .loader import *
 from .point_sets import *
 from .samplers import *

@@ -10,8 +10,7 @@ from ... import errors
 from ...frontend.operands.arguments import as_path
 from ...ir.graph.brief import shown
 from .idx import Array, DataError
-from .lines import read_lines
-from .text import Vocabulary
+from .text import Vocabulary, read_lines
 
 __all__ = ["read_glove"]
 

@@ -1,4 +1,4 @@
-"""MNIST and Fashion-MNIST. In: a folder, an environment setting or nothing. Out: uint8 images and labels.
+"""MNIST, Fashion-MNIST, scikit-learn's digits. In: a folder, an environment setting or nothing. Out: uint8 images and labels.
 
 Both have 60,000 training and 10,000 test images of 28x28 pixels in ten classes, in the same four idx files:
 LeCun, Cortes and Burges (yann.lecun.com/exdb/mnist); Xiao, Rasul and Vollgraf 2017 (github.com/zalandoresearch/fashion-mnist).
@@ -7,16 +7,16 @@ LeCun, Cortes and Burges (yann.lecun.com/exdb/mnist); Xiao, Rasul and Vollgraf 2
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from .embedded import digits
-from .idx import DataError, read_idx
+from .idx import Array, DataError, read_idx
 from .images import Images, Transform
 from .sources import Source, file_of, find, folder_of, instead_of
 
-__all__ = ["fashion_mnist", "mnist", "read_mnist"]
+__all__ = ["digits", "fashion_mnist", "mnist", "read_mnist"]
 
 
 def _source(name: str, folders: tuple[str, ...], url: str, *sha256: str) -> Source:
@@ -103,3 +103,47 @@ def _read_split(folder: Path, split: str) -> Images:
         shapes = f"{images.dtype}{images.shape} and {labels.dtype}{labels.shape}"
         raise DataError(f"{folder}: the {split} images and labels do not belong together: {shapes}")
     return Images(images[:, None], labels, str(folder))
+
+
+# ---------------------------------------------------------------- the digits of scikit-learn in the size of MNIST's
+
+
+TEST = 360  # of the 1,797 digits
+SEED = 0
+SOURCE = "scikit-learn digits"
+
+
+def digits() -> tuple[Images, Images]:
+    """(train, test) of the 1,797 8x8 digits bundled with scikit-learn, scaled to 28x28 uint8; the split is fixed.
+
+    Raises DataError without scikit-learn.
+
+    >>> train, test = nn.data.digits()
+    >>> train.images.shape, len(test)
+    ((1437, 1, 28, 28), 360)
+    """
+    try:
+        bunch = import_module("sklearn.datasets").load_digits()
+    except ImportError:
+        why = "there is no data set: set WEFT_DATA_DIR to a folder with its files, or install scikit-learn for its digits"
+        raise DataError(f"{why} (pip install scikit-learn)") from None
+    small = bunch.images.astype(np.float32) * (255.0 / 16.0)
+    images = np.rint(resize(small, 28, 28)).astype(np.uint8)[:, None]
+    labels = bunch.target.astype(np.uint8)
+    order = np.random.default_rng(SEED).permutation(len(images))
+    test, train = order[:TEST], order[TEST:]
+    return Images(images[train], labels[train], SOURCE), Images(images[test], labels[test], SOURCE)
+
+
+def resize(images: Array, height: int, width: int) -> Array:
+    """Bilinear interpolation of (N, H, W) with pixel centres at half integers and clamped edges."""
+    rows, columns = _bilinear(images.shape[1], height), _bilinear(images.shape[2], width)
+    out: Array = rows @ images @ columns.T
+    return out
+
+
+def _bilinear(old: int, new: int) -> Array:
+    """The (new, old) matrix whose rows hold the two weights of each sample."""
+    at = np.clip((np.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
+    distance = np.abs(at[:, None] - np.arange(old))
+    return np.maximum(0.0, 1.0 - distance).astype(np.float32)

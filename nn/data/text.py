@@ -1,22 +1,25 @@
-"""Text as numbers. In: sentences. Out: tokens, a vocabulary of them, int64 arrays of one width."""
+"""Text as numbers. In: sentences, text files. Out: lines, tokens, a vocabulary of them, int64 arrays of one width."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ... import errors
-from ...frontend.operands.arguments import as_count, as_int, as_ints, as_sequence
+from ...frontend.operands.arguments import as_count, as_int, as_ints, as_path, as_sequence
 from ...ir.graph.brief import shown
 from .collate import as_integers
 from .idx import Array, DataError
 
-__all__ = ["Vocabulary", "pad_sequences", "tokenize"]
+__all__ = ["Vocabulary", "pad_sequences", "read_lines", "tokenize"]
 
 PAD, UNKNOWN = "<pad>", "<unk>"  # numbers 0 and 1 of every Vocabulary
 
@@ -143,3 +146,37 @@ def _tokens(name: str, value: Any) -> list[str]:
         if not isinstance(token, str):
             raise errors.DTypeError(f"{name}: every token is a str, not {shown(token)}")
     return tokens
+
+
+# ---------------------------------------------------------------- text files, gzipped or not
+
+
+LONGEST = 1 << 26  # bytes of a line; of damaged and of hostile files it is all that is in memory
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """(number from 1, line without its end) of a UTF-8 file, one at a time. Raises DataError where it cannot be read.
+
+    >>> from pathlib import Path
+    >>> _ = Path("poem.txt").write_text("a rose\\nis a rose\\n")
+    >>> list(nn.data.read_lines("poem.txt"))
+    [(1, 'a rose'), (2, 'is a rose')]
+    """
+    path, number = as_path("read_lines", path), 0
+    try:
+        with (gzip.open if _is_gzip(path) else open)(path, "rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), 1):
+                if len(line) > LONGEST:
+                    raise DataError(f"{path}, line {number}: longer than {LONGEST} bytes, which no text is")
+                yield number, line.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n")
+    except UnicodeDecodeError as e:
+        raise DataError(f"{path}, line {number}: not UTF-8 text: {e.reason} at byte {e.start}") from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as e:
+        raise DataError(f"{path}: damaged: it cannot be decompressed behind line {number} ({e})") from e
+    except OSError as e:
+        raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"

@@ -11,7 +11,6 @@ from .classification import *
 from .ctc import *
 from .dropouts import *
 from .embeddings import *
-from .likelihood import *
 from .loss import *
 from .margin import *
 from .normalization import *
@@ -19,7 +18,6 @@ from .padding import *
 from .piecewise import *
 from .resampling import *
 from .sampling import *
-from .similarity import *
 from .windows import *
 
 # The names that the files list. A type checker finds them itself, and would take a computed __all__ for an empty one.

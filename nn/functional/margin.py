@@ -10,7 +10,7 @@ from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double, as_function
 from ...frontend.tensor.tensor import Tensor
 from .common import broadcast_weighted, in_float32_at_least, indices, numbers, reduced, same_shapes
-from .similarity import pairwise_distance
+from .loss import pairwise_distance
 
 __all__ = [
     "margin_ranking_loss",

@@ -11,7 +11,7 @@ from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int, as_ints
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.tensor import Tensor
-from ...frontend.windows import unfold as blocks
+from ...frontend.windows import windows as blocks
 from ...ir.graph.brief import shown
 from .common import in_float32
 

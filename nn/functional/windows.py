@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ... import errors
-from ...frontend.functions import linear as dense
+from ...frontend.functions import products as dense
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows import convolution, pooling

@@ -8,7 +8,6 @@ from .container import *
 from .conv import *
 from .dropouts import *
 from .embeddings import *
-from .likelihood import *
 from .linear import *
 from .loss import *
 from .margin import *

@@ -12,19 +12,9 @@ from ..module import Buffer
 from .stateless import Stateless, called, layer
 
 __all__ = [
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "CosineEmbeddingLoss",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "KLDivLoss",
-    "L1Loss",
-    "MSELoss",
-    "NLLLoss",
-    "PairwiseDistance",
-    "SmoothL1Loss",
+    "BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CosineSimilarity",
+    "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss", "KLDivLoss",
+    "L1Loss", "MSELoss", "NLLLoss", "PairwiseDistance", "PoissonNLLLoss", "SmoothL1Loss",
 ]
 
 
@@ -153,3 +143,35 @@ class HingeEmbeddingLoss(Loss):
     margin: float = 1.0
     _: KW_ONLY
     reduction: str = "mean"
+
+
+# ---------------------------------------------------------------- likelihoods
+
+
+@layer(F.gaussian_nll_loss, kw_only=True)
+class GaussianNLLLoss(Stateless):
+    full: bool = False
+    eps: float = 1e-6
+    reduction: str = "mean"
+
+    def forward(self, x: Tensor, target: Tensor, var: Tensor) -> Tensor:
+        return called(self, x, target, var)  # type: ignore[no-any-return]
+
+
+@layer(F.poisson_nll_loss)
+class PoissonNLLLoss(Loss):
+    log_input: bool = True
+    full: bool = False
+    eps: float = 1e-8
+    _: KW_ONLY
+    reduction: str = "mean"
+
+
+@layer(F.ctc_loss)
+class CTCLoss(Stateless):
+    blank: int = 0
+    reduction: str = "mean"
+    zero_infinity: bool = False
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor) -> Tensor:
+        return called(self, log_probs, targets, input_lengths, target_lengths)  # type: ignore[no-any-return]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from . import lr_scheduler
 from .adagrad import Adadelta, Adagrad
-from .adam import Adam, AdamW
-from .adam_variants import Adamax, NAdam, RAdam
+from .adam import Adam, Adamax, AdamW, NAdam, RAdam
 from .lbfgs import LBFGS
 from .lr_scheduler import *
 from .optimizer import Optimizer
-from .rmsprop import RMSprop
-from .rprop import Rprop
+from .rprop import RMSprop, Rprop
 from .sgd import SGD
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ... import errors
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_int, as_sequence
 from ...ir.graph.brief import shown
 from .groups import put
@@ -90,7 +90,7 @@ class ChainedScheduler(LRScheduler):
     @whole
     def step(self) -> None:  # type: ignore[override]
         """Goes to the next epoch of each schedule."""
-        refuse("the step of a schedule")
+        tracing().refuse("the step of a schedule")
         before = self.get_last_lr()
         for s in self.schedulers:
             s.enter(s.last_epoch + 1)

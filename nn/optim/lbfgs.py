@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import enable_grad, no_grad
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_count, as_double, as_function, as_nonnegative
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import shown
@@ -97,7 +97,7 @@ class LBFGS(Optimizer):
     @no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Asks the closure for losses and gradients until one of the limits is reached; returns the first loss."""
-        refuse("LBFGS.step")
+        tracing().refuse("LBFGS.step")
         if closure is None:
             raise errors.ArgumentError("LBFGS.step: pass a function that computes the loss and its gradients, and returns it")
         as_function("LBFGS.step", "closure", closure)

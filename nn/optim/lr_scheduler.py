@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from .combined import ChainedScheduler, SequentialLR
-from .cycle import OneCycleLR
-from .cyclic import CyclicLR
+from .cyclic import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .schedule import LRScheduler
 from .schedules import (

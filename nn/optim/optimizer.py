@@ -17,7 +17,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.gradients.gradient import enable_grad, no_grad
 from ...frontend.lazy.state import become
-from ...frontend.lazy.trace import afterwards, guard, is_traced, live_scalars, outside, turn
+from ...frontend.lazy.trace import tracing
 from ...frontend.lazy.transaction import go_back, retract, versions
 from ...frontend.operands.arguments import as_function
 from ...frontend.tensor.parameters_elsewhere import Naming
@@ -136,16 +136,16 @@ class Optimizer(Naming):
             if places:
                 self._check(k)
                 self.complete(k, places)
-                guard(self._pattern(k, places))
+                tracing().guard(self._pattern(k, places))
         places = [i for _, updated in work for i in updated]
         tensors = [t for i in places for t in (self.params[i], *self.state[i].values())]
 
         def count() -> None:
             self._count(places, skip)
 
-        if is_traced():  # which assigns to nothing until it is called, and then to all
+        if tracing().is_traced:  # which assigns to nothing until it is called, and then to all
             self._assign(work, tensors, skip)
-            afterwards(count)
+            tracing().after_call(count)
             return
         counted, version = Actions([count]), None
         had_values = all(t._stored() is not None for t in tensors)  # else an update from before the step would go with it
@@ -188,7 +188,7 @@ class Optimizer(Naming):
             p, grad = self.params[i], self.params[i].grad
             assert grad is not None
             grad = grad.float() if grad.dtype.is_half else grad
-            ahead = turn(self, i)  # steps that a jitted function has made before this one
+            ahead = tracing().turn(self, i)  # steps that a jitted function has made before this one
             key = (self.steps[i] + ahead, grad.dtype)
             if key not in known:
                 known[key] = self._live(k, i, ahead, grad.dtype)
@@ -233,7 +233,7 @@ class Optimizer(Naming):
             return [*now.values()] if count == len(now) else [now[name] for name in names]
 
         fixed = {name: x if x is True else x.to(dtype=dtype) for name, x in hyper.items() if name not in names}
-        nodes = live_scalars(values, [dtype] * len(names))
+        nodes = tracing().live_scalars(values, [dtype] * len(names))
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _check(self, k: int) -> None:
@@ -269,7 +269,7 @@ class Optimizer(Naming):
         """A state Tensor of a parameter that has made no step."""
         dtype = dt.float32 if p.dtype.is_half else p.dtype
         first = np.full(self.state_shape(what, p), self.initial(what, group))
-        return outside(lambda: ops.tensor(first, dtype, p.device))  # a jitted function reads it anew at every call
+        return tracing().outside(lambda: ops.tensor(first, dtype, p.device))  # a jitted function reads it anew at every call
 
     # ------------------------------------------------------------ what a subclass defines
 
@@ -313,7 +313,7 @@ def follow(state: Tensor, p: Tensor) -> None:
         if state.device != p.device:
             become(state, state.detach().to(p.device).node)
 
-    outside(move)
+    tracing().outside(move)
 
 
 def _form(name: str, x: Any) -> Any:

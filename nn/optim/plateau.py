@@ -7,7 +7,7 @@ from math import inf
 from typing import Any
 
 from ... import errors
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_choice, as_double, as_int
 from ...ir.graph.brief import shown
 from .groups import put
@@ -60,7 +60,7 @@ class ReduceLROnPlateau(LRScheduler):
     @whole
     def step(self, metrics: Any, epoch: float | None = None) -> None:  # type: ignore[override]
         """Looks at the loss or accuracy of an epoch: a number or a 0-d Tensor, which is computed."""
-        refuse("the step of a schedule")
+        tracing().refuse("the step of a schedule")
         current = as_double("ReduceLROnPlateau.step", "metrics", metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else as_epoch("ReduceLROnPlateau.step", epoch)
         better = self.is_better(current)

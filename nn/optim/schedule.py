@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, TypeVar
 
 from ... import errors
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.lazy.transaction import go_back, versions
 from ...frontend.operands.arguments import as_double, as_int, as_real, as_sequence
 from ...frontend.tensor.parameters_elsewhere import Naming
@@ -77,7 +77,7 @@ class LRScheduler(Naming):
     @whole
     def step(self, epoch: float | None = None) -> None:
         """Goes to the next epoch, or to the one given, and sets the rates of that."""
-        refuse("the step of a schedule")
+        tracing().refuse("the step of a schedule")
         name = f"{type(self).__name__}.step"
         self.enter(self.last_epoch + 1 if epoch is None else as_epoch(name, epoch))
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol
 
 from ... import errors
 from ...frontend import ops
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_int, as_real, as_sequence
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import shown
@@ -89,7 +89,7 @@ def load_state_dict(optimizer: Kept, state: Any) -> None:
 
 def parts(name: str, optimizer: Kept, state: Any) -> tuple[list[Group], list[Mapping[str, Any]]]:
     """The groups of a state, checked, and what it holds for each parameter in order."""
-    refuse(name)
+    tracing().refuse(name)
     if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
         raise errors.DTypeError(f"{name}: the state is a dict with 'state' and 'param_groups', not {shown(state)}")
     groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))

@@ -22,7 +22,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend.lazy import realize, state
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_bool, as_positive
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import shown
@@ -68,7 +68,7 @@ class DistributedDataParallel(Module):
         self.module, self._cap = module, int(min(cap, 1 << 20) * MIB)
         self._follows = as_bool(WHO, "broadcast_buffers", broadcast_buffers)
         self._averages = True
-        refuse(WHO)
+        tracing().refuse(WHO)
         if not any(p.requires_grad for p in module.parameters()):
             raise errors.ArgumentError(f"{WHO}: {type(module).__name__} has no Parameter that requires a gradient")
         self._require_same()
@@ -102,7 +102,7 @@ class DistributedDataParallel(Module):
 
     def all_reduce(self) -> None:
         """Averages the gradients over the processes, as backward() does outside of no_sync(). Raises GroupError."""
-        refuse(f"all_reduce of a {WHO}")
+        tracing().refuse(f"all_reduce of a {WHO}")
         if world().comm is None:
             return
         realize.together([p.grad for p in self._held.parameters])  # with the loss, in one program

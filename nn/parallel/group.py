@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ... import errors
-from ...frontend.lazy.trace import refuse
+from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_choice, as_int
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph.brief import shown
@@ -57,7 +57,7 @@ def barrier() -> None:
 
     >>> nn.parallel.barrier()
     """
-    refuse("barrier")
+    tracing().refuse("barrier")
     world().agree("barrier()")
 
 
@@ -117,7 +117,7 @@ def all_gather(tensor: Tensor | Array) -> list[Tensor]:
 
 
 def _layout(name: str, tensor: Any) -> flat.Layout:
-    refuse(name)
+    tracing().refuse(name)
     if not isinstance(tensor, (Tensor, np.ndarray)):
         raise errors.DTypeError(f"{name}: the tensor is a Tensor or a NumPy array, not {shown(tensor)}")
     return flat.layout(tensor)

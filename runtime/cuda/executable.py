@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import DeviceError, WeftError
 from ..failures import NO_CHECK_FAILED, Interrupted, failure
-from ..prepared import Prepared
-from ..runnable import Runnable
+from ..runnable import Prepared, Runnable
 from .block import STATUS_BYTES, Layout
 from .devices import Gpu, gpu
 from .driver import here

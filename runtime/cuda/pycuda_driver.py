@@ -17,12 +17,11 @@ from typing import Any
 from ... import options
 from ...codegen.cuda.target import OWN_SHARED
 from ...codegen.cuda.toolchain import build
-from . import streams
+from . import libcuda
 from .current import Current
 from .driver import Built, OutOfMemory, Usage
 from .graphs import Graphs
-from .pinned import Pages, Pinned
-from .staging import Staging
+from .staging import Pages, Pinned, Staging
 
 UNASKED = (48 << 10) - OWN_SHARED  # bytes of dynamic shared memory that a kernel may have without being allowed more
 FORKED = "CUDA cannot be used in a process that was forked from one that uses it: start it with the method 'spawn'"
@@ -150,12 +149,12 @@ class PycudaDriver:
     def wait_for(self, stream: int) -> None:
         """Work that is asked for from now on waits for all that another library's stream has by now."""
         with self.here:
-            streams.wait(self.stream, stream)
+            libcuda.wait(self.stream, stream)
 
     def let_wait(self, stream: int) -> None:
         """Another library's stream goes on when all that was asked for is done."""
         with self.here:
-            streams.wait(stream, self.stream)
+            libcuda.wait(stream, self.stream)
 
     def record(self) -> Event:
         with self.here:

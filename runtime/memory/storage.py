@@ -372,3 +372,17 @@ def _merged(shape: Shape, strides: Shape) -> list[tuple[int, int]]:
         else:
             groups.append((extent, stride))
     return groups
+
+
+def seen_through(n: Node) -> Storage | None:
+    """The memory of a value, also through views; None where there is none, or where strides cannot say it."""
+    chain = []
+    while (stored := lookup(n)) is None:
+        if n.op not in VIEWED:
+            return None
+        chain.append(n)
+        n = n.src[0]
+    for view in reversed(chain):
+        if stored is not None:
+            stored = viewed(view, stored)
+    return stored

@@ -198,7 +198,7 @@ def test_import_reads_no_text_of_native_code() -> None:
     watch = "opened = []; sys.addaudithook(lambda name, args: name == 'open' and opened.append(args[0])); "
     end = "; print(*{str(path)[-4:] for path in opened})"
     assert ".ll" not in run(f"{watch}import weft{end}").stdout
-    read = "from weft.runtime.texts import native_text; native_text('linux', 'x86_64')"
+    read = "from weft.runtime.native import native_text; native_text('linux', 'x86_64')"
     assert "l.ll" in run(f"{watch}{read}{end}").stdout
 
 

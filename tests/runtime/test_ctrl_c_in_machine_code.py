@@ -13,7 +13,7 @@ from weft.frontend.lazy import program_table
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.runtime.executable import Executable
-from weft.runtime.prepared import Prepared
+from weft.runtime.runnable import Prepared
 
 
 class Interrupting:

@@ -18,7 +18,7 @@ from weft import options
 from weft.compiler import compile
 from weft.compiler.programs import on_disk
 from weft.frontend.lazy import program_table, realize
-from weft.runtime import native, texts
+from weft.runtime import native
 from weft.runtime.code import known
 from weft.runtime.executable import Executable
 from weft.runtime.threads import pool
@@ -301,20 +301,20 @@ def test_the_text_assembles_for_each_processor(machine: str, flags: set[str]) ->
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(f"{machine}-unknown-linux-gnu").create_target_machine()
-    module = llvm.parse_assembly(texts.timed_text("linux", machine, flags))
+    module = llvm.parse_assembly(native.timed_text("linux", machine, flags))
     module.triple, module.data_layout = target.triple, str(target.target_data)
     module.verify()
     assert "cntvct_el0" not in str(module) or "mrs" in target.emit_assembly(module).lower()
-    assert all(f"{name}:" in target.emit_assembly(module) for name in texts.TIMED_NAMES)
+    assert all(f"{name}:" in target.emit_assembly(module) for name in native.TIMED_NAMES)
 
 
 def test_a_processor_whose_counter_changes_its_rate_is_not_asked() -> None:
-    assert "readcyclecounter" in texts.timed_text("linux", "x86_64", {"constant_tsc", "nonstop_tsc"})
-    assert "clock_gettime" in texts.timed_text("linux", "x86_64", {"constant_tsc"})
+    assert "readcyclecounter" in native.timed_text("linux", "x86_64", {"constant_tsc", "nonstop_tsc"})
+    assert "clock_gettime" in native.timed_text("linux", "x86_64", {"constant_tsc"})
 
 
 def test_the_clock_counts_nanoseconds() -> None:
-    code = native.load_object(native.compile_portable(texts.timed_text("linux", "other", set())), ["weft_ticks"])
+    code = native.load_object(native.compile_portable(native.timed_text("linux", "other", set())), ["weft_ticks"])
     ticks = ctypes.CFUNCTYPE(ctypes.c_int64)(code["weft_ticks"])
     before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     assert before <= ticks() <= time.clock_gettime_ns(time.CLOCK_MONOTONIC)

@@ -13,10 +13,10 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from weft import options
-from weft.runtime import native, texts
+from weft.runtime import native
 from weft.runtime.threads import pool
 
-pooled = texts.has_pool(sys.platform, platform.machine())
+pooled = native.has_pool(sys.platform, platform.machine())
 needs_pool = pytest.mark.skipif(not pooled, reason="no thread pool on this system")
 
 # context: address of counts, address of owners, spins, address of weft_parallel_for
@@ -329,19 +329,19 @@ def test_workers_do_not_take_signals():
         assert any(mask & interrupt for task, mask in masks.items() if task != os.getpid())
 
 
-@pytest.mark.parametrize("machine", texts.PROCESSORS)
+@pytest.mark.parametrize("machine", native.PROCESSORS)
 def test_text_assembles_for_each_processor(machine):
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple(f"{machine}-unknown-linux-gnu").create_target_machine()
-    module = llvm.parse_assembly(texts.native_text("linux", machine))
+    module = llvm.parse_assembly(native.native_text("linux", machine))
     module.triple, module.data_layout = target.triple, str(target.target_data)
     module.verify()
     assert "weft_run" in target.emit_assembly(module)
 
 
 def test_text_without_a_pool_is_whole(kernels):
-    text = texts.native_text("darwin", "arm64")
+    text = native.native_text("darwin", "arm64")
     names = ["weft_run", "weft_parallel_for", "weft_pool_start"]
     code = native.load_object(native.compile_portable(text), names)
     parallel_for = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(code["weft_parallel_for"])

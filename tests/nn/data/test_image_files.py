@@ -14,7 +14,7 @@ from weft import nn, options
 from weft.nn import data
 from weft.nn.data import image_sets as sets
 from weft.nn.data import sources
-from weft.nn.data.embedded import resize
+from weft.nn.data.image_sets import resize
 
 
 def idx(array: np.ndarray) -> bytes:
