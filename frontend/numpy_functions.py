@@ -124,7 +124,7 @@ def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], k
 
 def _not_there(label: str) -> errors.CallError:
     return errors.CallError(
-        f"{label} is no function of Weft: write {label}(x.numpy()) to compute it in NumPy, outside of the graph"
+        f"{label} is not a function of Weft: write {label}(x.numpy()) to compute it in NumPy, outside of the graph"
     )
 
 

@@ -49,7 +49,7 @@ def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
         raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
     for name, value in tensors.items():
         if not isinstance(value, Tensor):
-            raise errors.DTypeError(f"functional_call: {name} is a Tensor, not {shown(value)}")
+            raise errors.DTypeError(f"functional_call: {name} must be a Tensor, not {shown(value)}")
     return {id(own[name]): value for name, value in tensors.items()}
 
 

@@ -40,7 +40,7 @@ def device_count() -> int:
 def _unit(device: Any) -> Any:
     name = check_device(0 if device is None else device)
     if name == CPU:
-        raise errors.DeviceError(f"device {shown(device)} is no GPU")
+        raise errors.DeviceError(f"device {shown(device)} is not a GPU")
     assert name is not None
     return gpu(name)
 

@@ -126,4 +126,4 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
     if weights is not None and weights.shape != x.shape:
         raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
     if as_int("bincount", "minlength", minlength) < 0:
-        raise errors.ShapeError(f"bincount: minlength is 0 or more, not {minlength}")
+        raise errors.ShapeError(f"bincount: minlength must be 0 or more, not {minlength}")

@@ -63,7 +63,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         out = fill_value if dtype is None else fill_value.astype(dtype)
         return tracking(out.broadcast_to(extents).to(place), requires_grad)  # type: ignore[no-any-return]
     if type(fill_value) not in WEAK:
-        raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
+        raise errors.DTypeError(f"full: the value must be a number or a 0-d Tensor, not {shown(fill_value)}")
     target = as_dtype(fill_value.__class__ if dtype is None else dtype)
     return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)  # type: ignore[no-any-return]
 

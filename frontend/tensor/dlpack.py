@@ -114,7 +114,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     here = _device_of(x)
     array = _consumed(_capsule(x, here))
     if array.device != device_pair(here):
-        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, and said otherwise")
+        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on its own")
     dtype = _dtype(array)
     if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
         if copy is False:

@@ -100,7 +100,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, DType):
         return dtype is kind
     if not isinstance(kind, str):
-        raise errors.DTypeError(f"isdtype: a kind is a dtype, a name or a tuple of them, not {shown(kind)}")
+        raise errors.DTypeError(f"isdtype: a kind must be a dtype, a name or a tuple of them, not {shown(kind)}")
     if kind not in KINDS:
         raise errors.ArgumentError(f"isdtype: there is no kind {shown(kind)}; there are {', '.join(KINDS)}")
     return dtype.kind in KINDS[kind]
@@ -132,7 +132,7 @@ def set_default_dtype(dtype: Any) -> None:
     """
     target = as_dtype(dtype)
     if not target.is_float:
-        raise errors.DTypeError(f"set_default_dtype: the default is a float dtype, not {target.name}")
+        raise errors.DTypeError(f"set_default_dtype: the default must be a float dtype, not {target.name}")
     options.update(default_dtype=target.name)
     state.changes.count += 1  # so that jitted functions look at their signatures
 

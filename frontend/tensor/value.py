@@ -95,7 +95,7 @@ class Value(AnyTensor):
 
     def _check_gradient(self, gradient: Any) -> None:
         if not isinstance(gradient, Value):
-            raise errors.DTypeError(f"grad: a gradient is a Tensor or None, not {shown(gradient)}")
+            raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {shown(gradient)}")
         if gradient.shape != self.shape:
             raise errors.ShapeError(f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}")
 

@@ -149,7 +149,7 @@ def _gpu(name: str, measure: bool) -> Facts:
 
 
 def no_gpu() -> str | None:
-    """Why there is no GPU to compute on; None where there is one."""
+    """Why there is not a GPU to compute on; None where there is one."""
     if len(available()) > 1:
         return None
     try:

@@ -76,7 +76,7 @@ class GradScaler:
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         if not isinstance(outputs, Tensor) or not outputs.dtype.is_float:
-            raise errors.DTypeError(f"GradScaler.scale: a loss is a float Tensor, not {shown(outputs)}")
+            raise errors.DTypeError(f"GradScaler.scale: a loss must be a float Tensor, not {shown(outputs)}")
         if not self._enabled:
             return outputs
         self._follow(outputs)
@@ -260,5 +260,5 @@ def _positive(what: str, value: Any) -> float:
     """Finite in float32, too."""
     number = as_positive("GradScaler", what, value)
     if number > dt.largest(dt.float32):
-        raise errors.ArgumentError(f"GradScaler: {what} is a finite float32, not {shown(value)}")
+        raise errors.ArgumentError(f"GradScaler: {what} must be a finite float32, not {shown(value)}")
     return number

@@ -94,7 +94,7 @@ def _total(name: str, total_steps: Any, epochs: Any, steps_per_epoch: Any) -> in
     if total_steps is not None:
         return as_count(name, "total_steps", total_steps, 1)
     if epochs is None or steps_per_epoch is None:
-        raise errors.ArgumentError(f"{name}: how long the cycle is: give total_steps, or epochs and steps_per_epoch")
+        raise errors.ArgumentError(f"{name}: pass total_steps, or epochs and steps_per_epoch")
     return as_count(name, "epochs", epochs, 1) * as_count(name, "steps_per_epoch", steps_per_epoch, 1)
 
 

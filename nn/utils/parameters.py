@@ -91,7 +91,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     name = "vector_to_parameters"
     tensors = _parameters(name, parameters)
     if not isinstance(vec, Tensor):
-        raise errors.DTypeError(f"{name}: vec is a Tensor, not {shown(vec)}")
+        raise errors.DTypeError(f"{name}: vec must be a Tensor, not {shown(vec)}")
     total = sum(p.size for p in tensors)
     if vec.shape != (total,):
         raise errors.ShapeError(f"{name}: vec has shape {vec.shape}, but the parameters have {total} elements")
@@ -116,5 +116,5 @@ def _parameters(name: str, parameters: Any) -> list[Tensor]:
     tensors = [parameters] if isinstance(parameters, Tensor) else as_sequence(name, "parameters", parameters)
     for p in tensors:
         if not isinstance(p, Tensor):
-            raise errors.DTypeError(f"{name}: every parameter is a Tensor, not {shown(p)}")
+            raise errors.DTypeError(f"{name}: every parameter must be a Tensor, not {shown(p)}")
     return tensors
