@@ -1,6 +1,6 @@
 """einsum. In: subscripts and Nodes. Out: a Node; products are formed pair by pair, each one contraction.
 
-NumPy's notation: a letter an axis, "..." the axes that broadcast, a repeated letter the diagonal; without "->" the result
+NumPy's notation: one letter per axis, "..." for the axes that broadcast, a repeated letter the diagonal; without "->" the result
 has the broadcast axes, then the letters that occur once, in order.
 """
 
