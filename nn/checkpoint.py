@@ -2,7 +2,7 @@
 safetensors file, and all of it back.
 
 A file holds each Tensor under a dotted name ("model.conv1.weight"), so that other libraries read
-it, too. How the state was nested, all that is no Tensor, and the random generator's state stand as
+it, too. How the state was nested, all other values, and the random generator's state stand as
 JSON in its metadata, under the one key `weft`, after a CRC-32 of names, dtypes, shapes, elements
 and text. Memory that several Tensors share is stored once; equal contents give equal files.
 

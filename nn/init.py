@@ -130,7 +130,7 @@ def zeros_(tensor: T) -> T:
 
 
 def eye_(tensor: T) -> T:
-    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for what is no matrix.
+    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for anything but a matrix.
 
     >>> nn.init.eye_(wf.zeros(2, 3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]

@@ -54,7 +54,7 @@ def as_bits(x: Node) -> Node:
 
 
 def signbit(x: Node) -> Node:
-    """Is the sign bit set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
+    """True where the sign bit is set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
     if x.dtype.is_float:
         x = as_bits(x)
     return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))

@@ -107,7 +107,7 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
 
 
 def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
-    """What of x stands at these indices of an axis, or of several axes: rows of a table by their numbers.
+    """The elements of x at these indices of an axis, or of several axes: rows of a table by their numbers.
 
     indices: integers for one axis, also in nested lists, or a tuple of such, or a list of Tensors, which broadcast, with one for
     each of several axes. Shape: that of the indices, then the other axes of x. Indices must lie in 0 .. extent-1; what does not

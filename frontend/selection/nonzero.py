@@ -91,7 +91,7 @@ def argwhere(x: Node) -> Node:
 
 
 def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
-    """How many elements are not 0 (NaN is not), int64; lazy."""
+    """The number of elements that are not 0 (NaN is not 0), int64; lazy."""
     axes = normalise_axes("count_nonzero", axis, x.ndim)
     return reductions.sum(to_dtype(x, dt.bool_), axes, keepdims, dtype=as_dtype(int))
 

@@ -24,7 +24,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
     Python floats take the default dtype, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on
     the device, by default that of the option `device`; Tensors stay where they are. Raises DTypeError for element types that Weft
-    has not.
+    lacks.
     """
     return of_data(data, dtype, device, requires_grad)  # type: ignore[no-any-return]
 

@@ -106,7 +106,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
     The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
     copies what cannot be shared (strides that are negative, elements that are not aligned), copy=False raises BufferError then.
-    Raises DTypeError for element types that Weft has not, BufferError for memory of other devices.
+    Raises DTypeError for element types that Weft lacks, BufferError for memory of other devices.
     """
     place = check_device(device)
     if not hasattr(x, "__dlpack__") or isinstance(x, type):

@@ -210,7 +210,7 @@ def get_rng_state() -> dict[str, int]:
 
 
 def set_rng_state(state: Mapping[str, int]) -> None:
-    """The generator of all random Tensors goes on where get_rng_state() gave this state. Raises ArgumentError, DTypeError."""
+    """Sets the generator of all random Tensors to a state from get_rng_state(). Raises ArgumentError, DTypeError."""
     _default().restore(state)
 
 

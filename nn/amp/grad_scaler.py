@@ -71,7 +71,7 @@ class GradScaler:
     def scale(self, outputs: Any) -> Any:
         """A Tensor times the scale, in float32 for 16-bit floats, or a tuple or list of such; differentiate what this returns.
 
-        Raises DTypeError for what is no float Tensor.
+        Raises DTypeError for anything but a float Tensor.
         """
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)

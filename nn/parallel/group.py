@@ -35,7 +35,7 @@ def rank() -> int:
 
 
 def world_size() -> int:
-    """How many processes compute together.
+    """The number of processes that compute together.
 
     >>> nn.parallel.world_size()
     1
@@ -44,7 +44,7 @@ def world_size() -> int:
 
 
 def is_initialized() -> bool:
-    """Has this process joined others: True in every process that `python -m weft.nn.parallel` starts, False in a script alone.
+    """True if this process has joined others, as in every process that `python -m weft.nn.parallel` starts.
 
     >>> nn.parallel.is_initialized()
     False

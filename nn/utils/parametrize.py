@@ -122,7 +122,7 @@ def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Has the Module a parametrised weight, or is the one of this name such.
+    """True if the Module has a parametrised weight, or this one is parametrised.
 
     >>> nn.utils.parametrize.is_parametrized(nn.utils.weight_norm(nn.Linear(2, 3)), "weight")
     True

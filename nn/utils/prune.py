@@ -160,7 +160,7 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Has the Module, or one below it, a pruned weight.
+    """True if the Module, or one below it, has a pruned weight.
 
     >>> nn.utils.prune.is_pruned(nn.Sequential(nn.utils.prune.identity(nn.Linear(2, 1), "weight")))
     True
