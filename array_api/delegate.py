@@ -1,4 +1,4 @@
-"""In: a function with the standard's signature, or only its name. Out: that function, documented where it is implemented."""
+"""Functions of the standard. In: a signature, or only a name. Out: that function, documented where it is implemented."""
 
 from __future__ import annotations
 

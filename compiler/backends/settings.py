@@ -1,4 +1,4 @@
-"""What the options say about code. In: options, a device. Out: the Settings of a compilation."""
+"""Settings of a compilation, from the options. In: options, a device. Out: Settings."""
 
 from __future__ import annotations
 
