@@ -30,7 +30,7 @@ class ArgumentError(WeftError, ValueError):
 
 
 class CallError(WeftError, TypeError):
-    """A call in a form that there is not: arguments that have other names, a function of NumPy's without a counterpart."""
+    """A call in a form that does not exist: arguments with other names, a function of NumPy's without a counterpart."""
 
 
 class DTypeError(WeftError, TypeError):
@@ -42,7 +42,7 @@ class IndexError(WeftError, builtins.IndexError):
 
 
 class AxisError(ShapeError, IndexError):
-    """An axis that the shape has not."""
+    """An axis that the shape does not have."""
 
 
 class OverflowError(WeftError, builtins.OverflowError):

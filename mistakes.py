@@ -1,4 +1,4 @@
-"""Help with mistakes. In: a name that there is not, an error. Out: the nearest name; a traceback that ends at the user's line."""
+"""Help with mistakes. In: an unknown name, an error. Out: the nearest name; a traceback that ends at the user's line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this implementation of the standard can do. In: the standard's questions. Out: dicts and lists."""
+"""Capabilities of this implementation of the standard. In: the standard's questions. Out: dicts and lists."""
 
 from __future__ import annotations
 

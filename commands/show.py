@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _values(texts: list[str]) -> dict[str, str]:
-    """By name. Raises ExpressionError for what is no name=value."""
+    """By name. Raises ExpressionError for anything but name=value."""
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")

@@ -50,7 +50,7 @@ CONVERTING = {
 
 
 def ufunc(called: np.ufunc, method: str, inputs: tuple[Any, ...], options: Mapping[str, Any]) -> Any:
-    """What __array_ufunc__ gives. Raises CallError for a ufunc, or an option of one, that Weft has not."""
+    """What __array_ufunc__ gives. Raises CallError for a ufunc, or an option of one, that Weft lacks."""
     for x in inputs:
         if not isinstance(x, KNOWN):
             return NotImplemented  # another library may know
@@ -103,7 +103,7 @@ def _name_of_ufunc(called: np.ufunc) -> str | None:
 
 
 def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-    """What __array_function__ gives. Raises CallError for a function, or an argument of one, that Weft has not."""
+    """What __array_function__ gives. Raises CallError for a function, or an argument of one, that Weft lacks."""
     if not all(issubclass(t, (Tensor, np.ndarray)) for t in types):
         return NotImplemented
     name, label = called.__name__, f"{called.__module__.replace('numpy', 'np', 1)}.{called.__name__}"
@@ -124,7 +124,7 @@ def function(called: Function, types: tuple[type, ...], args: tuple[Any, ...], k
 
 def _not_there(label: str) -> errors.CallError:
     return errors.CallError(
-        f"{label} is no function of Weft: write {label}(x.numpy()) to compute it in NumPy, outside of the graph"
+        f"{label} is not a function of Weft: write {label}(x.numpy()) to compute it in NumPy, outside of the graph"
     )
 
 

@@ -110,7 +110,7 @@ as_strided = _function(gathering.as_strided)
 
 
 def allclose(a: Tensor, b: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
-    """Are all elements within atol + rtol * |b|. Computes the answer."""
+    """True if all elements are within atol + rtol * |b|. Computes the answer."""
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 

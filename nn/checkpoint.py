@@ -2,7 +2,7 @@
 safetensors file, and all of it back.
 
 A file holds each Tensor under a dotted name ("model.conv1.weight"), so that other libraries read
-it, too. How the state was nested, all that is no Tensor, and the random generator's state stand as
+it, too. How the state was nested, all other values, and the random generator's state stand as
 JSON in its metadata, under the one key `weft`, after a CRC-32 of names, dtypes, shapes, elements
 and text. Memory that several Tensors share is stored once; equal contents give equal files.
 
@@ -58,7 +58,7 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
     _share(tree, parts)
     text = json.dumps({"version": VERSION, "objects": tree, "generator": ops.get_rng_state()})
     if len(text) > MOST_TEXT:
-        raise errors.ArgumentError(f"save: what is no Tensor takes {len(text):,} characters, more than {MOST_TEXT:,}")
+        raise errors.ArgumentError(f"save: the part that is not Tensors takes {len(text):,} characters, more than {MOST_TEXT:,}")
     write(place, parts, text)
 
 
@@ -109,7 +109,7 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
     place, random_state = as_path("load", path), as_bool("load", "random_state", random_state)
     for name, x in objects.items():
         if not isinstance(x, Tensor) and not (hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
-            raise errors.DTypeError(f"load: {name} is {shown(x)}, into which nothing is loaded; load() returns what is left")
+            raise errors.DTypeError(f"load: {name} is {shown(x)}, into which nothing can be loaded; load() returns the rest")
     states, generator = _contents(place, objects)
     for name, x in objects.items():
         if name not in states:
@@ -174,5 +174,5 @@ def _load_one(x: Any, state: Any) -> None:
         x.load_state_dict(state)
         return
     if not isinstance(state, Tensor):
-        raise errors.DTypeError(f"the checkpoint has {shown(state)}, which is no Tensor")
+        raise errors.DTypeError(f"the checkpoint has {shown(state)}, which is not a Tensor")
     x.assign(fitting("it", x, state))

@@ -156,7 +156,7 @@ def _flush(path: Path) -> None:
 
 
 def read(path: Path) -> tuple[dict[str, tuple[DType, Array]], str | None]:
-    """(elements by name, the text or None). Raises CheckpointError for what is no whole safetensors file."""
+    """(elements by name, the text or None). Raises CheckpointError for anything but a whole safetensors file."""
     package = safetensors()
     try:
         data = path.read_bytes()

@@ -63,14 +63,14 @@ def _drawn(draw: Callable[..., Tensor], tensor: T, *settings: Any) -> T:
     """The Tensor with values drawn in its dtype; 16-bit floats are rounded from float32."""
     name = f"{draw.__name__}_"
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
-        raise errors.DTypeError(f"{name}: the tensor is one of floats, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must hold floats, not {shown(tensor)}")
     dtype = dt.float32 if tensor.dtype.is_half else tensor.dtype
     return _filled(name, tensor, draw(tensor.shape, *settings, dtype))
 
 
 def _filled(name: str, tensor: T, value: float | Tensor) -> T:
     if not isinstance(tensor, Tensor):
-        raise errors.DTypeError(f"{name}: the tensor is a Tensor, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must be a Tensor, not {shown(tensor)}")
     with no_grad():
         return tensor.assign(value)
 
@@ -130,13 +130,13 @@ def zeros_(tensor: T) -> T:
 
 
 def eye_(tensor: T) -> T:
-    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for what is no matrix.
+    """Ones on the diagonal of a matrix, zeros elsewhere. Raises ShapeError for anything but a matrix.
 
     >>> nn.init.eye_(wf.zeros(2, 3)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if not isinstance(tensor, Tensor) or tensor.ndim != 2:
-        raise errors.ShapeError(f"eye_: the tensor is a matrix, not {shown(tensor)}")
+        raise errors.ShapeError(f"eye_: the tensor must be a matrix, not {shown(tensor)}")
     return _filled("eye_", tensor, ops.eye(*tensor.shape))
 
 

@@ -54,7 +54,7 @@ class Module(Tree):
     training: bool = True  # until train(False) or eval()
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What a call computes; a subclass defines it."""
+        """Computes the result of a call; a subclass defines it."""
         raise NotImplementedError(f"{type(self).__name__} defines no forward()")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -78,14 +78,14 @@ class Module(Tree):
     def register_forward_pre_hook(self, hook: Callable[[Module, tuple[Any, ...]], Any]) -> Handle:
         """hook(module, args) runs before forward; what it returns, unless None, replaces args.
 
-        Returns what remove() removes the hook by. In a jitted function a hook runs only while that is traced.
+        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only while that is traced.
         """
         return Handle(self._hooks().before, as_function("register_forward_pre_hook", "a hook", hook))
 
     def register_forward_hook(self, hook: Callable[[Module, tuple[Any, ...], Any], Any]) -> Handle:
         """hook(module, args, result) runs after forward; what it returns, unless None, replaces the result.
 
-        Returns what remove() removes the hook by. In a jitted function a hook runs only while that is traced.
+        Returns a handle whose remove() removes the hook. In a jitted function a hook runs only while that is traced.
         """
         return Handle(self._hooks().after, as_function("register_forward_hook", "a hook", hook))
 

@@ -44,7 +44,7 @@ class Parameter(Tensor):
     def __init__(self, data: Any, requires_grad: bool = True) -> None:
         value = as_tensor("Parameter", "data", data)
         if not value.dtype.is_float:
-            raise errors.DTypeError(f"Parameter: the data is learned, so it is floats, not {value.dtype.name}")
+            raise errors.DTypeError(f"Parameter: the data must be floats, since it is learned, not {value.dtype.name}")
         super().__init__(value.node, requires_grad=True)  # a leaf of its own, even over an expression
         self.requires_grad_(requires_grad)
 

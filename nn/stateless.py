@@ -20,7 +20,7 @@ def functional_call(
     The Tensors may be computed from others, as fast weights are, so that gradients of any order flow through them; what is not
     named is the Module's own. A shared Parameter is replaced everywhere. Afterwards the Module is as before; what it set over a
     replaced Buffer is forgotten. args: a tuple, or the only argument. The Module must not run in another thread meanwhile.
-    Raises StateError for a name that the Module has not, DTypeError for what is no Tensor.
+    Raises StateError for a name that the Module lacks, DTypeError for anything but Tensors.
 
     >>> layer = nn.Linear(2, 1, bias=False)
     >>> nn.functional_call(layer, {"weight": wf.ones(1, 2)}, wf.ones(3, 2)).tolist()
@@ -49,7 +49,7 @@ def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
         raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
     for name, value in tensors.items():
         if not isinstance(value, Tensor):
-            raise errors.DTypeError(f"functional_call: {name} is a Tensor, not {shown(value)}")
+            raise errors.DTypeError(f"functional_call: {name} must be a Tensor, not {shown(value)}")
     return {id(own[name]): value for name, value in tensors.items()}
 
 

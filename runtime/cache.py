@@ -6,7 +6,7 @@ may drop any pack at any time, by unlinking it: a process that reads it still ca
 finds out and goes on in another.
 
 Entries are run as machine code, so only files that nobody else can write are read (`trusted.py`);
-else nothing is kept, and a warning says why. What is no pack is left as it is.
+else nothing is kept, and a warning says why. Other files are left alone.
 
 Why not sqlite3: a prototype of one table (WAL, synchronous=OFF, the same digests, no limit of size)
 was slower. 20 new processes each by turns on two busy cores, ms, the best / the median:

@@ -132,7 +132,7 @@ class _Consumed:
 
 
 def consume(capsule: Any) -> Array:
-    """The array in a capsule, whose owner it becomes. Raises ValueError for what is no unused DLPack capsule."""
+    """The array in a capsule, whose owner it becomes. Raises ValueError for anything but an unused DLPack capsule."""
     pointer, versioned = _pointer(capsule)
     managed = LAYOUTS[versioned].from_address(pointer)
     if versioned and managed.major != VERSION[0]:

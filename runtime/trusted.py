@@ -30,11 +30,11 @@ def open_file(folder: int, name: str, flags: int) -> int:
         file = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as failure:
         if failure.errno in (errno.ELOOP, errno.EISDIR, errno.ENXIO) or (failure.errno == errno.EACCES and _stands(folder, name)):
-            raise UntrustedError(f"{name} is no file of this user") from failure
+            raise UntrustedError(f"{name} is not a file of this user") from failure
         raise
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise UntrustedError(f"{name} is no regular file")
+        raise UntrustedError(f"{name} is not a regular file")
     return _checked(file, name)
 
 

@@ -1,4 +1,4 @@
-"""Loops of tiny kernels. In: the axes of a kernel, statements over one variable an axis. Out: a
+"""Loops of tiny kernels. In: the axes of a kernel, statements over one variable per axis. Out: a
 nest of serial loops, few axes.
 
     before    for o0 < 3: for o1 < 4: out[4*o0 + o1] = exp(in[4*o0 + o1])

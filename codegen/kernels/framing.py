@@ -1,6 +1,6 @@
 """Kernels of maps and rows in a frame: what is looked at before a schedule is chosen. In: a Kernel. Out: axes, accesses, Stages.
 
-A trial with one variable an axis shows what is read and written, and where; axes that every index walks as one collapse. A
+A trial with one variable per axis shows what is read and written, and where; axes that every index walks as one collapse. A
 schedule says what these axes are in terms of its own loops, and gets the stages of the kernel in these terms.
 """
 
@@ -69,7 +69,7 @@ def own_axes(kernel: Kernel) -> Axes:
 
 
 class Framing:
-    """A kernel in the frames of its schedules: first with one variable an axis, then in the chosen one."""
+    """A kernel in the frames of its schedules: first with one variable per axis, then in the chosen one."""
 
     def __init__(self, kernel: Kernel, places: Places, axes: Axes, scratch_bytes: int = 0) -> None:
         self.kernel, self.axes = kernel, axes

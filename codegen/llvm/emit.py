@@ -1,4 +1,4 @@
-"""Loops to LLVM IR. In: a verified Loops whose transcendentals are expanded, a Target. Out: module text, a function a phase.
+"""Loops to LLVM IR. In: a verified Loops whose transcendentals are expanded, a Target. Out: module text, one function per phase.
 
     define void @<name>_p<i>(ptr %ctx, i64 %chunk, i64 %tid)
 

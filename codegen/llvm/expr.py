@@ -1,4 +1,4 @@
-"""Expressions: one function an op. In: a loop-level Node and a group of lanes. Out: its value as an LLVM scalar or vector.
+"""Expressions: one function per op. In: a loop-level Node and a group of lanes. Out: its value as an LLVM scalar or vector.
 
 Semantics are those of DESIGN section 3: IEEE floats as in NumPy, wrapping integers, nothing that traps.
 """
@@ -207,7 +207,7 @@ def _int_remainder(c: Context, x: Val, y: Val) -> Val:
 
 
 def _float_remainder(c: Context, x: Val, y: Val) -> Val:
-    """np.remainder: fmod (a scalar libm call a lane), moved to the sign of the divisor."""
+    """np.remainder: fmod (a scalar libm call per lane), moved to the sign of the divisor."""
     rest, zero = c.w.binary("frem", x, y), c.zero(y)
     differs = c.w.binary("xor", c.w.compare("olt", y, zero), c.w.compare("olt", rest, zero))
     moved = c.w.select(differs, c.w.binary("fadd", rest, y), rest)

@@ -15,7 +15,7 @@ from .lanes import Lanes
 from .target import Target
 from .values import integer
 
-MOST_COLUMNS = 16  # elements of a row a lane that are sorted in registers
+MOST_COLUMNS = 16  # elements of a row, one row per lane, that are sorted in registers
 STRAIGHT = 4  # vectors: shorter LANES loops become straight-line code
 
 

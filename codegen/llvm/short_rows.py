@@ -1,4 +1,4 @@
-"""Rows of a few elements, all of which are read, one row a lane. In: a LOAD of one column. Out: that column as a vector.
+"""Rows of a few elements, all of which are read, one row per lane. In: a LOAD of one column. Out: that column as a vector.
 
     x[3*lane + c] for c < 3     three vectors of consecutive elements, loaded once, from which each column is picked
 

@@ -3,7 +3,7 @@
     for j in 0..W unrolled: for k in lanes 0..W: panel[k * n + j] = x[j * m + k]
 
 W vectors are loaded along k, transposed by log2(W) exchanges each, and stored along j. What is gained: neither a
-gather nor a scatter, which take an element each.
+gather nor a scatter, which take one element at a time.
 """
 
 from __future__ import annotations

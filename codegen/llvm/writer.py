@@ -1,4 +1,4 @@
-"""LLVM IR text, one method a construct. In: values with their type, lanes and level. Out: one function's text.
+"""LLVM IR text, one method per construct. In: values with their type, lanes and level. Out: one function's text.
 
 A function is a stack of regions: the function itself, then each open loop or branch. The level of a value is
 the depth of the innermost region it depends on. A pure value is written once, at its level: in front of the

@@ -1,1 +1,1 @@
-"""What differs by device: settings, code, executables, timing of candidates."""
+"""Back ends, all that differs by device: settings, code, executables, timing of candidates."""

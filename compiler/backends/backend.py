@@ -1,4 +1,4 @@
-"""What makes programs for a kind of device. In: Settings. Out: a Backend: a fusion policy, a lowering, code, executables."""
+"""The Backend protocol: one kind of device. In: Settings. Out: a Backend: a fusion policy, a lowering, code, executables."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def as_bits(x: Node) -> Node:
 
 
 def signbit(x: Node) -> Node:
-    """Is the sign bit set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
+    """True where the sign bit is set: x < 0, or -0.0, or a NaN with the sign of a negative number."""
     if x.dtype.is_float:
         x = as_bits(x)
     return node(Op.LT, (x, full_like(x, False if x.dtype.kind == "b" else 0)))
@@ -72,7 +72,7 @@ def reinterpreted(x: Node, dtype: DType) -> Node:
         return x
     parts = x.dtype.itemsize / dtype.itemsize
     if parts != 1 and (not x.ndim or (x.shape[-1] * parts) % 1):
-        raise errors.ShapeError(f"view: the last axis of shape {x.shape}, {x.dtype.name}, is no whole number of {dtype.name}")
+        raise errors.ShapeError(f"view: the last axis of shape {x.shape}, {x.dtype.name}, is not a whole number of {dtype.name}")
     raw = to_dtype(x, dt.uint8) if x.dtype.kind == "b" else node(Op.BITCAST, (x,), _unsigned(x.dtype))
     if parts > 1:
         raw = _cut_up(raw, _unsigned(dtype), int(parts))

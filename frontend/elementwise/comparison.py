@@ -144,17 +144,17 @@ def logical_not(x: Node) -> Node:
 
 
 def logical_and(a: Operand, b: Operand) -> Node:
-    """Are both not 0."""
+    """True where both are not 0."""
     return node(Op.AND, together("logical_and", [_truth(a), _truth(b)]))
 
 
 def logical_or(a: Operand, b: Operand) -> Node:
-    """Is one of them not 0."""
+    """True where at least one is not 0."""
     return node(Op.OR, together("logical_or", [_truth(a), _truth(b)]))
 
 
 def logical_xor(a: Operand, b: Operand) -> Node:
-    """Is exactly one of them not 0."""
+    """True where exactly one is not 0."""
     return node(Op.XOR, together("logical_xor", [_truth(a), _truth(b)]))
 
 
@@ -163,19 +163,19 @@ def _truth(x: Operand) -> Operand:
 
 
 def isnan(x: Node) -> Node:
-    """Is x a NaN."""
+    """True where x is NaN."""
     return ne(x, x)
 
 
 def isinf(x: Node) -> Node:
-    """Is x one of the infinities."""
+    """True where x is infinite."""
     if not x.dtype.is_float:
         return node(Op.LT, (x, x))
     return node(Op.OR, (eq(x, inf), eq(x, -inf)))
 
 
 def isfinite(x: Node) -> Node:
-    """Is x neither NaN nor an infinity."""
+    """True where x is neither NaN nor infinite."""
     if not x.dtype.is_float:
         return eq(x, x)
     return node(Op.AND, (lt(x, inf), gt(x, -inf)))

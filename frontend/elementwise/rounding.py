@@ -61,7 +61,7 @@ def _nearest(x: Node) -> Node:
 
 
 def _whole_tens(x: Node, zeros: int) -> Node:
-    """The nearest multiple of 10**zeros, halves to even; 0 if the dtype has not even that power of ten."""
+    """The nearest multiple of 10**zeros, halves to even; 0 if the dtype cannot even hold that power of ten."""
     unit = 10**zeros
     if unit > dt.limits(x.dtype)[1]:
         return full_like(x, 0)

@@ -52,7 +52,7 @@ def polygamma(n: int, x: Node) -> Node:
     """
     order = as_count("polygamma", "n", n)
     if order > MOST_DERIVATIVES:
-        raise errors.ArgumentError(f"polygamma: n is at most {MOST_DERIVATIVES}, not {order}")
+        raise errors.ArgumentError(f"polygamma: n must be at most {MOST_DERIVATIVES}, not {order}")
     return node(Op.POLYGAMMA, (as_float(x),), order)
 
 

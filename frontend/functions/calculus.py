@@ -31,7 +31,7 @@ def gradient(x: Node, /, *spacing: Any, axis: Any = None, edge_order: int = 1) -
     """
     order = as_int("gradient", "edge_order", edge_order)
     if order not in (1, 2):
-        raise errors.ArgumentError(f"gradient: edge_order is 1 or 2, not {order}")
+        raise errors.ArgumentError(f"gradient: edge_order must be 1 or 2, not {order}")
     axes = tuple(range(x.ndim)) if axis is None else axes_in_order("gradient", axis, x.ndim)
     given = spacing * len(axes) if len(spacing) == 1 and _is_number(spacing[0]) else spacing or (1.0,) * len(axes)
     if len(given) != len(axes):
@@ -57,7 +57,7 @@ def _distances(x: Node, axis: int, spacing: Any) -> Distance:
         return as_node("gradient", spacing, x.dtype) if isinstance(spacing, Node) else float(spacing)
     if not isinstance(spacing, Node) or spacing.shape != (x.shape[axis],):
         what = f"of shape {spacing.shape}" if isinstance(spacing, Node) else shown(spacing)
-        raise errors.ShapeError(f"gradient: coordinates along axis {axis} are a vector of {x.shape[axis]}, not {what}")
+        raise errors.ShapeError(f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not {what}")
     return reshape(as_node("gradient", diff(spacing), x.dtype), (-1 + x.shape[axis], *(1,) * (x.ndim - 1 - axis)))
 
 

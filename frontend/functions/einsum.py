@@ -1,6 +1,6 @@
 """einsum. In: subscripts and Nodes. Out: a Node; products are formed pair by pair, each one contraction.
 
-NumPy's notation: a letter an axis, "..." the axes that broadcast, a repeated letter the diagonal; without "->" the result
+NumPy's notation: one letter per axis, "..." for the axes that broadcast, a repeated letter the diagonal; without "->" the result
 has the broadcast axes, then the letters that occur once, in order.
 """
 
@@ -56,7 +56,7 @@ def _letters(numbers: Any) -> str:
         raise errors.ShapeError("einsum: expected subscripts as text, or a list of axis numbers after each operand")
     found = [n if n is Ellipsis else as_int("einsum", "an axis number", n) for n in numbers]
     if not all(n is Ellipsis or 0 <= n < len(ascii_letters) for n in found):
-        raise errors.ShapeError(f"einsum: axis numbers are 0 to {len(ascii_letters) - 1}, not {shown(numbers)}")
+        raise errors.ShapeError(f"einsum: axis numbers must be 0 to {len(ascii_letters) - 1}, not {shown(numbers)}")
     return "".join("..." if n is Ellipsis else ascii_letters[n] for n in found)
 
 
@@ -68,7 +68,7 @@ def _parsed(subscripts: str, operands: Sequence[Node]) -> tuple[list[tuple[Hasha
     left, arrow, right = subscripts.replace(" ", "").partition("->")
     parts = left.split(",")
     if len(parts) != len(operands) or not operands:
-        raise errors.ShapeError(f'einsum: "{subscripts}" is about {len(parts)} operands, got {len(operands)}')
+        raise errors.ShapeError(f'einsum: "{subscripts}" names {len(parts)} operands, got {len(operands)}')
     inputs = [_labels(subscripts, part, x.ndim, x.shape) for part, x in zip(parts, operands, strict=True)]
     broadcast = max((sum(isinstance(label, int) for label in labels) for labels in inputs), default=0)
     if arrow:
@@ -83,7 +83,7 @@ def _parsed(subscripts: str, operands: Sequence[Node]) -> tuple[list[tuple[Hasha
 def _labels(subscripts: str, part: str, ndim: int, shape: Any) -> tuple[Hashable, ...]:
     before, dots, after = part.partition("...")
     if not all(c in ascii_letters for c in before + after):
-        raise errors.ShapeError(f'einsum: "{part}" of "{subscripts}" has something else than letters and one "..."')
+        raise errors.ShapeError(f'einsum: "{part}" of "{subscripts}" has something other than letters and one "..."')
     spare = ndim - len(before) - len(after)
     if spare < 0 or (spare and not dots):
         raise errors.ShapeError(f'einsum: "{part}" of "{subscripts}" names {ndim - spare} axes, the operand has shape {shape}')

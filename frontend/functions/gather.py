@@ -107,7 +107,7 @@ def take(x: Node, indices: Any, axis: int | None = None, *, name: Label = None) 
 
 
 def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Label = None) -> Node:
-    """What of x stands at these indices of an axis, or of several axes: rows of a table by their numbers.
+    """The elements of x at these indices of an axis, or of several axes: rows of a table by their numbers.
 
     indices: integers for one axis, also in nested lists, or a tuple of such, or a list of Tensors, which broadcast, with one for
     each of several axes. Shape: that of the indices, then the other axes of x. Indices must lie in 0 .. extent-1; what does not
@@ -128,7 +128,7 @@ def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Lab
 def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
     """The axes, and for each its indices as int64 of one shape."""
     if getattr(axis, "ndim", 0):
-        raise errors.DTypeError(f"{function}: axis is an int or several, not {shown(axis)}; {_AS_TORCH[function]}")
+        raise errors.DTypeError(f"{function}: axis must be an int or several, not {shown(axis)}; {_AS_TORCH[function]}")
     wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = tuple(normalise_axis(function, a, x.ndim) for a in wanted)
     several = _by_axis(indices) if len(places) == 1 or not isinstance(indices, (tuple, list)) else indices
@@ -208,7 +208,7 @@ def _along(function: str, x: Node, indices: Node, a: int) -> list[Node]:
     beside = [d for k, d in enumerate(x.shape) if k != a]
     beside.insert(a, 1)
     if indices.ndim != x.ndim:
-        raise errors.ShapeError(f"{function}: indices of shape {indices.shape} have not as many axes as shape {x.shape}")
+        raise errors.ShapeError(f"{function}: indices of shape {indices.shape} do not have as many axes as shape {x.shape}")
     shape = broadcast_shape(function, [indices.shape, tuple(beside)])
     places = [spread(node(Op.IOTA, (), d), [k], shape) for k, d in enumerate(x.shape) if k != a]
     places.insert(a, broadcast_to(wrapped(indices, x.shape[a]), shape))

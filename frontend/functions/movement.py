@@ -52,7 +52,7 @@ def view(x: Node, /, shape: int | Sequence[int] | DType = (), *more: int, dtype:
     if reshape_strides(x.shape, strides, target) is None:
         raise errors.ShapeError(
             f"view: shape {x.shape} with strides {strides} is not contiguous, so shape {target} would need a copy: "
-            f"call .contiguous() before, or .reshape{target}, which takes any value"
+            f"call .contiguous() first, or .reshape{target}, which takes any value"
         )
     return graph.reshape(x, target)
 
@@ -79,7 +79,7 @@ def permute(x: Node, /, axes: int | Sequence[int] = (), *more: int) -> Node:
     order = flat_ints("permute", (axes, *more))
     places = tuple(normalise_axis("permute", a, x.ndim) for a in order)
     if sorted(places) != list(range(x.ndim)):
-        raise errors.ShapeError(f"permute: {order} is not an order of the {x.ndim} axes of shape {x.shape}")
+        raise errors.ShapeError(f"permute: {order} is not a permutation of the {x.ndim} axes of shape {x.shape}")
     return reordered(x, places)
 
 

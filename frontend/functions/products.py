@@ -127,10 +127,10 @@ def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tu
     if not isinstance(axes, (tuple, list)):
         count = as_int(name, "axes", axes)
         if not 0 <= count <= min(a.ndim, b.ndim):
-            raise errors.ShapeError(f"{name}: shapes {a.shape} and {b.shape} have not {count} axes to pair")
+            raise errors.ShapeError(f"{name}: shapes {a.shape} and {b.shape} do not have {count} axes to pair")
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     if len(axes) != 2:
-        raise errors.ShapeError(f"{name}: axes are an int or two sequences, not {shown(axes)}")
+        raise errors.ShapeError(f"{name}: axes must be an int or two sequences, not {shown(axes)}")
     mine, others = (axes_in_order(name, given, x.ndim) for given, x in zip(axes, (a, b), strict=True))
     if len(mine) != len(others):
         raise errors.ShapeError(f"{name}: {shown(axes[0])} and {shown(axes[1])} do not pair the axes one by one")

@@ -83,7 +83,7 @@ def _counts(repeats: Any, extent: int) -> Node:
         numbers = np.array(given, np.int64)
         repeats = storage.operand(storage.from_array(numbers, dt.int64, copy=True))
     if not repeats.dtype.is_int:
-        raise errors.DTypeError(f"repeat: counts are integers, not {repeats.dtype.name}")
+        raise errors.DTypeError(f"repeat: counts must be integers, not {repeats.dtype.name}")
     if repeats.shape not in ((), (1,), (extent,)):
         raise errors.ShapeError(f"repeat: counts of shape {repeats.shape} for {extent} elements")
     return broadcast_to(to_dtype(repeats, dt.int64), (extent,))
@@ -140,7 +140,7 @@ def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
 def _two_axes(axes: Any, ndim: int) -> tuple[int, int]:
     found = axes_in_order("rot90", axes, ndim)
     if len(found) != 2:
-        raise errors.ShapeError(f"rot90: axes are two, not {shown(axes)}")
+        raise errors.ShapeError(f"rot90: axes must be two ints, not {shown(axes)}")
     return found[0], found[1]
 
 

@@ -95,12 +95,12 @@ def min(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
 
 
 def any(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Is any element not 0; False of nothing."""
+    """True if any element is not 0; False for no elements."""
     return _reduced("max", to_dtype(x, dt.bool_), normalise_axes("any", axis, x.ndim), keepdims)
 
 
 def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
-    """Are all elements not 0; True of nothing."""
+    """True if all elements are not 0; True for no elements."""
     return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
 
 

@@ -50,7 +50,7 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
     """
     single = isinstance(wrt, Tensor)
     if not isinstance(loss, Tensor):
-        raise errors.DTypeError(f"grad: the loss is a Tensor, not {shown(loss)}")
+        raise errors.DTypeError(f"grad: the loss must be a Tensor, not {shown(loss)}")
     inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
     for w in inputs:
         if not isinstance(w, Tensor) or not w.dtype.is_float:
@@ -101,7 +101,7 @@ def check_grad(
     as_function("check_grad", "f", f)
     eps, rtol, atol = (as_double("check_grad", n, x) for n, x in (("eps", eps), ("rtol", rtol), ("atol", atol)))
     if as_int("check_grad", "max_elements", max_elements) < 0:
-        raise errors.ArgumentError(f"check_grad: max_elements is 0 or more, not {max_elements}")
+        raise errors.ArgumentError(f"check_grad: max_elements must be 0 or more, not {max_elements}")
     rng = np.random.default_rng(abs(as_int("check_grad", "seed", seed)))
     arrays = [_in_float64(x if isinstance(x, Tensor) else from_data.of_data(from_data.as_array(x, None))) for x in inputs]
     places = [x.device if isinstance(x, Tensor) else None for x in inputs]

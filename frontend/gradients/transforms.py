@@ -87,7 +87,7 @@ class _Traced:
 def _matching(name: str, what: str, given: Any, wanted: Any, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
-        raise errors.ShapeError(f"{name}: the {what} has not the structure of the {of}: {shown(given)} for {shown(wanted)}")
+        raise errors.ShapeError(f"{name}: the {what} does not have the structure of the {of}: {shown(given)} for {shown(wanted)}")
     out = []
     for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):
         t, like = (v if isinstance(v, Tensor) else creation.tensor(v) for v in (g, x))

@@ -304,11 +304,11 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise errors.DTypeError(f"compile: updates[{i}] is a pair of a Tensor and its new value, not {shown(pair)}")
+            raise errors.DTypeError(f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {shown(pair)}")
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
             what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
-            raise errors.ArgumentError(f"compile: {what} is a Tensor in memory, made by wf.tensor say, not {shown(t)}")
+            raise errors.ArgumentError(f"compile: {what} must be a Tensor in memory, as wf.tensor makes, not {shown(t)}")
     known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
     results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
     trace = Trace("compile")
@@ -355,7 +355,7 @@ def _fitting(step: Step, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Stora
     """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
-        raise errors.ArgumentError(f"compile: the inputs are {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
+        raise errors.ArgumentError(f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
     with realize.lock:
         for i in arguments.arrays:
             arguments.tensors[i] = arguments.tensors[i].to(step.layouts[i][3])

@@ -25,7 +25,7 @@ class AnyTensor:
 
     __slots__ = {
         **dict.fromkeys(("__weakref__", "_grad", "_hooks", "_node", "_note", "_requires_grad", "_storage", "_part_of"), ""),
-        "name": "What errors call it, where it is set: `x.name = \"labels\"`. None at first.",
+        "name": "Its name in errors, if set: `x.name = \"labels\"`. None at first.",
     }
     _is_assigned_in_place = False  # does `t += x` wait for the next program, as t.assign does
     name: str | None

@@ -29,29 +29,29 @@ __all__ = [
 
 
 def is_available() -> bool:
-    """Is there a GPU to compute on."""
+    """True if there is a GPU to compute on."""
     return device_count() > 0
 
 
 def device_count() -> int:
-    """How many GPUs there are."""
+    """The number of GPUs."""
     return len(devices.available())
 
 
 def _unit(device: Any) -> Gpu:
     name = check_device(0 if device is None else device) or ""
     if kind_of(name) != "cuda":
-        raise errors.DeviceError(f"device {shown(device)} is no GPU")
+        raise errors.DeviceError(f"device {shown(device)} is not a GPU")
     return devices.gpu(number_of(name))
 
 
 def get_device_name(device: Any = None) -> str:
-    """What the GPU is called."""
+    """The name of the GPU."""
     return _unit(device).driver.name
 
 
 def synchronize(device: Any = None) -> None:
-    """Waits until the GPU has done all that was asked of it. What is lazy stays lazy: wf.realize() computes it."""
+    """Waits until the GPU has finished all its work. Lazy values stay lazy: wf.realize() computes them."""
     _unit(device).driver.synchronize()
 
 
@@ -61,13 +61,13 @@ def memory_allocated(device: Any = None) -> int:
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes in use, and those that are kept for reuse."""
+    """Bytes in use or kept for reuse."""
     pool = _unit(device).pool
     return pool.allocated_bytes + pool.cached_bytes
 
 
 def empty_cache() -> None:
-    """Gives memory that is kept for reuse back, on every GPU that was used."""
+    """Returns memory kept for reuse to the driver, on every GPU in use."""
     for unit in devices.opened():
         unit.pool.trim()
 

@@ -25,7 +25,7 @@ Axes = int | Sequence[int] | None
 MOST_ITEMS = 1 << 24  # of a range
 
 
-def as_int(name: str, what: str, value: Any, kind: str = "is an int") -> int:
+def as_int(name: str, what: str, value: Any, kind: str = "must be an int") -> int:
     """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what kind, not value"."""
     if type(value) is int:
         return _not_too_long(name, what, value)
@@ -38,7 +38,7 @@ def as_int(name: str, what: str, value: Any, kind: str = "is an int") -> int:
     except TypeError:
         raise errors.DTypeError(f"{name}: {what} {kind}, not {shown(value)}") from None
     except errors.ShapeError:  # of a Tensor
-        raise errors.ShapeError(f"{name}: {what} is one int, not {shown(value)}") from None
+        raise errors.ShapeError(f"{name}: {what} must be one int, not {shown(value)}") from None
     return _not_too_long(name, what, found)
 
 
@@ -66,13 +66,13 @@ def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item") and not isinstance(value, type):
         if prod(getattr(value, "shape", ())) != 1:
-            raise errors.ShapeError(f"{name}: {what} is one number, not {shown(value)}")
+            raise errors.ShapeError(f"{name}: {what} must be one number, not {shown(value)}")
         value = value.item()
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return value
-    raise errors.DTypeError(f"{name}: {what} is a real number, not {shown(value)}")
+    raise errors.DTypeError(f"{name}: {what} must be a real number, not {shown(value)}")
 
 
 def as_double(name: str, what: str, value: Any) -> float:
@@ -115,14 +115,14 @@ def as_bool(name: str, what: str, value: Any) -> bool:
             return bool(value)
     except ValueError:
         pass
-    raise errors.DTypeError(f"{name}: {what} is True or False, not {shown(value)}")
+    raise errors.DTypeError(f"{name}: {what} must be True or False, not {shown(value)}")
 
 
 def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words. Raises ArgumentError."""
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
-        raise errors.ArgumentError(f"{name}: {what} is {', '.join(others)} or {last}, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be {', '.join(others)} or {last}, not {shown(value)}")
     return value
 
 
@@ -131,13 +131,13 @@ def as_path(name: str, path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise errors.DTypeError(f"{name}: the path is a text or a Path, not {shown(path)}") from None
+        raise errors.DTypeError(f"{name}: the path must be a str or a Path, not {shown(path)}") from None
 
 
 def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
     """Anything that can be called. Raises DTypeError."""
     if not callable(value):
-        raise errors.DTypeError(f"{name}: {what} is a function, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a function, not {shown(value)}")
     return value  # type: ignore[no-any-return]
 
 
@@ -148,18 +148,18 @@ def as_sequence(name: str, what: str, value: Any) -> list[Any]:
     try:
         return list(value)
     except TypeError:
-        raise errors.DTypeError(f"{name}: {what} is a sequence, not {shown(value)}") from None
+        raise errors.DTypeError(f"{name}: {what} must be a sequence, not {shown(value)}") from None
 
 
 def as_texts(name: str, what: str, value: Any) -> list[str]:
     """The texts of a sequence of such. Raises DTypeError."""
     found = as_sequence(name, what, value)
     if isinstance(value, str) or not all(isinstance(text, str) for text in found):
-        raise errors.DTypeError(f"{name}: {what} is a sequence of texts, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a sequence of strings, not {shown(value)}")
     return found
 
 
-def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: str = "is an int") -> tuple[int, ...]:
+def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: str = "must be an int") -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
     given: Iterable[Any] = args
     if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
@@ -169,7 +169,7 @@ def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: s
 
 def flat_extents(name: str, args: Sequence[Any]) -> tuple[int, ...]:
     """The ints of a shape, given so; -1 may stand for an extent that follows. Raises DTypeError."""
-    return flat_ints(name, args, "a shape", "is made of ints")
+    return flat_ints(name, args, "a shape", "must consist of ints")
 
 
 def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tuple[int, ...]:
@@ -178,7 +178,7 @@ def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tupl
         return (as_int(name, what, value),) * (1 if length is None else length)
     found = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
     if length is not None and len(found) != length:
-        raise errors.ArgumentError(f"{name}: {what} is an int or {length} of them, not {shown(found)}")
+        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {shown(found)}")
     return found
 
 

@@ -48,7 +48,7 @@ def parse(x: Node, key: Any) -> Key:
         hint = "" if x.ndim else ": this is a single number, which .item() reads"
         raise errors.IndexError(f"index: {sum(used)} indices for {x.ndim} axes of shape {x.shape}{hint}")
     if sum(item is Ellipsis for item in items) > 1:
-        raise errors.IndexError("index: only one ... may stand in an index")
+        raise errors.IndexError("index: an index may have only one ...")
     found = Key()
     advanced: list[tuple[int, int]] = []  # (number of the item, its place in `kept`)
     axis = 0

@@ -41,7 +41,7 @@ def interp(
     1.0
     """
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
-        raise errors.ShapeError(f"interp: xp and fp are vectors of equal size, not of shapes {xp.shape} and {fp.shape}")
+        raise errors.ShapeError(f"interp: xp and fp must be vectors of equal size, not of shapes {xp.shape} and {fp.shape}")
     dtype = common_dtype("interp", (x, xp, fp))
     dtype = dtype if dtype.is_float else default_float()
     at, xp, fp = as_node("interp", x, dtype), to_dtype(xp, dtype), to_dtype(fp, dtype)

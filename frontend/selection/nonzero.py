@@ -91,7 +91,7 @@ def argwhere(x: Node) -> Node:
 
 
 def count_nonzero(x: Node, axis: Axes = None, keepdims: bool = False) -> Node:
-    """How many elements are not 0 (NaN is not), int64; lazy."""
+    """The number of elements that are not 0 (NaN is not 0), int64; lazy."""
     axes = normalise_axes("count_nonzero", axis, x.ndim)
     return reductions.sum(to_dtype(x, dt.bool_), axes, keepdims, dtype=as_dtype(int))
 
@@ -126,4 +126,4 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
     if weights is not None and weights.shape != x.shape:
         raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
     if as_int("bincount", "minlength", minlength) < 0:
-        raise errors.ShapeError(f"bincount: minlength is 0 or more, not {minlength}")
+        raise errors.ShapeError(f"bincount: minlength must be 0 or more, not {minlength}")

@@ -163,7 +163,7 @@ FEW = 16  # elements that are compared with one by one rather than searched
 
 
 def isin(x: Operand, test: Operand, assume_unique: bool = False, invert: bool = False) -> Node:
-    """Is each element of x equal to some element of `test` (or, inverted, to none); NaN equals nothing. bool, x's shape."""
+    """True where an element of x equals some element of `test` (or, inverted, none); NaN equals nothing. bool, x's shape."""
     dtype = common_dtype("isin", (x, test))
     element, values = as_node("isin", x, dtype), as_node("isin", test, dtype)
     values = reshape(values, (values.size,))

@@ -92,9 +92,9 @@ def _levels(name: str, q: Any, whole: float) -> Node:
     """q as fractions of the whole, in float64."""
     if isinstance(q, Node):
         return div(to_dtype(q, dt.float64), whole)
-    levels = _doubles(name, "q is a number or several", q)
+    levels = _doubles(name, "q must be a number or several", q)
     if not ((levels >= 0) & (levels <= whole)).all():
-        raise errors.ArgumentError(f"{name}: q is from 0 to {whole:g}, not {shown(q)}")
+        raise errors.ArgumentError(f"{name}: q must be from 0 to {whole:g}, not {shown(q)}")
     return storage.operand(storage.from_array(levels / whole, dt.float64, copy=True))
 
 
@@ -171,7 +171,7 @@ def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DTyp
         bins = _edges_of_numbers(bins)
     if isinstance(bins, Node) and bins.ndim:
         if bins.ndim != 1 or bins.size < 2:
-            raise errors.ShapeError(f"histogram: edges are a vector of two or more, not of shape {bins.shape}")
+            raise errors.ShapeError(f"histogram: edges must be a vector of two or more, not of shape {bins.shape}")
         return bins if bins.dtype.is_float else to_dtype(bins, dt.float64), as_float(bins).dtype
     count = as_count("histogram", "bins", bins, 1)
     low, high = _limits(flat) if limits is None else (graph.full(v, dt.float64, ()) for v in _range(limits))
@@ -183,7 +183,7 @@ def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DTyp
 
 
 def _edges_of_numbers(bins: Any) -> Node:
-    edges = _doubles("histogram", "bins is a number or a vector of edges", bins)
+    edges = _doubles("histogram", "bins must be a number or a vector of edges", bins)
     if (np.diff(edges) < 0).any():
         raise errors.ArgumentError(f"histogram: edges must ascend, not {shown(bins)}")
     return storage.operand(storage.from_array(edges, dt.float64, copy=True))
@@ -203,10 +203,10 @@ def _limits(flat: Node) -> tuple[Node, Node]:
 def _range(limits: Any) -> tuple[float, float]:
     given = as_sequence("histogram", "range", limits)
     if len(given) != 2:
-        raise errors.ArgumentError(f"histogram: range is two numbers, not {shown(limits)}")
+        raise errors.ArgumentError(f"histogram: range must be two numbers, not {shown(limits)}")
     low, high = (as_double("histogram", "each of range", v) for v in given)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise errors.ArgumentError(f"histogram: range is two finite numbers that ascend, not {shown(limits)}")
+        raise errors.ArgumentError(f"histogram: range must be two finite numbers that ascend, not {shown(limits)}")
     return low, high
 
 

@@ -69,7 +69,7 @@ def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
         return _going_along(of_data(x).node)
     except errors.DTypeError as error:
         why = str(error).removeprefix("tensor").removesuffix(f": {shown(x)} is no number")
-        raise errors.DTypeError(f"{name}: {what} is a Tensor, an array or a number, not {shown(x)}{why}") from None
+        raise errors.DTypeError(f"{name}: {what} must be a Tensor, an array or a number, not {shown(x)}{why}") from None
     except errors.WeftError as error:
         raise type(error)(f"{name}: {what}: {str(error).removeprefix('tensor: ')}") from None
 

@@ -26,7 +26,7 @@ def tensor(data: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
     Python floats take the default dtype, Python ints int64; NumPy's bfloat16 is that of the package ml_dtypes. Data are put on
     the device, by default that of the option `device`; Tensors stay where they are. Raises DTypeError for element types that Weft
-    has not.
+    lacks.
     """
     return of_data(data, dtype, device, requires_grad)  # type: ignore[no-any-return]
 
@@ -65,7 +65,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         out = fill_value if dtype is None else fill_value.astype(dtype)
         return tracking(out.broadcast_to(extents).to(place), requires_grad)  # type: ignore[no-any-return]
     if type(fill_value) not in WEAK:
-        raise errors.DTypeError(f"full: the value is a number or a 0-d Tensor, not {shown(fill_value)}")
+        raise errors.DTypeError(f"full: the value must be a number or a 0-d Tensor, not {shown(fill_value)}")
     target = as_dtype(fill_value.__class__ if dtype is None else dtype)
     return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)  # type: ignore[no-any-return]
 

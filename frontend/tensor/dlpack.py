@@ -87,7 +87,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
     The memory, the CPU's or a GPU's, is shared: change it only when nothing lazy reads it any more. copy=True copies; copy=None
     copies what cannot be shared (strides that are negative, elements that are not aligned), copy=False raises BufferError then.
-    Raises DTypeError for element types that Weft has not, BufferError for memory of other devices.
+    Raises DTypeError for element types that Weft lacks, BufferError for memory of other devices.
     """
     place = check_device(device)
     if not hasattr(x, "__dlpack__") or isinstance(x, type):
@@ -95,7 +95,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     here = _device_of(x)
     array = _consumed(_capsule(x, here))
     if array.device != dlpack_pair(here):
-        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, and said otherwise")
+        raise errors.BufferError(f"from_dlpack: the array is on a device of DLPack type {array.device[0]}, not on its own")
     dtype = _dtype(array)
     if as_bool("from_dlpack", "copy", copy) or _why_not_shared(array, dtype):
         if copy is False:

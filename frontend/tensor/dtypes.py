@@ -61,7 +61,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> T
 
 
 def can_cast(from_: Any, to: Any, /) -> bool:
-    """Does promotion lead from one dtype (or the dtype of a Tensor) to the other: can_cast(int8, int16), not the reverse."""
+    """True if promotion leads from one dtype (or the dtype of a Tensor) to the other: can_cast(int8, int16), not the reverse."""
     source, target = _dtype_of(from_), as_dtype(to)
     return promote(source, target) is target
 
@@ -89,7 +89,7 @@ def iinfo(type: Any, /) -> IntegerLimits:
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Is the dtype of a kind: a dtype, one of the names in KINDS, or a tuple of such (then: of any of them).
+    """True if the dtype is of a kind: a dtype, one of the names in KINDS, or a tuple of these (then: of any of them).
 
     Raises ArgumentError (a ValueError) for another name, DTypeError for anything else.
     """
@@ -100,7 +100,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, DType):
         return dtype is kind
     if not isinstance(kind, str):
-        raise errors.DTypeError(f"isdtype: a kind is a dtype, a name or a tuple of them, not {shown(kind)}")
+        raise errors.DTypeError(f"isdtype: a kind must be a dtype, a name or a tuple of them, not {shown(kind)}")
     if kind not in KINDS:
         raise errors.ArgumentError(f"isdtype: there is no kind {shown(kind)}; there are {', '.join(KINDS)}")
     return dtype.kind in KINDS[kind]
@@ -128,11 +128,11 @@ def set_default_dtype(dtype: Any) -> None:
     """Makes this float dtype the default from now on, in every thread: `wf.set_default_dtype(wf.float64)`.
 
     Tensors keep what they have, and a jitted function that was traced with another default is traced again. The environment
-    variable is WEFT_DEFAULT_DTYPE. Raises DTypeError for what is no float dtype.
+    variable is WEFT_DEFAULT_DTYPE. Raises DTypeError for anything but a float dtype.
     """
     target = as_dtype(dtype)
     if not target.is_float:
-        raise errors.DTypeError(f"set_default_dtype: the default is a float dtype, not {target.name}")
+        raise errors.DTypeError(f"set_default_dtype: the default must be a float dtype, not {target.name}")
     options.update(default_dtype=target.name)
     state.changes.count += 1  # so that jitted functions look at their signatures
 

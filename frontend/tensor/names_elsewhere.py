@@ -1,4 +1,4 @@
-"""Names of other libraries. In: a name that a Tensor, a Module or a module has not. Out: an error that says what to write."""
+"""Names of other libraries. In: a name that a Tensor, a Module or a module lacks. Out: an error that says what to write."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def public(namespace: Mapping[str, object]) -> list[str]:
 
 
 def no_attribute(what: str, name: str, there: Callable[[], Iterable[str]], known: Mapping[str, str]) -> errors.AttributeError:
-    """The error for a name that a module or an object has not. there: the names that it has; known: what to write for others."""
+    """The error for a name that a module or an object lacks. there: the names that it has; known: what to write for others."""
     text = f"{what} has no attribute {name!r}"
     if known is OF_TENSORS and name.endswith("_"):
         return errors.AttributeError(f"{text}; write {CHANGES}", name)

@@ -102,10 +102,10 @@ class Generator:
 def _checked(state: Any) -> tuple[int, int]:
     """(seed, draws) of what Generator.state gave. Raises ArgumentError for anything else."""
     if not isinstance(state, Mapping) or set(state) != {"seed", "draws"}:
-        raise errors.ArgumentError(f"set_rng_state: the state is what get_rng_state() gave, not {shown(state)}")
+        raise errors.ArgumentError(f"set_rng_state: the state must come from get_rng_state(), not {shown(state)}")
     seed, draws = (as_int("set_rng_state", name, state[name]) for name in ("seed", "draws"))
     if not (0 <= seed <= MASK64 and 0 <= draws <= MASK64):
-        raise errors.ArgumentError(f"set_rng_state: seed and draws are numbers of 64 bits, not {shown(state)}")
+        raise errors.ArgumentError(f"set_rng_state: seed and draws must be numbers of 64 bits, not {shown(state)}")
     return seed, draws
 
 
@@ -210,7 +210,7 @@ def get_rng_state() -> dict[str, int]:
 
 
 def set_rng_state(state: Mapping[str, int]) -> None:
-    """The generator of all random Tensors goes on where get_rng_state() gave this state. Raises ArgumentError, DTypeError."""
+    """Sets the generator of all random Tensors to a state from get_rng_state(). Raises ArgumentError, DTypeError."""
     _default().restore(state)
 
 

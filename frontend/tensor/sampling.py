@@ -77,7 +77,7 @@ def choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: 
     whole = isinstance(a, (int, np.integer)) and not isinstance(a, bool)
     source = None if whole else as_tensor("choice", "a", a)
     if source is not None and not source.ndim:
-        raise errors.ShapeError("choice: a is an int or has an axis to choose from, not shape ()")
+        raise errors.ShapeError("choice: a must be an int or have an axis to choose from, not shape ()")
     place = 0 if source is None else normalise_axis("choice", axis, source.ndim)
     count = as_count("choice", "a", a) if source is None else source.shape[place]
     extents = () if size is None else as_shape("choice", (size,))
@@ -125,7 +125,7 @@ def _weights(name: str, what: str, given: Any) -> Node:
         with np.errstate(over="ignore"):
             sums = np.asarray(given, np.float64).sum(-1)
         if not (np.asarray(given) >= 0).all() or not ((sums > 0) & np.isfinite(sums)).all():
-            raise errors.ArgumentError(f"{name}: {what} are finite weights of at least 0, not all of them 0, not {shown(given)}")
+            raise errors.ArgumentError(f"{name}: {what} must be finite weights, at least 0 and not all 0, not {shown(given)}")
     return weights  # type: ignore[no-any-return]
 
 

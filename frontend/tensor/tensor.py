@@ -326,5 +326,5 @@ def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
     except ValueError:
         raise errors.ShapeError("assignment: the nested lists are not of equal lengths") from None
     if dt.from_numpy(array.dtype) is None:
-        raise errors.DTypeError(f"assignment: {shown(value)} does not become {dtype.name}")
+        raise errors.DTypeError(f"assignment: {shown(value)} cannot be converted to {dtype.name}")
     return as_operand(array)

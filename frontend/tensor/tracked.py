@@ -43,7 +43,7 @@ class Tracked(Value):
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
         if not isinstance(node, Node):
-            raise errors.CallError(f"{type(self).__name__} is no constructor: write wf.tensor({shown(node)})")
+            raise errors.CallError(f"{type(self).__name__} is not a constructor: write wf.tensor({shown(node)})")
         self._node = node
         self._requires_grad = False
         self._storage = self._grad = self.name = self._note = self._hooks = None
@@ -53,7 +53,7 @@ class Tracked(Value):
 
     @property
     def requires_grad(self) -> bool:
-        """Does backward() lead here."""
+        """True if backward() leads here."""
         return self._requires_grad
 
     @requires_grad.setter
@@ -102,7 +102,7 @@ class Tracked(Value):
         """hook(gradient) runs in backward(), when the gradient of this Tensor is complete, also after the Tensor is dropped.
 
         What it returns, unless None, replaces the gradient: here, and for everything this Tensor was computed from. Equal
-        expressions are one value, and its gradient is that of all. Returns what remove() removes the hook by. Raises
+        expressions are one value, and its gradient is that of all. Returns a handle whose remove() removes the hook. Raises
         GradientError unless this Tensor requires a gradient, DTypeError for what cannot be called.
         """
         self._require_tracked("register_hook")

@@ -9,7 +9,7 @@ CONTAINERS = (tuple, list, dict)
 
 
 def leaves(tree: Any) -> list[Any]:
-    """What is no container, from left to right; dicts in the order of their insertion."""
+    """The leaves, which are no containers, from left to right; dicts in the order of their insertion."""
     if not isinstance(tree, CONTAINERS):
         return [tree]
     children = tree.values() if isinstance(tree, dict) else tree

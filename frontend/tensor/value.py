@@ -68,7 +68,7 @@ class Value(AnyTensor):
 
     @property
     def grad(self) -> Any:
-        """What backward() has collected, or None."""
+        """The gradient that backward() has collected, or None."""
         if state.traces and (trace := state.trace()) is not None:
             return trace.grad_of(self)
         return self._grad
@@ -85,7 +85,7 @@ class Value(AnyTensor):
     if not TYPE_CHECKING:  # a checker knows what there is
 
         def __getattr__(self, name: str) -> Any:
-            """For a name that there is not: says what it is called here, where PyTorch has it."""
+            """For an unknown name: says what it is called here if PyTorch has it."""
             __tracebackhide__ = True
             if name.startswith("_"):  # fields not set yet, and protocols that others ask for
                 how = "; pass x.numpy()" if name == "__array_interface__" else ""
@@ -94,7 +94,7 @@ class Value(AnyTensor):
 
     def _check_gradient(self, gradient: Any) -> None:
         if not isinstance(gradient, Value):
-            raise errors.DTypeError(f"grad: a gradient is a Tensor or None, not {shown(gradient)}")
+            raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {shown(gradient)}")
         if gradient.shape != self.shape:
             raise errors.ShapeError(f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}")
 
@@ -112,7 +112,7 @@ class Value(AnyTensor):
 
     @property
     def device(self) -> str:
-        """Where the value is, or is computed: "cpu", "cuda:0"."""
+        """The device on which the value is, or is computed: "cpu", "cuda:0"."""
         if devices.only_cpu():
             return devices.CPU
         stored = self._stored()
@@ -120,7 +120,7 @@ class Value(AnyTensor):
 
     @property
     def is_cuda(self) -> bool:
-        """Is the value on a GPU."""
+        """True if the value is on a GPU."""
         return self.device.startswith("cuda")
 
     @property
@@ -140,7 +140,7 @@ class Value(AnyTensor):
         return layout.strides_of(self.node) if stored is None else stored.strides
 
     def is_contiguous(self) -> bool:
-        """Is the value in row-major order: `t.T` is not, `t.T + 1` is."""
+        """True if the value is in row-major order: `t.T` is not, `t.T + 1` is."""
         return storage.is_row_major(self.shape, self.strides)
 
     def _stored(self) -> Storage | None:
@@ -167,7 +167,7 @@ class Value(AnyTensor):
         return Above.numpy_functions().ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        """np.mean(x): computed here, lazily. Raises CallError for a function that Weft has not."""
+        """np.mean(x): computed here, lazily. Raises CallError for a function that Weft lacks."""
         return Above.numpy_functions().function(function, tuple(types), args, kwargs)
 
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:

@@ -124,7 +124,7 @@ def margins(rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dila
     if padding == "valid":
         return [(0, 0)] * len(kernel)
     if padding != "same":
-        raise errors.ArgumentError(f'{rank.name}: padding is a number, a tuple, "valid" or "same", not {shown(padding)}')
+        raise errors.ArgumentError(f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {shown(padding)}')
     if any(s != 1 for s in strides):
         raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
     totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]

@@ -55,7 +55,7 @@ def layout(*tensors: Tensor, names: list[str] | None = None) -> Layout:
     Of one Tensor that is a view, each step is shown from the value that owns the memory:
     `wf.layout(x.T[1:])`. Several are shown as they are: `wf.layout(x, x.T, x.T.contiguous())`,
     called by `names` where given. Values in memory are looked at, others are computed. Raises
-    DTypeError for what is no Tensor or no name, ArgumentError without any, or with another number
+    DTypeError for anything but Tensors and names, ArgumentError without any, or with another number
     of names.
 
     >>> x = wf.arange(6).reshape(2, 3)

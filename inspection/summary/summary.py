@@ -26,7 +26,7 @@ def summary(model: Module, *inputs: Any) -> Summary:
 
     The inputs are those of a call, `wf.summary(model, wf.zeros(1, 1, 28, 28))`; the call builds a
     graph, which is not computed, and neither buffers nor random numbers change. A shared parameter
-    is counted once. Raises DTypeError for what is no Module, and what the call raises.
+    is counted once. Raises DTypeError for anything but a Module, and what the call raises.
 
     >>> print(wf.summary(nn.Sequential(nn.Linear(4, 3), nn.ReLU()), wf.zeros(2, 4)))
     layer         kind                                              shape   parameters

@@ -40,6 +40,6 @@ class autocast(Lowered):
             as_choice("autocast", "device_type", device_type, list(Kinds.by_name))
         self.dtype = as_dtype(dtype)
         if not self.dtype.is_half:
-            raise errors.DTypeError(f"autocast: dtype is float16 or bfloat16, not {shown(dtype)}")
+            raise errors.DTypeError(f"autocast: dtype must be float16 or bfloat16, not {shown(dtype)}")
         self.enabled = as_bool("autocast", "enabled", enabled)
         super().__init__(self.dtype if self.enabled else None)

@@ -71,12 +71,12 @@ class GradScaler:
     def scale(self, outputs: Any) -> Any:
         """A Tensor times the scale, in float32 for 16-bit floats, or a tuple or list of such; differentiate what this returns.
 
-        Raises DTypeError for what is no float Tensor.
+        Raises DTypeError for anything but a float Tensor.
         """
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         if not isinstance(outputs, Tensor) or not outputs.dtype.is_float:
-            raise errors.DTypeError(f"GradScaler.scale: a loss is a float Tensor, not {shown(outputs)}")
+            raise errors.DTypeError(f"GradScaler.scale: a loss must be a float Tensor, not {shown(outputs)}")
         if not self._enabled:
             return outputs
         self._follow(outputs)
@@ -260,5 +260,5 @@ def _positive(what: str, value: Any) -> float:
     """Finite in float32, too."""
     number = as_positive("GradScaler", what, value)
     if number > dt.largest(dt.float32):
-        raise errors.ArgumentError(f"GradScaler: {what} is a finite float32, not {shown(value)}")
+        raise errors.ArgumentError(f"GradScaler: {what} must be a finite float32, not {shown(value)}")
     return number

@@ -37,7 +37,7 @@ def as_integers(name: str, what: str, x: Any) -> Array:
     except ValueError:  # lists of several lengths
         row = np.empty((0, 0))
     if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
-        raise errors.DTypeError(f"{name}: {what} is a sequence of integers, not {shown(x)}")
+        raise errors.DTypeError(f"{name}: {what} must be a sequence of integers, not {shown(x)}")
     return row.astype(np.int64, copy=False)
 
 

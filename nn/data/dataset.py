@@ -90,7 +90,7 @@ def transformed_rows(transform: Any, rows: tuple[Array, ...]) -> tuple[Any, ...]
 
 
 class Subset(Dataset):
-    """Some rows of a data set, in the order of `indices`. Raises IndexError for a row that it has not, DTypeError.
+    """Some rows of a data set, in the order of `indices`. Raises IndexError for a row out of range, DTypeError.
 
     >>> list(nn.data.Subset("abcde", [3, 0]))
     ['d', 'a']

@@ -28,7 +28,7 @@ __all__ = ["DataLoader"]
 
 
 class DataLoader(Naming):
-    """Goes over a data set in batches, as often as wished: `for images, labels in DataLoader(train, 64, shuffle=True)`.
+    """Iterates over a data set in batches, any number of times: `for images, labels in DataLoader(train, 64, shuffle=True)`.
 
     A batch has the structure of an item, with a Tensor (n, ...) for each array or number (`default_collate`); a data set
     with `take_rows(rows)` gives it as a whole. `collate_fn` makes another batch of a list of items. What gives the rows is

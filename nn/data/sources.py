@@ -93,7 +93,7 @@ def download(source: Source, folder: str | Path | None = None) -> Path | None:
 
 
 def instead_of(source: Source, embedded: str) -> str:
-    """What says that embedded data stand in for a set that `find` has not found: why, and how to have the set itself."""
+    """What says that embedded data stand in for a set that `find` did not find: why, and how to have the set itself."""
     why = "it has none" if not source.url else "pooch is not installed" if _pooch() is None else f"from {source.url}"
     return f"{embedded}, in place of {source.name}: no download ({why}); set WEFT_DATA_DIR, or give a folder with its files"
 

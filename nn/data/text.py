@@ -39,7 +39,7 @@ def tokenize(text: str) -> list[str]:
     ['it', "'s", 'well', '-', 'made', ',', 'but', 'i', 'do', "n't", 'care', '...']
     """
     if not isinstance(text, str):
-        raise errors.DTypeError(f"tokenize: text is a str, not {shown(text)}")
+        raise errors.DTypeError(f"tokenize: text must be a str, not {shown(text)}")
     return TOKEN.findall(text.lower().replace("\u2019", "'"))
 
 
@@ -56,7 +56,7 @@ class Vocabulary:
         self._numbers: dict[str, int] = {}
         for number, token in enumerate(self.tokens):
             if self._numbers.setdefault(token, number) != number:
-                raise errors.ArgumentError(f"Vocabulary: the token {token!r} is there twice")
+                raise errors.ArgumentError(f"Vocabulary: the token {token!r} occurs twice")
 
     @classmethod
     def from_sentences(cls, sentences: Iterable[Iterable[str]], min_count: int = 1, max_size: int | None = None) -> Vocabulary:
@@ -144,7 +144,7 @@ def _tokens(name: str, value: Any) -> list[str]:
     tokens = as_sequence(name, "a list of tokens", value)
     for token in tokens:
         if not isinstance(token, str):
-            raise errors.DTypeError(f"{name}: every token is a str, not {shown(token)}")
+            raise errors.DTypeError(f"{name}: every token must be a str, not {shown(token)}")
     return tokens
 
 

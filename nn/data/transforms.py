@@ -46,7 +46,7 @@ def _images(name: str, images: Any) -> Array:
     """An array of images (N, ...)."""
     array = as_array(name, "images", images)
     if not array.ndim:
-        raise errors.ShapeError(f"{name}: images are (N, ...), not {shown(images)}")
+        raise errors.ShapeError(f"{name}: images must be (N, ...), not {shown(images)}")
     return array
 
 
@@ -112,7 +112,7 @@ class ToTensor(Transform):
     def batch(self, images: Any) -> Array:
         images = _images("ToTensor", images)
         if images.ndim not in (3, 4):
-            raise errors.ShapeError(f"ToTensor: an image is (H, W) or (H, W, C), not {images.shape[1:]}")
+            raise errors.ShapeError(f"ToTensor: an image must be (H, W) or (H, W, C), not {images.shape[1:]}")
         planes = images[:, None] if images.ndim == 3 else np.ascontiguousarray(images.transpose(0, 3, 1, 2))
         return planes / np.float32(255) if planes.dtype == np.uint8 else planes
 
@@ -137,7 +137,7 @@ class Normalize(Transform):
     def batch(self, images: Any) -> Array:
         images = _images("Normalize", images)
         if images.dtype.kind != "f":
-            raise errors.DTypeError(f"Normalize: images are floats, not {images.dtype}: ToTensor makes floats of uint8")
+            raise errors.DTypeError(f"Normalize: images must be floats, not {images.dtype}: ToTensor makes floats of uint8")
         channels = images.shape[-3] if images.ndim >= 4 else None
         if channels is None or {len(self.mean), len(self.std)} - {1, channels}:
             numbers = max(len(self.mean), len(self.std))
@@ -169,7 +169,7 @@ class RandomHorizontalFlip(Transform):
     def batch(self, images: Any) -> Array:
         images = _images("RandomHorizontalFlip", images)
         if images.ndim < 3:
-            raise errors.ShapeError(f"RandomHorizontalFlip: an image is (..., H, W), not {images.shape[1:]}")
+            raise errors.ShapeError(f"RandomHorizontalFlip: an image must be (..., H, W), not {images.shape[1:]}")
         flipped = (random.host_words(len(images)) >> np.uint64(11)) * 2.0**-53 < self.p
         out: Array = images.copy()
         out[flipped] = images[flipped, ..., ::-1]
@@ -198,12 +198,12 @@ class RandomCrop(Transform):
         self.fill = as_real("RandomCrop", "fill", fill)
         self.padding_mode = as_choice("RandomCrop", "padding_mode", padding_mode, PADDING_MODES)
         if min(self.size) < 1:
-            raise errors.ArgumentError(f"RandomCrop: size is at least 1, not {shown(size)}")
+            raise errors.ArgumentError(f"RandomCrop: size must be at least 1, not {shown(size)}")
 
     def batch(self, images: Any) -> Array:
         images = _images("RandomCrop", images)
         if images.ndim < 3:
-            raise errors.ShapeError(f"RandomCrop: an image is (..., H, W), not {images.shape[1:]}")
+            raise errors.ShapeError(f"RandomCrop: an image must be (..., H, W), not {images.shape[1:]}")
         images = self._bordered(images)
         count, (height, width) = len(images), self.size
         free = images.shape[-2] - height + 1, images.shape[-1] - width + 1
@@ -237,5 +237,5 @@ def _sides(padding: Any) -> tuple[int, ...]:
     """(left, top, right, bottom)."""
     widths = as_ints("RandomCrop", "padding", 0 if padding is None else padding)
     if len(widths) not in (1, 2, 4) or min(widths) < 0:
-        raise errors.ArgumentError(f"RandomCrop: padding is one, two or four widths, not {shown(padding)}")
+        raise errors.ArgumentError(f"RandomCrop: padding must be one, two or four widths, not {shown(padding)}")
     return widths * (4 // len(widths))

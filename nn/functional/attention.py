@@ -83,7 +83,7 @@ def attention_weights(
 def check_mask(name: str, what: str, mask: Tensor) -> Tensor:
     """The mask. Raises DTypeError for integers."""
     if mask.dtype.kind != "b" and not mask.dtype.is_float:
-        raise errors.DTypeError(f"{name}: {what} is a bool mask or a float one that is added, not {mask.dtype.name}")
+        raise errors.DTypeError(f"{name}: {what} must be a bool mask, or a float mask to add, not {mask.dtype.name}")
     return mask
 
 

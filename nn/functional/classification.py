@@ -86,7 +86,7 @@ def multi_margin_loss(
     if x.ndim > 2:
         raise errors.ShapeError(f"{name}: expected x of shape (N, C) or (C,), got {x.shape}")
     if as_int(name, "p", p) not in (1, 2):
-        raise errors.ArgumentError(f"{name}: p is 1 or 2, not {p}")
+        raise errors.ArgumentError(f"{name}: p must be 1 or 2, not {p}")
     labels, classes = target.long(), ops.arange(x.shape[axis])
     apart = (limit - _pick(x, labels, axis).unsqueeze(axis) + x).relu()
     if weight is not None:

@@ -33,7 +33,7 @@ def in_float32_at_least(function: F) -> F:
 
 
 def indices(x: Tensor, name: str) -> Tensor:
-    """x as int64. Raises DTypeError for what is no integer."""
+    """x as int64. Raises DTypeError for anything but integers."""
     if not x.dtype.is_int:
         raise errors.DTypeError(f"{name}: expected integer indices, got {x.dtype.name}")
     return x.long()

@@ -66,7 +66,7 @@ def ctc_loss(
 def _check(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int) -> None:
     shapes = f"log_probs {log_probs.shape}, targets {targets.shape}"
     if not log_probs.dtype.is_float:
-        raise errors.DTypeError(f"{NAME}: log_probs are floats, not {log_probs.dtype.name}")
+        raise errors.DTypeError(f"{NAME}: log_probs must be floats, not {log_probs.dtype.name}")
     if log_probs.ndim != 3 or not log_probs.shape[0]:
         raise errors.ShapeError(f"{NAME}: log_probs are (T, N, C) or (T, C) with T above 0, got {shapes}")
     count = log_probs.shape[1]
@@ -76,7 +76,7 @@ def _check(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_len
         shapes = f"{input_lengths.shape} and {target_lengths.shape}"
         raise errors.ShapeError(f"{NAME}: there is one length for each of {count} sequences, got shapes {shapes}")
     if not 0 <= blank < log_probs.shape[2]:
-        raise errors.ArgumentError(f"{NAME}: blank={blank} is no label of 0 .. {log_probs.shape[2] - 1}")
+        raise errors.ArgumentError(f"{NAME}: blank={blank} is not a label in 0 .. {log_probs.shape[2] - 1}")
 
 
 def _padded(targets: Tensor, lengths: Tensor, count: int, blank: int) -> Tensor:
@@ -84,7 +84,7 @@ def _padded(targets: Tensor, lengths: Tensor, count: int, blank: int) -> Tensor:
     if targets.ndim == 1:
         sizes = [as_int(NAME, "each of target_lengths", n) for n in lengths.tolist()]
         if sum(sizes) != targets.size or min(sizes, default=0) < 0:
-            raise errors.ShapeError(f"{NAME}: {targets.size} targets are no sequences of lengths {sizes}")
+            raise errors.ShapeError(f"{NAME}: {targets.size} targets do not make sequences of lengths {sizes}")
         starts = ops.tensor([0, *accumulate(sizes)][:count], dtype="int64").unsqueeze(1)
         places = (starts + ops.arange(max(sizes, default=0))).clip(0, max(targets.size - 1, 0))
         targets = ops.take(targets, places) if places.size else targets.reshape(count, 0)

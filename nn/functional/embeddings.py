@@ -137,7 +137,7 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
             raise errors.ArgumentError(f"one_hot: num_classes is needed for labels of shape {x.shape}: there is no greatest")
         classes = max(int(labels.max().item()) + 1, 1)
     elif classes < 1:
-        raise errors.ArgumentError(f"one_hot: num_classes is 1 or more, or -1 to count them, not {classes}")
+        raise errors.ArgumentError(f"one_hot: num_classes must be 1 or more, or -1 to count them, not {classes}")
     if classes >= MOST_CLASSES:
-        raise errors.ArgumentError(f"one_hot: num_classes is less than 2**30, not {shown(classes)}")
+        raise errors.ArgumentError(f"one_hot: num_classes must be less than 2**30, not {shown(classes)}")
     return ops.gather(ops.eye(classes, dtype="int64"), [labels])

@@ -79,7 +79,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """triplet_margin_loss with a distance of one's own, a function of two Tensors; pairwise_distance unless given.
+    """triplet_margin_loss with a custom distance, a function of two Tensors; pairwise_distance unless given.
 
     >>> a, b, c = wf.tensor([[0.0, 0.0]]), wf.tensor([[3.0, 4.0]]), wf.tensor([[0.0, 2.0]])
     >>> F.triplet_margin_with_distance_loss(a, b, c, distance_function=lambda x, y: (x - y).abs().sum(axis=-1)).item()

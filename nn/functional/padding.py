@@ -28,7 +28,7 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | No
     """
     widths = as_ints("pad", "pad", pad)
     if not hasattr(pad, "__iter__") or len(widths) % 2 or len(widths) > 2 * x.ndim:
-        raise errors.ArgumentError(f"pad: pad is one pair of ints for each of the last axes of {x.shape}, not {shown(pad)}")
+        raise errors.ArgumentError(f"pad: pad must be one pair of ints for each of the last axes of {x.shape}, not {shown(pad)}")
     mode = MODES[as_choice("pad", "mode", mode, list(MODES))]
     if value is not None and mode != "constant":
         raise errors.ArgumentError(f'pad: a value is for mode "constant", not {shown(value)} for mode {mode!r}')

@@ -109,7 +109,7 @@ def _sizes(extents: tuple[int, ...], size: Any, scale_factor: Any) -> list[tuple
         factors = [as_double("interpolate", "scale_factor", f) for f in each]
         if len(factors) != len(extents) or not all(0 < f < float("inf") for f in factors):
             kinds = f"a positive number or {len(extents)} of them"
-            raise errors.ArgumentError(f"interpolate: scale_factor is {kinds}, not {shown(scale_factor)}")
+            raise errors.ArgumentError(f"interpolate: scale_factor must be {kinds}, not {shown(scale_factor)}")
         news, steps = tuple(int(old * f) for old, f in zip(extents, factors, strict=True)), [1.0 / f for f in factors]
     if min(*news, *extents) < 1:
         raise errors.ShapeError(f"interpolate: there is no image of {news} made of one of {extents}")

@@ -64,7 +64,7 @@ def _check_grid(x: Tensor, grid: Tensor) -> None:
         shapes = "x (N, C, H, W) and grid (N, H', W', 2), or x (N, C, D, H, W) and grid (N, D', H', W', 3)"
         raise errors.ShapeError(f"grid_sample: expected {shapes}, got x {x.shape} and grid {grid.shape}")
     if not x.dtype.is_float or not grid.dtype.is_float:
-        raise errors.DTypeError(f"grid_sample: x and grid are floats, not {x.dtype.name} and {grid.dtype.name}")
+        raise errors.DTypeError(f"grid_sample: x and grid must be floats, not {x.dtype.name} and {grid.dtype.name}")
     if not prod(x.shape[2:]):
         raise errors.ShapeError(f"grid_sample: there is nothing to read from x of shape {x.shape}")
 
@@ -133,7 +133,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
         shapes = "theta (N, 2, 3) and size (N, C, H, W), or theta (N, 3, 4) and size (N, C, D, H, W)"
         raise errors.ShapeError(f"{name}: expected {shapes}, got theta {theta.shape} and size {shown(size)}")
     if not theta.dtype.is_float:
-        raise errors.DTypeError(f"{name}: theta is of floats, not {theta.dtype.name}")
+        raise errors.DTypeError(f"{name}: theta must hold floats, not {theta.dtype.name}")
     aligned = as_bool(name, "align_corners", align_corners)
     out: Any = theta[:, :, -1].reshape(shape[0], *[1] * spatial, spatial)
     for i, extent in enumerate(shape[2:]):

@@ -239,7 +239,7 @@ class _Mapping(_Container):
         try:
             pairs = dict(members.items() if isinstance(members, _Mapping) else members)
         except (TypeError, ValueError):
-            kinds = f"the {self.what}s are a dict or pairs (name, {self.kind.__name__})"
+            kinds = f"the {self.what}s must be a dict or pairs (name, {self.kind.__name__})"
             raise errors.DTypeError(f"{type(self).__name__}: {kinds}, not {shown(members)}") from None
         parts = {name: self._member(name, value) for name, value in pairs.items()}
         for name, value in parts.items():

@@ -148,7 +148,7 @@ class _Transposed(_Conv):
         padding_mode: str = "zeros",
     ) -> None:
         if not isinstance(padding_mode, str) or padding_mode != "zeros":
-            raise errors.ArgumentError(f"{type(self).__name__}: padding_mode is 'zeros', not {shown(padding_mode)}")
+            raise errors.ArgumentError(f"{type(self).__name__}: padding_mode must be 'zeros', not {shown(padding_mode)}")
         how = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
         for key, value in how.items():
             self._rank.sizes(key, value, int(key in ("stride", "dilation")))
@@ -171,7 +171,7 @@ class _Transposed(_Conv):
         least = tuple((n - 1) * s - 2 * p + (k - 1) * d + 1 for n, k, s, p, d in sizes)
         if len(size) != self.spatial or any(not 0 <= w - n < s for w, n, s in zip(size, least, strides, strict=True)):
             most = tuple(n + s - 1 for n, s in zip(least, strides, strict=True))
-            raise errors.ArgumentError(f"{rank.name}: output_size is from {least} to {most} for images {extents}, not {size}")
+            raise errors.ArgumentError(f"{rank.name}: output_size must be {least} to {most} for images {extents}, not {size}")
         return tuple(w - n for w, n in zip(size, least, strict=True))
 
 

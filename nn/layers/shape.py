@@ -58,7 +58,7 @@ class Unflatten(Module):
 
 
 class Identity(Module):
-    """Gives back what it is called with; takes, and forgets, any arguments.
+    """Returns its argument unchanged; accepts and ignores any settings.
 
     >>> nn.Identity(54, unused=True)(wf.ones(2)).tolist()
     [1.0, 1.0]

@@ -141,7 +141,7 @@ class TransformerDecoderLayer(_Layer):
 def _module(name: str, what: str, value: Any) -> Module:
     """A Module that the user gave. Raises DTypeError."""
     if not isinstance(value, Module):
-        raise errors.DTypeError(f"{name}: {what} is a Module, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a Module, not {shown(value)}")
     return value
 
 

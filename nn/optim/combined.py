@@ -35,10 +35,10 @@ class SequentialLR(LRScheduler):
         self.milestones = [as_int(name, "each of milestones", m) for m in as_sequence(name, "milestones", milestones)]
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
-                raise errors.ArgumentError(f"{name}: schedulers are schedules of this optimiser by epochs, not {shown(s)}")
+                raise errors.ArgumentError(f"{name}: schedulers must be schedules of this optimiser by epochs, not {shown(s)}")
         if not self.schedulers or len(self.milestones) != len(self.schedulers) - 1 or sorted(self.milestones) != self.milestones:
             both = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
-            raise errors.ArgumentError(f"{name}: between two schedulers stands one milestone, in ascending order, not {both}")
+            raise errors.ArgumentError(f"{name}: one milestone must stand between two schedulers, in ascending order, not {both}")
         super().__init__(optimizer, last_epoch)
 
     def enter(self, epoch: float) -> None:
@@ -82,7 +82,7 @@ class ChainedScheduler(LRScheduler):
         self.optimizer = getattr(self.schedulers[0], "optimizer", None) if optimizer is None else optimizer  # type: ignore[assignment]
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not self.optimizer or type(s).rate is LRScheduler.rate:
-                raise errors.ArgumentError(f"{name}: schedulers are schedules of one optimiser with a formula, not {shown(s)}")
+                raise errors.ArgumentError(f"{name}: schedulers must be formula schedules of one optimiser, not {shown(s)}")
         self.rates = self.get_last_lr()
         if not any(s.last_epoch for s in self.schedulers):
             self._put([*self.schedulers[0].base_lrs])

@@ -40,7 +40,7 @@ def betas(name: str, what: str, value: Any) -> tuple[float, float]:
 def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
     """A copy of the group with its hyperparameters as they should be. Raises for the first that is not allowed."""
     if not isinstance(group, Mapping):
-        raise errors.DTypeError(f"{name}: hyperparameters are a dict, not {shown(group)}")
+        raise errors.DTypeError(f"{name}: hyperparameters must be a dict, not {shown(group)}")
     missing = [what for what in checks if what not in group]
     if missing:
         raise errors.ArgumentError(f"{name}: a group has no {', '.join(missing)}")
@@ -132,20 +132,20 @@ def _items(name: str, params: Any) -> list[Any]:
     if isinstance(params, Tree):
         raise errors.DTypeError(f"{name}: params are the parameters() of a model, not the {type(params).__name__} itself")
     if isinstance(params, (Tensor, str, set, frozenset, Mapping)):  # the first two have other items, the others no order
-        raise errors.DTypeError(f"{name}: params is a sequence of parameters or of groups, not {shown(params)}")
+        raise errors.DTypeError(f"{name}: params must be a sequence of parameters or of groups, not {shown(params)}")
     return as_sequence(name, "params", params)
 
 
 def _check_group(name: str, group: Any) -> None:
     if not isinstance(group, Mapping) or "params" not in group:
-        raise errors.ArgumentError(f"{name}: a group is a dict with its parameters under 'params', not {shown(group)}")
+        raise errors.ArgumentError(f"{name}: a group must be a dict with its parameters under 'params', not {shown(group)}")
 
 
 def _check_parameter(name: str, p: Any, seen: set[int]) -> None:
     if not isinstance(p, Parameter) and not (isinstance(p, Tensor) and p.requires_grad):
-        raise errors.ArgumentError(f"{name}: each is a Parameter, or a Tensor that requires a gradient, not {shown(p)}")
+        raise errors.ArgumentError(f"{name}: each must be a Parameter, or a Tensor that requires a gradient, not {shown(p)}")
     if not p.is_leaf:
         raise errors.ArgumentError(f"{name}: a parameter must be a leaf, not computed from others: {shown(p)}")
     if id(p) in seen:
-        raise errors.ArgumentError(f"{name}: a parameter is there twice: {p.name or shown(p)}")
+        raise errors.ArgumentError(f"{name}: a parameter occurs twice: {p.name or shown(p)}")
     seen.add(id(p))

@@ -27,7 +27,7 @@ def _count(name: str, what: str, value: Any) -> int:
 
 def _search(name: str, what: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or value != "strong_wolfe"):
-        raise errors.ArgumentError(f"{name}: {what} is None or 'strong_wolfe', not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be None or 'strong_wolfe', not {shown(value)}")
     return value  # type: ignore[no-any-return]
 
 

@@ -237,7 +237,7 @@ class Optimizer(Naming):
         return fixed | {name: wrap(n) for name, n in zip(names, nodes, strict=True)}
 
     def _check(self, k: int) -> None:
-        """Plain numbers for what a user has put into a group. Raises for what is no hyperparameter, or where one is missing."""
+        """Plain numbers for what a user has put into a group. Raises for an unknown or missing hyperparameter."""
         self.param_groups[k].update(checked(type(self).__name__, self.param_groups[k], self.checks))
 
     def _count(self, places: Sequence[int], skip: Tensor | None) -> None:

@@ -141,7 +141,7 @@ class Multiplied(LRScheduler):
 
 def as_optimizer(name: str, optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
-        raise errors.DTypeError(f"{name}: optimizer is an Optimizer, not {shown(optimizer)}")
+        raise errors.DTypeError(f"{name}: optimizer must be an Optimizer, not {shown(optimizer)}")
     return optimizer
 
 
@@ -170,7 +170,7 @@ def checked_state(schedule: Any, state: Any) -> dict[str, Any]:
     """What of a state belongs to the schedule: numbers where it has numbers, lists of as many where it has lists."""
     name = f"{type(schedule).__name__}.load_state_dict"
     if not isinstance(state, Mapping):
-        raise errors.DTypeError(f"{name}: the state is a dict of numbers by name, not {shown(state)}")
+        raise errors.DTypeError(f"{name}: the state must be a dict of numbers by name, not {shown(state)}")
     missing = [what for what in schedule.saved if what not in state]
     if missing:
         raise errors.StateError(f"{name}: the state has no {', '.join(missing)}")

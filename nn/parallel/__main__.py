@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a number from 1 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"a number of at least 1, not {text!r}")
     return int(text)
 
 

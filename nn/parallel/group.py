@@ -35,7 +35,7 @@ def rank() -> int:
 
 
 def world_size() -> int:
-    """How many processes compute together.
+    """The number of processes that compute together.
 
     >>> nn.parallel.world_size()
     1
@@ -44,7 +44,7 @@ def world_size() -> int:
 
 
 def is_initialized() -> bool:
-    """Has this process joined others: True in every process that `python -m weft.nn.parallel` starts, False in a script alone.
+    """True if this process has joined others, as in every process that `python -m weft.nn.parallel` starts.
 
     >>> nn.parallel.is_initialized()
     False
@@ -91,7 +91,7 @@ def broadcast(tensor: Data, src: int = 0) -> Data:
     """
     layout = _layout("broadcast", tensor)
     if not 0 <= as_int("broadcast", "src", src) < world_size():
-        raise errors.ArgumentError(f"broadcast: src is the rank of one of {world_size()} processes, not {src}")
+        raise errors.ArgumentError(f"broadcast: src must be the rank of one of {world_size()} processes, not {src}")
     world().agree(f"broadcast(src={src}) of {_described(layout)}")
     values = flat.packed([tensor], [layout])
     if world().comm is not None:
@@ -119,7 +119,7 @@ def all_gather(tensor: Tensor | Array) -> list[Tensor]:
 def _layout(name: str, tensor: Any) -> flat.Layout:
     tracing().refuse(name)
     if not isinstance(tensor, (Tensor, np.ndarray)):
-        raise errors.DTypeError(f"{name}: the tensor is a Tensor or a NumPy array, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must be a Tensor or a NumPy array, not {shown(tensor)}")
     return flat.layout(tensor)
 
 

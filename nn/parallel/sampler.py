@@ -43,7 +43,7 @@ class DistributedSampler(Sampler):
         self.seed, self.epoch = as_count(who, "seed", seed), 0
         self.shuffle, self.drop_last = as_bool(who, "shuffle", shuffle), as_bool(who, "drop_last", drop_last)
         if not 0 <= self.rank < self.num_replicas:
-            raise errors.ArgumentError(f"{who}: rank {self.rank} is none of {self.num_replicas} processes")
+            raise errors.ArgumentError(f"{who}: rank {self.rank} is not one of {self.num_replicas} processes")
 
     def set_epoch(self, epoch: int) -> None:
         """The next pass shuffles in the order of this epoch, an int from 0 on."""
@@ -61,5 +61,5 @@ class DistributedSampler(Sampler):
 
 def _length(who: str, dataset: Any) -> int:
     if not isinstance(dataset, int) and not hasattr(dataset, "__len__"):
-        raise errors.DTypeError(f"{who}: the dataset has a length, or is one, which {shown(dataset)} is not")
+        raise errors.DTypeError(f"{who}: the dataset must have a length, or be one, unlike {shown(dataset)}")
     return as_count(who, "the length", dataset if isinstance(dataset, int) else len(dataset))

@@ -38,7 +38,7 @@ def jit_step(
     ()
     """
     if not isinstance(model, DistributedDataParallel):
-        raise errors.DTypeError(f"jit_step: the model is a DistributedDataParallel, not {shown(model)}")
+        raise errors.DTypeError(f"jit_step: the model must be a DistributedDataParallel, not {shown(model)}")
     as_function("jit_step", "the loss", loss)
     prepare = as_function("jit_step", "before_update", (lambda: None) if before_update is None else before_update)
     parameters = [*model.parameters()]

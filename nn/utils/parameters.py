@@ -25,7 +25,7 @@ def clip_grad_norm_(
     norm_type: float | str = 2.0,
     error_if_nonfinite: bool = False,
 ) -> Tensor:
-    """Scales all gradients down so that their joint norm is at most max_norm, and gives the norm they had, a 0-d Tensor.
+    """Scales all gradients down so that their joint norm is at most max_norm, and returns their former norm, a 0-d Tensor.
 
     The norm of norm_type p > 0 is that of all elements in one vector, the largest absolute one for inf or "inf"; gradients become
     g * min(1, max_norm / (norm + 1e-6)). Nothing is computed yet: in a training step it joins the one program. Parameters
@@ -81,7 +81,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 @no_grad()
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Assigns the elements of a vector as `parameters_to_vector` joins them. Raises ShapeError unless it has as many as they.
+    """Assigns the elements of a vector as `parameters_to_vector` joins them. Raises ShapeError unless the sizes agree.
 
     >>> p, q = nn.Parameter([[1.0, 2.0]]), nn.Parameter([3.0])
     >>> nn.utils.vector_to_parameters(wf.tensor([4.0, 5.0, 6.0]), [p, q])
@@ -91,7 +91,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     name = "vector_to_parameters"
     tensors = _parameters(name, parameters)
     if not isinstance(vec, Tensor):
-        raise errors.DTypeError(f"{name}: vec is a Tensor, not {shown(vec)}")
+        raise errors.DTypeError(f"{name}: vec must be a Tensor, not {shown(vec)}")
     total = sum(p.size for p in tensors)
     if vec.shape != (total,):
         raise errors.ShapeError(f"{name}: vec has shape {vec.shape}, but the parameters have {total} elements")
@@ -116,5 +116,5 @@ def _parameters(name: str, parameters: Any) -> list[Tensor]:
     tensors = [parameters] if isinstance(parameters, Tensor) else as_sequence(name, "parameters", parameters)
     for p in tensors:
         if not isinstance(p, Tensor):
-            raise errors.DTypeError(f"{name}: every parameter is a Tensor, not {shown(p)}")
+            raise errors.DTypeError(f"{name}: every parameter must be a Tensor, not {shown(p)}")
     return tensors

@@ -62,7 +62,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """
     name = "register_parametrization"
     if not isinstance(parametrization, Module):
-        raise errors.DTypeError(f"{name}: a parametrization is a Module, not {shown(parametrization)}")
+        raise errors.DTypeError(f"{name}: a parametrization must be a Module, not {shown(parametrization)}")
     unsafe = as_bool(name, "unsafe", unsafe)
     if is_parametrized(module, tensor_name):
         known: ParametrizationList = module.parametrizations[tensor_name]  # type: ignore[attr-defined]
@@ -112,7 +112,7 @@ def _check(name: str, weight: Tensor, parametrization: Module, originals: Any = 
 def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
     """The Parameter or Buffer of this name that a Module has itself. Raises DTypeError, ArgumentError."""
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"{name}: module is a Module, not {shown(module)}")
+        raise errors.DTypeError(f"{name}: module must be a Module, not {shown(module)}")
     tensor = vars(module).get(tensor_name) if isinstance(tensor_name, str) else None
     if not isinstance(tensor, (Parameter, Buffer)):
         there = [what for what, value in vars(module).items() if isinstance(value, (Parameter, Buffer))]
@@ -122,13 +122,13 @@ def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
-    """Has the Module a parametrised weight, or is the one of this name such.
+    """True if the Module has a parametrised weight, or this one is parametrised.
 
     >>> nn.utils.parametrize.is_parametrized(nn.utils.weight_norm(nn.Linear(2, 3)), "weight")
     True
     """
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"is_parametrized: module is a Module, not {shown(module)}")
+        raise errors.DTypeError(f"is_parametrized: module must be a Module, not {shown(module)}")
     known = vars(module).get("parametrizations")
     if not isinstance(known, ModuleDict):
         return False

@@ -160,13 +160,13 @@ def remove(module: Module, name: str) -> Module:
 
 
 def is_pruned(module: Module) -> bool:
-    """Has the Module, or one below it, a pruned weight.
+    """True if the Module, or one below it, has a pruned weight.
 
     >>> nn.utils.prune.is_pruned(nn.Sequential(nn.utils.prune.identity(nn.Linear(2, 1), "weight")))
     True
     """
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"is_pruned: module is a Module, not {shown(module)}")
+        raise errors.DTypeError(f"is_pruned: module must be a Module, not {shown(module)}")
     return any(isinstance(recipe_of(m, name.removesuffix("_mask")), Masked) for m in module.modules() for name in vars(m))
 
 
@@ -214,7 +214,7 @@ def _count(name: str, amount: Any, left: int) -> int:
     """How many of those left: an int itself, a float as a part of them."""
     if isinstance(amount, float):
         if not 0.0 <= amount <= 1.0:
-            raise errors.ArgumentError(f"{name}: amount is a part from 0 to 1, or a whole number, not {shown(amount)}")
+            raise errors.ArgumentError(f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {shown(amount)}")
         return round(amount * left)
     count = as_int(name, "amount", amount)
     if not 0 <= count <= left:

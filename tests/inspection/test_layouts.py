@@ -86,7 +86,7 @@ def test_a_chain_is_shown_from_the_value_that_owns_the_memory() -> None:
 
 @pytest.mark.parametrize("names", [True, np.False_, "x", [1], 3])
 def test_names_that_are_none_are_refused(names: object) -> None:
-    with pytest.raises(wf.errors.DTypeError, match="layout: names is a sequence"):
+    with pytest.raises(wf.errors.DTypeError, match="layout: names must be a sequence"):
         wf.layout(wf.ones(2), names=names)  # type: ignore[arg-type]
 
 

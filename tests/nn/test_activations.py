@@ -167,8 +167,8 @@ def test_activations_of_halves_round_once() -> None:
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: F.hardtanh(wf.zeros(2), 1.0, -1.0), ValueError, "min_val=1.0 must not be above max_val=-1.0"),
     (lambda: F.celu(wf.zeros(2), 0.0), ValueError, "alpha must not be 0"),
-    (lambda: F.elu(wf.zeros(2), "1"), TypeError, "elu: alpha is a real number, not '1'"),
-    (lambda: F.softplus("x"), TypeError, "softplus: x is a Tensor, an array or a number"),
+    (lambda: F.elu(wf.zeros(2), "1"), TypeError, "elu: alpha must be a real number, not '1'"),
+    (lambda: F.softplus("x"), TypeError, "softplus: x must be a Tensor, an array or a number"),
     (lambda: nn.PReLU(-1), ValueError, "num_parameters must be at least 0, not -1"),
     (lambda: F.softmin(wf.zeros(2), 1), wf.errors.AxisError, "axis 1 is out of range"),
 ]

@@ -46,10 +46,10 @@ WRONG: list[tuple[tuple[tuple[int, ...], ...], dict[str, Any], type[Exception], 
     (((3, 4), (5, 3), (5, 4)), {}, wf.errors.ShapeError, "must agree in E"),
     (((3, 4), (5, 4), (4, 4)), {}, wf.errors.ShapeError, "must agree in S"),
     (((4,), (5, 4), (5, 4)), {}, wf.errors.ShapeError, r"got query \(4,\), key \(5, 4\)"),
-    (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((3, 5), np.int64)}, wf.errors.DTypeError, "attn_mask is a bool mask"),
+    (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((3, 5), np.int64)}, wf.errors.DTypeError, "attn_mask must be a bool mask"),
     (((3, 4), (5, 4), (5, 4)), {"attn_mask": np.ones((2, 2), bool)}, wf.errors.ShapeError, "scores and attn_mask"),
     (((3, 4), (5, 4), (5, 4)), {"dropout_p": 2}, wf.errors.ArgumentError, r"p must be in \[0, 1\]"),
-    (((3, 4), (5, 4), (5, 4)), {"scale": "1"}, wf.errors.DTypeError, "scale is a real number"),
+    (((3, 4), (5, 4), (5, 4)), {"scale": "1"}, wf.errors.DTypeError, "scale must be a real number"),
 ]
 
 
@@ -176,7 +176,7 @@ REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"query": wf.zeros(2, 4, 6)}, wf.errors.ShapeError, r"got query \(2, 4, 6\)"),
     ({"key_padding_mask": wf.zeros(5, 3) > 0}, wf.errors.ShapeError, r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"),
     ({"attn_mask": wf.zeros(5, 4)}, wf.errors.ShapeError, r"attn_mask must have shape \(4, 5\) or \(6, 4, 5\), not \(5, 4\)"),
-    ({"attn_mask": wf.zeros(4, 5, dtype="int32")}, wf.errors.DTypeError, "attn_mask is a bool mask or a float one"),
+    ({"attn_mask": wf.zeros(4, 5, dtype="int32")}, wf.errors.DTypeError, "attn_mask must be a bool mask, or a float mask"),
 ]
 
 

@@ -255,7 +255,7 @@ def test_other_threads_are_left_alone() -> None:
 
 @pytest.mark.parametrize("dtype", [wf.float32, wf.float64, "int8"])
 def test_other_dtypes_are_refused(dtype: Any) -> None:
-    with pytest.raises(errors.DTypeError, match="autocast: dtype is float16 or bfloat16, not"):
+    with pytest.raises(errors.DTypeError, match="autocast: dtype must be float16 or bfloat16, not"):
         nn.autocast(dtype=dtype)
 
 

@@ -264,8 +264,8 @@ def test_what_does_not_fit_changes_no_object_and_not_the_generator(path: Path) -
     misfits: list[tuple[dict[str, Any], str]] = [
         ({"optimizer": wide}, r"optimizer: load_state_dict: the state does not fit Sequential: missing 0\.weight, 0\.bias; un"),
         ({"optimizer": nn.optim.Adam([wf.ones(1, requires_grad=True)])}, r"optimizer: Adam\.load_state_dict: the optimiser has"),
-        ({"epoch": wf.zeros(1)}, "epoch: the checkpoint has 1, which is no Tensor"),
-        ({"epoch": wide}, "epoch: load_state_dict: the state is a dict"),
+        ({"epoch": wf.zeros(1)}, "epoch: the checkpoint has 1, which is not a Tensor"),
+        ({"epoch": wide}, "epoch: load_state_dict: the state must be a dict"),
         ({"holder": holder}, "holder: this is no state of mine"),
         ({"absent": wide}, "there is no 'absent' in it; there are model, optimizer, weight, holder, epoch"),
     ]
@@ -362,8 +362,8 @@ def test_what_cannot_be_stored_or_loaded_into_is_refused(path: Path) -> None:
         (lambda: nn.save(path, x=nn.Linear), E.DTypeError, "save: x is <class"),
         (lambda: nn.save({}, path), E.CallError, r"save: objects are passed by name, as in save\(path, model=model\)"),
         (lambda: nn.load(path, {}), E.CallError, r"load: objects are passed by name, as in load\(path, model=model\), not {}"),
-        (lambda: nn.save(3), E.DTypeError, "save: the path is a text or a Path, not 3"),
-        (lambda: nn.load(path, x=3), E.DTypeError, r"load: x is 3, into which nothing is loaded; load\(\) returns what is left"),
+        (lambda: nn.save(3), E.DTypeError, "save: the path must be a str or a Path, not 3"),
+        (lambda: nn.load(path, x=3), E.DTypeError, r"load: x is 3, into which nothing can be loaded; load\(\) returns the rest"),
         (lambda: nn.save(path, __metadata__=wf.ones(1)), E.ArgumentError, "__metadata__"),
         (wf.jit(lambda: nn.save(path)), E.JitError, "save: writing a checkpoint in the jitted function"),
     ]
@@ -375,7 +375,7 @@ def test_what_cannot_be_stored_or_loaded_into_is_refused(path: Path) -> None:
 
 def test_a_header_that_no_reader_would_take_is_not_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(nn.checkpoint, "MOST_TEXT", 1000)
-    with pytest.raises(wf.errors.ArgumentError, match=r"what is no Tensor takes 1,\d\d\d characters, more than 1,000"):
+    with pytest.raises(wf.errors.ArgumentError, match=r"the part that is not Tensors takes 1,\d\d\d characters, more than 1,000"):
         nn.save(path, order=list(range(300)))
     assert not path.exists()
     nn.save(path, order=wf.arange(300))

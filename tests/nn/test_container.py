@@ -120,11 +120,11 @@ def test_containers_refuse_what_is_no_layer_and_then_change_nothing() -> None:
         (lambda: net.insert(0, None), "layer 1 must be a Module, not NoneType"),
         (lambda: net.append(wf.ones(1)), "layer 1 must be a Module, not Tensor"),
         (lambda: layers.update({"a": nn.ReLU(), "b": 1}), "ModuleDict: layer b must be a Module, not int"),
-        (lambda: nn.ModuleDict([1]), r"ModuleDict: the layers are a dict or pairs \(name, Module\), not \[1\]"),
-        (lambda: nn.ParameterDict(3), r"ParameterDict: the parameters are a dict or pairs \(name, Parameter\), not 3"),
-        (lambda: nn.ModuleList(3), "ModuleList: what is added is a sequence, not 3"),
-        (lambda: nn.ParameterList([wf.arange(3)]), "Parameter: the data is learned, so it is floats, not int64"),
-        (lambda: net["0"], "Sequential: an index is an int, not '0'"),
+        (lambda: nn.ModuleDict([1]), r"ModuleDict: the layers must be a dict or pairs \(name, Module\), not \[1\]"),
+        (lambda: nn.ParameterDict(3), r"ParameterDict: the parameters must be a dict or pairs \(name, Parameter\), not 3"),
+        (lambda: nn.ModuleList(3), "ModuleList: what is added must be a sequence, not 3"),
+        (lambda: nn.ParameterList([wf.arange(3)]), "Parameter: the data must be floats, since it is learned, not int64"),
+        (lambda: net["0"], "Sequential: an index must be an int, not '0'"),
     ]
     for call, text in refused:
         with pytest.raises(wf.errors.DTypeError, match=text):

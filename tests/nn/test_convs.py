@@ -126,7 +126,7 @@ def test_a_transposed_convolution_says_what_it_expects(
 
 
 def test_layers_say_what_they_expect() -> None:
-    with pytest.raises(ValueError, match="padding_mode is 'zeros', 'reflect', 'replicate' or 'circular', not 'same'"):
+    with pytest.raises(ValueError, match="padding_mode must be 'zeros', 'reflect', 'replicate' or 'circular', not 'same'"):
         nn.Conv2d(1, 1, 3, padding_mode="same")
     with pytest.raises(ValueError, match="groups=2 must divide in_channels=3"):
         nn.ConvTranspose1d(3, 4, 3, groups=2)
@@ -135,13 +135,13 @@ def test_layers_say_what_they_expect() -> None:
     for how, says in (
         ({"padding": -1}, "Conv2d: padding must be at least 0, not -1"),
         ({"padding": "same", "stride": 2}, "needs stride 1"),
-        ({"padding": "full"}, 'padding is a number, a tuple, "valid" or "same"'),
+        ({"padding": "full"}, 'padding must be a number, a tuple, "valid" or "same"'),
         ({"stride": 0}, "stride must be at least 1"),
-        ({"dilation": (1, 2, 3)}, "dilation is an int or 2 of them"),
+        ({"dilation": (1, 2, 3)}, "dilation must be an int or 2 of them"),
     ):
         with pytest.raises(ValueError, match=says):
             nn.Conv2d(1, 1, 3, **how)
-    with pytest.raises(ValueError, match="ConvTranspose2d: padding_mode is 'zeros', not 'reflect'"):
+    with pytest.raises(ValueError, match="ConvTranspose2d: padding_mode must be 'zeros', not 'reflect'"):
         nn.ConvTranspose2d(1, 1, 3, padding_mode="reflect")
 
 
@@ -159,9 +159,9 @@ def test_pad_counts_axes_from_the_last() -> None:
 
 def test_pad_says_what_it_expects() -> None:
     for widths in ((1, 2, 3), (1,) * 8, 2):
-        with pytest.raises(ValueError, match=r"pad is one pair of ints for each of the last axes of \(2, 3, 4\)"):
+        with pytest.raises(ValueError, match=r"pad must be one pair of ints for each of the last axes of \(2, 3, 4\)"):
             F.pad(wf.zeros(2, 3, 4), widths)
-    with pytest.raises(ValueError, match="mode is 'constant', 'reflect', 'replicate' or 'circular', not 'edge'"):
+    with pytest.raises(ValueError, match="mode must be 'constant', 'reflect', 'replicate' or 'circular', not 'edge'"):
         F.pad(wf.zeros(3), (1, 1), "edge")
     with pytest.raises(ValueError, match="crops more than shape"):
         F.pad(wf.zeros(3), (-2, -2))
@@ -233,7 +233,7 @@ def test_a_jitted_pool_equals_a_lazy_one() -> None:
 
 def test_pools_say_what_they_expect() -> None:
     x = wf.zeros(1, 1, 4, 4)
-    with pytest.raises(ValueError, match="output_size is an int, None or 2 of them, not \\[1, 2, 3\\]"):
+    with pytest.raises(ValueError, match="output_size must be an int, None or 2 of them, not \\[1, 2, 3\\]"):
         F.adaptive_avg_pool2d(x, [1, 2, 3])
     with pytest.raises(wf.errors.ShapeError, match="no cells of output_size=0"):
         F.adaptive_max_pool2d(x, 0)
@@ -241,7 +241,7 @@ def test_pools_say_what_they_expect() -> None:
         F.avg_pool2d(x, 2, divisor_override=0)
     with pytest.raises(ValueError, match="kernel_size must be at least 1, not 0"):
         F.max_pool2d(x, 0)
-    with pytest.raises(TypeError, match="output_size is an int"):
+    with pytest.raises(TypeError, match="output_size must be an int"):
         F.adaptive_avg_pool2d(x, "2")
 
 

@@ -77,13 +77,13 @@ def test_a_step_of_time_adds_two_kernels() -> None:
 REFUSED: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"log_probs": wf.zeros(4)}, wf.errors.ShapeError, r"log_probs are \(T, N, C\) or \(T, C\)"),
     ({"log_probs": wf.zeros(0, 2, 3)}, wf.errors.ShapeError, "with T above 0"),
-    ({"log_probs": wf.zeros((4, 2, 3), dtype="int64")}, wf.errors.DTypeError, "log_probs are floats, not int64"),
+    ({"log_probs": wf.zeros((4, 2, 3), dtype="int64")}, wf.errors.DTypeError, "log_probs must be floats, not int64"),
     ({"targets": wf.zeros((3, 2), dtype="int64")}, wf.errors.ShapeError, r"targets are \(N, S\)"),
-    ({"targets": [1, 2, 1]}, wf.errors.ShapeError, r"3 targets are no sequences of lengths \[1, 1\]"),
+    ({"targets": [1, 2, 1]}, wf.errors.ShapeError, r"3 targets do not make sequences of lengths \[1, 1\]"),
     ({"targets": wf.ones(2, 1)}, wf.errors.DTypeError, "expected integer indices, got float32"),
     ({"input_lengths": [4]}, wf.errors.ShapeError, "one length for each of 2 sequences"),
-    ({"blank": 3}, wf.errors.ArgumentError, r"blank=3 is no label of 0 \.\. 2"),
-    ({"reduction": "max"}, wf.errors.ArgumentError, "reduction is 'mean', 'sum' or 'none'"),
+    ({"blank": 3}, wf.errors.ArgumentError, r"blank=3 is not a label in 0 \.\. 2"),
+    ({"reduction": "max"}, wf.errors.ArgumentError, "reduction must be 'mean', 'sum' or 'none'"),
 ]
 
 

@@ -271,12 +271,12 @@ def test_one_hot_counts_the_classes_where_it_may_compute() -> None:
     assert F.one_hot(wf.tensor([0, 2])).tolist() == [[1, 0, 0], [0, 0, 1]]
     with pytest.raises(wf.errors.JitError):
         wf.jit(F.one_hot)(wf.tensor([0, 2]))
-    with pytest.raises(ValueError, match="num_classes is 1 or more, or -1 to count them, not 0"):
+    with pytest.raises(ValueError, match="num_classes must be 1 or more, or -1 to count them, not 0"):
         F.one_hot(wf.tensor([0]), 0)
     with pytest.raises(ValueError, match="num_classes is needed"):
         F.one_hot(wf.zeros(0, dtype="int64"))
     for given in ((wf.tensor([0]), 2**31 + 1), (wf.tensor([2**40]),)):
-        with pytest.raises(ValueError, match=r"one_hot: num_classes is less than 2\*\*30, not"):
+        with pytest.raises(ValueError, match=r"one_hot: num_classes must be less than 2\*\*30, not"):
             F.one_hot(*given)
     assert F.one_hot(wf.tensor([0]), 2**30 - 1).shape == (1, 2**30 - 1)
 

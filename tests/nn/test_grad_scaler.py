@@ -373,7 +373,7 @@ def test_weights_of_float16_are_refused() -> None:
 
 @pytest.mark.parametrize("loss", [3.0, wf.tensor(3), None])
 def test_what_is_no_loss_is_refused(loss: Any) -> None:
-    with pytest.raises(errors.DTypeError, match=r"GradScaler.scale: a loss is a float Tensor"):
+    with pytest.raises(errors.DTypeError, match=r"GradScaler.scale: a loss must be a float Tensor"):
         nn.GradScaler().scale(loss)
 
 

@@ -117,7 +117,7 @@ def test_what_grids_must_be() -> None:
             F.grid_sample(x, bad)
     with pytest.raises(wf.errors.ArgumentError, match="mode 'bicubic' is for images"):
         F.grid_sample(wf.zeros(1, 1, 2, 2, 2), wf.zeros(1, 1, 1, 1, 3), "bicubic")
-    with pytest.raises(wf.errors.DTypeError, match="x and grid are floats, not float32 and int64"):
+    with pytest.raises(wf.errors.DTypeError, match="x and grid must be floats, not float32 and int64"):
         F.grid_sample(x, grid.long())
     with pytest.raises(wf.errors.ShapeError, match=r"affine_grid: expected theta \(N, 2, 3\)"):
         F.affine_grid(wf.zeros(1, 2, 3), (2, 1, 3, 3))

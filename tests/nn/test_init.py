@@ -149,13 +149,13 @@ def test_what_cannot_be_initialised_is_refused() -> None:
     t, v = wf.zeros(2, 3), wf.zeros(3)
     refused: list[tuple[Callable[[], object], type[Exception], str]] = [
         (lambda: init.xavier_uniform_(v), E.ShapeError, r"a weight has the shape \(out, in, \*kernel\), not \(3,\)"),
-        (lambda: init.eye_(v), E.ShapeError, "eye_: the tensor is a matrix, not <Tensor"),
-        (lambda: init.normal_(wf.arange(3)), E.DTypeError, "normal_: the tensor is one of floats, not "),
-        (lambda: init.zeros_([1.0]), E.DTypeError, r"zeros_: the tensor is a Tensor, not \[1\.0\]"),
-        (lambda: init.kaiming_normal_(t, mode="fan"), E.ArgumentError, "mode is 'fan_in' or 'fan_out', not 'fan'"),
-        (lambda: init.kaiming_normal_(t, nonlinearity="gelu"), E.ArgumentError, "nonlinearity is 'linear', .* not 'gelu'"),
+        (lambda: init.eye_(v), E.ShapeError, "eye_: the tensor must be a matrix, not <Tensor"),
+        (lambda: init.normal_(wf.arange(3)), E.DTypeError, "normal_: the tensor must hold floats, not "),
+        (lambda: init.zeros_([1.0]), E.DTypeError, r"zeros_: the tensor must be a Tensor, not \[1\.0\]"),
+        (lambda: init.kaiming_normal_(t, mode="fan"), E.ArgumentError, "mode must be 'fan_in' or 'fan_out', not 'fan'"),
+        (lambda: init.kaiming_normal_(t, nonlinearity="gelu"), E.ArgumentError, "nonlinearity must be 'linear', .* not 'gelu'"),
         (lambda: init.trunc_normal_(t, a=1.0, b=1.0), E.ArgumentError, "a must be less than b"),
-        (lambda: init.uniform_(t, "0"), E.DTypeError, "low is a real number, not '0'"),
+        (lambda: init.uniform_(t, "0"), E.DTypeError, "low must be a real number, not '0'"),
         (lambda: wf.jit(init.orthogonal_)(t), E.JitError, "is read while"),
     ]
     for call, kind, text in refused:

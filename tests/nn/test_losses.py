@@ -188,7 +188,7 @@ def test_probabilities_of_one_class_are_its_label() -> None:
 WRONG_SETTINGS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"label_smoothing": 1.5}, ValueError, r"label_smoothing must be in \[0, 1\], not 1.5"),
     ({"weight": np.ones(3)}, wf.errors.ShapeError, r"weight must have shape \(4,\), one for each class, not \(3,\)"),
-    ({"ignore_index": "pad"}, TypeError, "ignore_index is an int"),
+    ({"ignore_index": "pad"}, TypeError, "ignore_index must be an int"),
     ({"ignore_index": 1, "target": np.full((2, 4), 0.25)}, ValueError, "ignore_index=1 is a label"),
     ({"x": wf.zeros(()), "target": 0}, wf.errors.ShapeError, "x needs an axis of classes"),
     ({"target": np.zeros((2, 4), np.int64)}, wf.errors.ShapeError, r"labels must have shape \(2,\), not \(2, 4\)"),
@@ -296,7 +296,7 @@ def test_kl_div_of_an_impossible_outcome_is_zero() -> None:
 
 
 def test_kl_div_says_what_a_reduction_is() -> None:
-    with pytest.raises(ValueError, match="reduction is 'mean', 'sum', 'batchmean' or 'none', not 'average'"):
+    with pytest.raises(ValueError, match="reduction must be 'mean', 'sum', 'batchmean' or 'none', not 'average'"):
         F.kl_div(wf.zeros(2), wf.zeros(2), reduction="average")
     with pytest.raises(wf.errors.ShapeError, match="needs an axis"):
         F.kl_div(wf.zeros(()), wf.zeros(()), reduction="batchmean")

@@ -151,7 +151,7 @@ def test_a_wrong_label_raises_when_it_is_computed() -> None:
 
 REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("margin_ranking_loss", {"x1": X, "x2": Y[0], "target": SIGNS}, r"x1 has shape \(5, 4\) but x2 has shape \(4,\)"),
-    ("multi_margin_loss", {"x": X, "target": LABELS, "p": 3}, "p is 1 or 2, not 3"),
+    ("multi_margin_loss", {"x": X, "target": LABELS, "p": 3}, "p must be 1 or 2, not 3"),
     ("multi_margin_loss", {"x": X[None], "target": SIGNS[:1]}, r"expected x of shape \(N, C\) or \(C,\), got \(1, 5, 4\)"),
     ("multilabel_margin_loss", {"x": X, "target": SEVERAL[0]}, r"x has shape \(5, 4\) but target has shape \(4,\)"),
     ("pairwise_distance", {"x1": 1.0, "x2": 2.0}, r"expected vectors \(\.\.\., D\)"),

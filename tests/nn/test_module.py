@@ -114,7 +114,7 @@ def test_attributes_are_listed_and_deleted() -> None:
     assert {"body", "heads", "extra", "named_modules"} <= set(dir(net))
     del net.extra, net.table
     assert [name for name, _ in net.named_children()] == ["body", "heads.0", "heads.1"] and NAMES[1:] == list(net.state_dict())
-    with pytest.raises(wf.errors.DTypeError, match="add_module: 'x' is a Module or None, not 3"):
+    with pytest.raises(wf.errors.DTypeError, match="add_module: 'x' must be a Module or None, not 3"):
         net.add_module("x", 3)
 
 
@@ -143,7 +143,7 @@ def test_hooks_see_and_replace_arguments_and_results() -> None:
     for r in remove:
         r()
     assert layer(2) == 2 and len(seen) == 1
-    with pytest.raises(wf.errors.DTypeError, match="register_forward_hook: a hook is a function, not 1"):
+    with pytest.raises(wf.errors.DTypeError, match="register_forward_hook: a hook must be a function, not 1"):
         layer.register_forward_hook(1)
 
 
@@ -226,12 +226,12 @@ def test_load_state_refuses_wrong_names_and_shapes_and_then_changes_nothing() ->
         layer.load_state_dict({"bias": np.ones(3), "scale": np.ones(1)})
     with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), .* \(2,\); bias has shape \(1,\), .* \(3,\)"):
         layer.load_state_dict({"bias": np.ones(3), "weight": np.ones(2)})
-    with pytest.raises(wf.errors.DTypeError, match="fit Linear: weight: the value is a Tensor, an array or a number"):
+    with pytest.raises(wf.errors.DTypeError, match="fit Linear: weight: the value must be a Tensor, an array or a number"):
         layer.load_state_dict({"bias": np.ones(1), "weight": "x"})
     out_of_range = wf.ones(1, 2)[wf.tensor([5])]
     with pytest.raises(wf.errors.IndexError):
         layer.load_state_dict({"bias": np.ones(1), "weight": out_of_range})
-    with pytest.raises(wf.errors.DTypeError, match=r"the state is a dict .* not \[1\]"):
+    with pytest.raises(wf.errors.DTypeError, match=r"the state must be a dict .* not \[1\]"):
         layer.load_state_dict([1])
     with pytest.raises(wf.errors.ShapeError, match=r"weight has shape \(1, 2\), but the state has \(2, 1\)"):
         layer.load_state_dict({"bias": np.ones(1), "weight": np.ones((2, 1))})
@@ -518,10 +518,10 @@ def test_registration_checks_names_and_kinds() -> None:
     layer.register_parameter("scale", nn.Parameter(wf.ones(1)))
     layer.register_parameter("bias", None)
     assert list(layer.state_dict()) == ["weight", "scale"]
-    with pytest.raises(wf.errors.DTypeError, match="register_parameter: 'x' is a Parameter or None"):
+    with pytest.raises(wf.errors.DTypeError, match="register_parameter: 'x' must be a Parameter or None"):
         layer.register_parameter("x", wf.zeros(1))
     for name in ("a.b", "", 3):
-        with pytest.raises(wf.errors.ArgumentError, match="register_buffer: a name is a text without dots"):
+        with pytest.raises(wf.errors.ArgumentError, match="register_buffer: a name must be a string without dots"):
             layer.register_buffer(name, wf.zeros(1))
     with pytest.raises(wf.errors.ArgumentError, match="'forward' is an attribute that every Linear has"):
         layer.register_buffer("forward", wf.zeros(1))

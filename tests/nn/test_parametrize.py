@@ -224,12 +224,12 @@ REFUSED: list[tuple[Callable[[nn.Module], Any], type[Exception], str]] = [
         wf.errors.ArgumentError,
         "weight_norm: Linear has no weight 'wieght'; it has weight, bias",
     ),
-    (lambda m: weight_norm(3), wf.errors.DTypeError, "weight_norm: module is a Module, not 3"),  # type: ignore[arg-type]
+    (lambda m: weight_norm(3), wf.errors.DTypeError, "weight_norm: module must be a Module, not 3"),  # type: ignore[arg-type]
     (lambda m: weight_norm(weight_norm(m)), wf.errors.ArgumentError, r"weight_norm: Linear\.weight is parametrised already"),
     (lambda m: weight_norm(m, axis=2), wf.errors.AxisError, "weight_norm: axis 2 is out of range"),
     (lambda m: spectral_norm(m, n_power_iterations=0), wf.errors.ArgumentError, "n_power_iterations must be at least 1"),
     (lambda m: parametrize.register_parametrization(m, "weight", nn.Flatten(0)), wf.errors.ShapeError, "Flatten must keep"),
-    (lambda m: parametrize.register_parametrization(m, "bias", abs), wf.errors.DTypeError, "a parametrization is a Module"),  # type: ignore[arg-type]
+    (lambda m: parametrize.register_parametrization(m, "bias", abs), wf.errors.DTypeError, "a parametrization must be a Module"),  # type: ignore[arg-type]
     (lambda m: parametrize.remove_parametrizations(m, "weight"), wf.errors.ArgumentError, "Linear.weight is not parametrised"),
     (
         lambda m: parametrize.remove_parametrizations(weight_norm(m), "weight", leave_parametrized=False),
@@ -237,7 +237,7 @@ REFUSED: list[tuple[Callable[[nn.Module], Any], type[Exception], str]] = [
         "there is one original, not 2",
     ),
     (lambda m: setattr(weight_norm(m), "weight", nn.Parameter(wf.ones(4, 5))), wf.errors.ArgumentError, "is computed from other"),
-    (lambda m: prune.l1_unstructured(m, "weight", 1.5), wf.errors.ArgumentError, "amount is a part from 0 to 1"),
+    (lambda m: prune.l1_unstructured(m, "weight", 1.5), wf.errors.ArgumentError, "amount must be a fraction from 0 to 1"),
     (lambda m: prune.l1_unstructured(m, "weight", 21), wf.errors.ArgumentError, "amount=21 is not one of the numbers 0 to 20"),
     (lambda m: prune.custom_from_mask(m, "bias", [1, 0]), wf.errors.ShapeError, r"the mask must have shape \(4,\), not \(2,\)"),
     (lambda m: prune.l1_unstructured(m, "bias", 1, [1.0]), wf.errors.ShapeError, "importance_scores must have shape"),

@@ -66,7 +66,7 @@ def test_a_jitted_call_takes_the_parameters_as_arguments() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(wf.errors.StateError, match=r"functional_call: Linear has no w; it has weight, bias"):
         nn.functional_call(nn.Linear(1, 1), {"w": wf.ones(1)}, wf.ones(1))
-    with pytest.raises(wf.errors.DTypeError, match="functional_call: bias is a Tensor, not 3"):
+    with pytest.raises(wf.errors.DTypeError, match="functional_call: bias must be a Tensor, not 3"):
         nn.functional_call(nn.Linear(1, 1), {"bias": 3}, wf.ones(1))  # type: ignore[dict-item]
     with pytest.raises(wf.errors.DTypeError, match="functional_call: takes a Module and a dict of Tensors, not 3"):
         nn.functional_call(3, {}, wf.ones(1))  # type: ignore[arg-type]

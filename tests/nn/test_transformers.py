@@ -120,13 +120,13 @@ def test_a_layer_drops_while_training_only(kind: type[nn.Module]) -> None:
 
 
 def test_what_transformers_refuse() -> None:
-    with pytest.raises(ValueError, match="TransformerDecoderLayer: activation is 'relu' or 'gelu', not 'tanh'"):
+    with pytest.raises(ValueError, match="TransformerDecoderLayer: activation must be 'relu' or 'gelu', not 'tanh'"):
         nn.TransformerDecoderLayer(E, H, activation="tanh")
-    with pytest.raises(TypeError, match="TransformerDecoder: decoder_layer is a Module"):
+    with pytest.raises(TypeError, match="TransformerDecoder: decoder_layer must be a Module"):
         nn.TransformerDecoder(nn.TransformerDecoderLayer, 2)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="TransformerEncoder: norm is a Module, not 3"):
+    with pytest.raises(TypeError, match="TransformerEncoder: norm must be a Module, not 3"):
         nn.TransformerEncoder(nn.TransformerEncoderLayer(E, H), 2, 3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="Transformer: custom_encoder is a Module, not 3"):
+    with pytest.raises(TypeError, match="Transformer: custom_encoder must be a Module, not 3"):
         nn.Transformer(E, H, custom_encoder=3)  # type: ignore[arg-type]
     with pytest.raises(wf.errors.ShapeError, match=r"MultiheadAttention: expected \(L, N, E\)"):
         nn.TransformerDecoderLayer(E, H)(wf.zeros(L, N, E), wf.zeros(S, N + 1, E))

@@ -211,13 +211,13 @@ P = wf.nn.Parameter(wf.ones(3))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: utils.clip_grad_norm_([P], -1.0), ValueError, "clip_grad_norm_: max_norm must be at least 0, not -1.0"),
     (lambda: utils.clip_grad_norm_([P], nan), ValueError, "clip_grad_norm_: max_norm must be at least 0, not nan"),
-    (lambda: utils.clip_grad_norm_([P], "a"), TypeError, "clip_grad_norm_: max_norm is a real number"),  # type: ignore[arg-type]
+    (lambda: utils.clip_grad_norm_([P], "a"), TypeError, "clip_grad_norm_: max_norm must be a real number"),  # type: ignore[arg-type]
     (lambda: utils.clip_grad_norm_([P], 1.0, 0), ValueError, "clip_grad_norm_: norm_type must be greater than 0, not 0"),
-    (lambda: utils.clip_grad_norm_([1.0], 1.0), TypeError, "clip_grad_norm_: every parameter is a Tensor, not 1.0"),  # type: ignore[list-item]
-    (lambda: utils.clip_grad_norm_(3, 1.0), TypeError, "clip_grad_norm_: parameters is a sequence"),  # type: ignore[arg-type]
+    (lambda: utils.clip_grad_norm_([1.0], 1.0), TypeError, "clip_grad_norm_: every parameter must be a Tensor, not 1.0"),  # type: ignore[list-item]
+    (lambda: utils.clip_grad_norm_(3, 1.0), TypeError, "clip_grad_norm_: parameters must be a sequence"),  # type: ignore[arg-type]
     (lambda: utils.clip_grad_value_([P], -2), ValueError, "clip_grad_value_: clip_value must be at least 0, not -2"),
     (lambda: utils.parameters_to_vector([]), ValueError, "parameters_to_vector: there are no parameters"),
-    (lambda: utils.vector_to_parameters([1.0], [P]), TypeError, "vector_to_parameters: vec is a Tensor"),  # type: ignore[arg-type]
+    (lambda: utils.vector_to_parameters([1.0], [P]), TypeError, "vector_to_parameters: vec must be a Tensor"),  # type: ignore[arg-type]
     (lambda: utils.vector_to_parameters(wf.ones(4), [P]), ValueError, "vec has shape (4,), but the parameters have 3 elements"),
     (lambda: utils.vector_to_parameters(wf.ones(3, 1), [P]), ValueError, "vec has shape (3, 1), but the parameters have 3"),
 ]

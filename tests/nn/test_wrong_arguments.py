@@ -97,7 +97,7 @@ PATHS = ["mnist", "fashion_mnist", "sst2", "read_mnist", "read_idx", "read_tsv",
 @pytest.mark.parametrize("name", PATHS)
 def test_what_is_no_path(name: str) -> None:
     for value in (3, 2.5, [], {}, object(), b"a"):
-        with pytest.raises(wf.errors.DTypeError, match="the path is a text or a Path, not "):
+        with pytest.raises(wf.errors.DTypeError, match="the path must be a str or a Path, not "):
             next(iter(getattr(nn.data, name)(value)))
 
 
@@ -113,15 +113,15 @@ def test_what_is_no_image(transform: Any) -> None:
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: nn.data.Subset("ab", [[0], [1, 2]]), "Subset: indices is a sequence of integers"),
+        (lambda: nn.data.Subset("ab", [[0], [1, 2]]), "Subset: indices must be a sequence of integers"),
         (lambda: nn.data.Subset("ab", [0])[1], "Subset: there is no row 1 in a data set of 1"),
         (lambda: nn.data.BucketBatchSampler([1, [2]], 1), "BucketBatchSampler: lengths"),  # type: ignore[list-item]
-        (lambda: nn.data.read_glove("words.txt", 3), "read_glove: the vocabulary is a Vocabulary, not 3"),  # type: ignore[arg-type]
+        (lambda: nn.data.read_glove("words.txt", 3), "read_glove: the vocabulary must be a Vocabulary, not 3"),  # type: ignore[arg-type]
         (lambda: nn.Linear(2, 1).get_parameter([]), r"Linear has no parameter []"),  # type: ignore[arg-type]
         (lambda: nn.ModuleDict()[{}], "ModuleDict: there is no layer {}"),  # type: ignore[index]
-        (lambda: nn.optim.Optimizer([wf.ones(1)], 3), "Optimizer: hyperparameters are a dict, not 3"),  # type: ignore[arg-type]
-        (lambda: nn.CrossEntropyLoss(weight="a"), "CrossEntropyLoss: weight is a Tensor"),
-        (lambda: wf.compile([], updates=[3]), "compile: updates[0] is a pair"),  # type: ignore[list-item]
+        (lambda: nn.optim.Optimizer([wf.ones(1)], 3), "Optimizer: hyperparameters must be a dict, not 3"),  # type: ignore[arg-type]
+        (lambda: nn.CrossEntropyLoss(weight="a"), "CrossEntropyLoss: weight must be a Tensor"),
+        (lambda: wf.compile([], updates=[3]), "compile: updates[0] must be a pair"),  # type: ignore[list-item]
     ],
 )
 def test_what_else_is_refused_by_name(call: Callable[[], object], text: str) -> None:

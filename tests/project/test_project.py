@@ -165,6 +165,12 @@ def test_every_file_begins_with_a_docstring() -> None:
     assert bare == []
 
 
+def test_every_file_is_headed_by_the_thing_that_it_holds() -> None:
+    question = re.compile(r"(?:What|Who|Whose|How|When|Where|Why|Which|Whether|May|Is|Are|Does)\b|In:")
+    heads = {str(p.relative_to(ROOT)): ast.get_docstring(tree(p)) or "" for p in package_files()}
+    assert {path: head.splitlines()[0] for path, head in heads.items() if question.match(head)} == {}
+
+
 def test_version_has_one_source() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", wf.__version__)
     assert f"## {wf.__version__}" in (ROOT / "CHANGELOG.md").read_text()

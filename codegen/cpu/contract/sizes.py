@@ -151,7 +151,7 @@ def _k_sizes(p: Problem, most: int) -> tuple[int, int, int]:
 
 
 def row_access(p: Problem, value: Node) -> tuple[str, str]:
-    """How tiles read the row factor, of which each step of k broadcasts one element a row, and why."""
+    """How tiles read the row factor, of which each step of k broadcasts one element per row, and why."""
     along_rows = bool(p.rows) and contiguous(value, p.rows[-1][-1]) and not contiguous(value, p.reduced[-1][-1])
     packed = BY_TILE if along_rows else BY_ROW
     if not is_plain(value):

@@ -102,7 +102,7 @@ def simt_tiles(itemsize: int) -> list[Tile]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A tile, or None for a thread a result; why."""
+    """A tile, or None for one thread per result; why."""
 
     tile: Tile | None
     why: str

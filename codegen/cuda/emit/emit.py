@@ -1,4 +1,4 @@
-"""Loops to CUDA C. In: a verified Loops whose transcendentals are expanded, a CudaTarget. Out: text, a function a phase.
+"""Loops to CUDA C. In: a verified Loops whose transcendentals are expanded, a CudaTarget. Out: text, one function per phase.
 
     extern "C" __global__ void __launch_bounds__(T) <name>_p<i>(buffers, params, weft_status* status)
 

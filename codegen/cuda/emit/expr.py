@@ -1,4 +1,4 @@
-"""Expressions: one template an op. In: a loop-level Node, the text of its operands. Out: a C++ expression of its dtype.
+"""Expressions: one template per op. In: a loop-level Node, the text of its operands. Out: a C++ expression of its dtype.
 
 Semantics are those of the loop language: IEEE floats, wrapping integers, nothing that traps; weft.cuh holds what C++ lacks.
 """

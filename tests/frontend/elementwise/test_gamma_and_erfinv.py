@@ -100,5 +100,5 @@ def test_constants_are_folded_alike() -> None:
 def test_the_order_of_a_derivative_is_bounded(n: int) -> None:
     with pytest.raises(ValueError, match="polygamma: n"):
         wf.polygamma(n, wf.ones(2))
-    with pytest.raises(TypeError, match=r"polygamma: n is an int, not 1\.5"):
+    with pytest.raises(TypeError, match=r"polygamma: n must be an int, not 1\.5"):
         wf.polygamma(1.5, wf.ones(2))  # type: ignore[arg-type]

@@ -108,7 +108,7 @@ SURFACE: dict[str, tuple[Callable[[], object], type[Exception], type[Exception],
         lambda: np.linalg.inv(X),
         E.CallError,
         TypeError,
-        "np.linalg.inv is no function of Weft: write np.linalg.inv(x.numpy()) to compute it in NumPy, outside of the graph",
+        "np.linalg.inv is not a function of Weft: write np.linalg.inv(x.numpy()) to compute it in NumPy, outside of the graph",
     ),
     "byte order": (
         lambda: wf.from_numpy(np.zeros(2, ">f4")),

@@ -47,7 +47,7 @@ def test_random_numbers_for_another_device_are_not_drawn() -> None:
 
 
 def test_the_class_tensor_says_what_makes_one_of_data() -> None:
-    with pytest.raises(E.CallError, match=r"^Tensor is no constructor: write wf.tensor\(\[\[1, 2\], \[3, 4\]\]\)$"):
+    with pytest.raises(E.CallError, match=r"^Tensor is not a constructor: write wf.tensor\(\[\[1, 2\], \[3, 4\]\]\)$"):
         wf.Tensor([[1, 2], [3, 4]])  # type: ignore[arg-type]
 
 

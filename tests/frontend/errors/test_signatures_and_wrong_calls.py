@@ -19,39 +19,39 @@ X = wf.ones(2, 3)
 HUGE = 10**5000  # its digits are more than Python turns into text
 
 CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
-    (lambda: wf.exp("a"), E.DTypeError, "exp: x is a Tensor, an array or a number, not 'a'"),
-    (lambda: wf.divide(X, None), E.DTypeError, "divide: b is a Tensor, an array or a number, not None"),
-    (lambda: X.clip(max="a"), E.DTypeError, "clip: max is a Tensor"),
+    (lambda: wf.exp("a"), E.DTypeError, "exp: x must be a Tensor, an array or a number, not 'a'"),
+    (lambda: wf.divide(X, None), E.DTypeError, "divide: b must be a Tensor, an array or a number, not None"),
+    (lambda: X.clip(max="a"), E.DTypeError, "clip: max must be a Tensor"),
     (lambda: wf.sum([[1], [2, 3]]), E.ShapeError, "sum: x: the nested lists are not of equal lengths"),
-    (lambda: wf.concat([X, {}]), E.DTypeError, r"concat: parts\[1\] is a Tensor"),
-    (lambda: wf.stack(3), E.DTypeError, "stack: parts is a sequence, not 3"),
+    (lambda: wf.concat([X, {}]), E.DTypeError, r"concat: parts\[1\] must be a Tensor"),
+    (lambda: wf.stack(3), E.DTypeError, "stack: parts must be a sequence, not 3"),
     (lambda: X.sum(axis=HUGE), E.OverflowError, "sum: an axis is an integer of 16610 bits, which is too large"),
     (lambda: X[HUGE], E.IndexError, "index an integer of 16610 bits is out of range for axis 0"),
     (lambda: wf.zeros(range(2**70)), E.OverflowError, "zeros: a sequence of ints is range.* too long"),
     (lambda: wf.iinfo(HUGE), E.DTypeError, "there is no dtype an integer of 16610 bits"),
-    (lambda: wf.add(X, Unprintable()), E.DTypeError, "add: b is a Tensor, an array or a number, not a Unprintable"),
-    (lambda: X.unsqueeze(None), E.DTypeError, "expand_dims: an axis is an int, not None"),  # type: ignore[arg-type]
+    (lambda: wf.add(X, Unprintable()), E.DTypeError, "add: b must be a Tensor, an array or a number, not a Unprintable"),
+    (lambda: X.unsqueeze(None), E.DTypeError, "expand_dims: an axis must be an int, not None"),  # type: ignore[arg-type]
     (lambda: X**HUGE, E.OverflowError, "power: an integer of 16610 bits is out of bounds"),
-    (lambda: X.gelu(X), E.ArgumentError, "gelu: approximate is 'none' or 'tanh', not "),
-    (lambda: X.repeat(wf.tensor(2.0)), E.DTypeError, r"repeat: the count is an int, not <Tensor float32\[\]>"),
-    (lambda: X.clone().requires_grad_().register_hook(3), E.DTypeError, "register_hook: a hook is a function, not 3"),  # type: ignore[arg-type]
+    (lambda: X.gelu(X), E.ArgumentError, "gelu: approximate must be 'none' or 'tanh', not "),
+    (lambda: X.repeat(wf.tensor(2.0)), E.DTypeError, r"repeat: the count must be an int, not <Tensor float32\[\]>"),
+    (lambda: X.clone().requires_grad_().register_hook(3), E.DTypeError, "register_hook: a hook must be a function, not 3"),  # type: ignore[arg-type]
     (
         lambda: wf.nn.Linear(1, 1).load_state_dict({"weight": "a", "bias": 1}),
         E.DTypeError,
-        "fit Linear: weight: the value is a Tensor, an array or a number",
+        "fit Linear: weight: the value must be a Tensor, an array or a number",
     ),
-    (lambda: X.pad(wf.tensor([1.5, 1.5])), E.DTypeError, "pad: a width is an int, not 1.5"),
-    (lambda: wf.einsum(X, [70], [0]), E.ShapeError, r"einsum: axis numbers are 0 to 51, not \[70\]"),
+    (lambda: X.pad(wf.tensor([1.5, 1.5])), E.DTypeError, "pad: a width must be an int, not 1.5"),
+    (lambda: wf.einsum(X, [70], [0]), E.ShapeError, r"einsum: axis numbers must be 0 to 51, not \[70\]"),
     (lambda: wf.ones_like("a"), E.DTypeError, "'a' is no number"),
     (lambda: wf.realize(3), E.DTypeError, "expected a Tensor.* got 3"),
     (lambda: wf.dump(X, 3), E.DTypeError, "dump: folder is a path, not 3"),  # type: ignore[arg-type]
-    (lambda: wf.jvp(lambda x: x, 1.5, [X]), E.DTypeError, "jvp: inputs is a sequence, not 1.5"),  # type: ignore[arg-type]
-    (lambda: wf.vjp(X, X), E.DTypeError, "vjp: f is a function, not "),  # type: ignore[arg-type]
-    (lambda: wf.check_grad(lambda x: x, X, seed=1.5), E.DTypeError, "check_grad: seed is an int"),  # type: ignore[arg-type]
+    (lambda: wf.jvp(lambda x: x, 1.5, [X]), E.DTypeError, "jvp: inputs must be a sequence, not 1.5"),  # type: ignore[arg-type]
+    (lambda: wf.vjp(X, X), E.DTypeError, "vjp: f must be a function, not "),  # type: ignore[arg-type]
+    (lambda: wf.check_grad(lambda x: x, X, seed=1.5), E.DTypeError, "check_grad: seed must be an int"),  # type: ignore[arg-type]
     (lambda: X.__array__(1.5), E.DTypeError, "__array__: NumPy has no dtype 1.5"),
-    (lambda: wf.nn.functional.linear(X, "a"), E.DTypeError, "linear: weight is a Tensor"),  # type: ignore[arg-type]
-    (lambda: wf.nn.Linear("a", 2), E.DTypeError, "Linear: .* is.* int.*, not 'a'"),  # type: ignore[arg-type]
-    (lambda: wf.nn.optim.SGD([X.clone().requires_grad_()], "a"), E.DTypeError, "SGD: lr is a real number"),  # type: ignore[arg-type]
+    (lambda: wf.nn.functional.linear(X, "a"), E.DTypeError, "linear: weight must be a Tensor"),  # type: ignore[arg-type]
+    (lambda: wf.nn.Linear("a", 2), E.DTypeError, "Linear: .* must be .*int*, not 'a'"),  # type: ignore[arg-type]
+    (lambda: wf.nn.optim.SGD([X.clone().requires_grad_()], "a"), E.DTypeError, "SGD: lr must be a real number"),  # type: ignore[arg-type]
 ]
 
 
@@ -116,7 +116,7 @@ def test_pads_with_the_value_that_is_given() -> None:
     assert np.signbit(wf.pad(wf.ones(1), 1, value=-0.0).numpy()).tolist() == [True, False, True]
     assert wf.pad(wf.ones(1, dtype="int8"), 1, value=0.0).dtype == wf.int8
     assert wf.pad(wf.ones(1), 1, value=wf.tensor(2.0)).tolist() == [2.0, 1.0, 2.0]
-    with pytest.raises(E.ShapeError, match="pad: the value is one number"):
+    with pytest.raises(E.ShapeError, match="pad: the value must be one number"):
         wf.pad(wf.ones(1), 1, value=wf.ones(2))
 
 

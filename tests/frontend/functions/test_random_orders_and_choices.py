@@ -106,7 +106,7 @@ def test_draws_like_another_tensor_have_its_dtype() -> None:
 def test_weights_without_meaning_are_refused_or_draw_what_is_there(weights: list[float]) -> None:
     for given in (weights, np.array(weights)):
         for call in (lambda p: wf.choice(2, 3, p=p), lambda p: wf.multinomial([[1.0, 1.0], p], 1)):
-            with pytest.raises(E.ArgumentError, match="are finite weights of at least 0, not all of them 0, not"):
+            with pytest.raises(E.ArgumentError, match="must be finite weights, at least 0 and not all 0, not"):
                 call(given)
     lazy = T(weights, dtype="float64")
     for replace in (True, False):
@@ -119,9 +119,9 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: wf.randperm(-1), ValueError, "randperm: n must be at least 0, not -1"),
     (lambda: wf.choice(3, 4, replace=False), ValueError, "choice: 4 are more than the 3 that there are without replacement"),
     (lambda: wf.choice(0), ValueError, "choice: there is nothing to draw 1 from"),
-    (lambda: wf.choice(wf.tensor(1.0)), ValueError, "choice: a is an int or has an axis to choose from, not shape ()"),
+    (lambda: wf.choice(wf.tensor(1.0)), ValueError, "choice: a must be an int or have an axis to choose from, not shape ()"),
     (lambda: wf.choice(3, p=[0.5, 0.5]), ValueError, "choice: weights of shape (2,) for 3 elements"),
-    (lambda: wf.choice(3, 4, p=[0, 0, 0]), ValueError, "choice: p are finite weights of at least 0, not all of them 0, not"),
+    (lambda: wf.choice(3, 4, p=[0, 0, 0]), ValueError, "choice: p must be finite weights, at least 0 and not all 0, not"),
     (lambda: wf.multinomial(wf.ones(2, 3), 4), ValueError, "multinomial: 4 are more than the 3 that there are"),
     (lambda: wf.multinomial(wf.ones(2, 0), 1), ValueError, "multinomial: expected weights along the last axis, got shape (2, 0)"),
     (lambda: wf.rand_like(wf.arange(3)), TypeError, "rand_like: draws floats, not int64"),

@@ -214,7 +214,7 @@ def test_diff_with_numbers_at_the_edges_and_its_errors() -> None:
         ({"axis": 1}, E.AxisError, "diff: axis 1"),
         ({"prepend": wf.ones((2, 2))}, E.ShapeError, "concat"),
         ({"prepend": "a"}, E.DTypeError, "diff"),
-        ({"n": 1.5}, E.DTypeError, "diff: n is an int"),
+        ({"n": 1.5}, E.DTypeError, "diff: n must be an int"),
     ):
         with pytest.raises(kind, match=text):
             wf.diff(wf.ones(3), **args)

@@ -154,7 +154,7 @@ def test_a_view_as_a_type_of_python_keeps_the_width() -> None:
     assert x.view(float) is not x and x.view(float).dtype is wf.float64 and x.view(int).dtype is wf.int64
     assert wf.ones(2).view(dtype=int).tolist() == [0x3F800000] * 2
     assert wf.zeros(1, dtype="bfloat16").view(float).dtype is wf.bfloat16
-    with pytest.raises(ValueError, match=r"view: the last axis of shape \(3,\), float32, is no whole number of float64"):
+    with pytest.raises(ValueError, match=r"view: the last axis of shape \(3,\), float32, is not a whole number of float64"):
         wf.ones(3).view(wf.float64)
     with pytest.raises(TypeError, match="there is no dtype 'float8'"):
         x.view("float8")

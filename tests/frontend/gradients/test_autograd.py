@@ -315,7 +315,7 @@ def test_a_gradient_that_does_not_fit_is_refused_when_it_is_set() -> None:
     x = wf.ones(2, requires_grad=True)
     with pytest.raises(wf.errors.ShapeError, match=r"grad: a gradient of shape \(3,\) does not fit shape \(2,\)"):
         x.grad = wf.ones(3)
-    with pytest.raises(wf.errors.DTypeError, match="grad: a gradient is a Tensor or None, not "):
+    with pytest.raises(wf.errors.DTypeError, match="grad: a gradient must be a Tensor or None, not "):
         x.grad = np.ones(2)
     assert x.grad is None
     x.grad = wf.ones(2)

@@ -610,7 +610,7 @@ def test_what_the_interpreter_computes_is_checked() -> None:
 def test_a_wrong_switch_is_refused() -> None:
     with pytest.raises(errors.DTypeError, match="debug_nans: enabled"):
         wf.debug_nans(np.ones(2))  # type: ignore[arg-type]
-    with pytest.raises(errors.DTypeError, match="debug_nans: enabled is True or False, not 'nan'"):
+    with pytest.raises(errors.DTypeError, match="debug_nans: enabled must be True or False, not 'nan'"):
         wf.debug_nans("nan")  # type: ignore[arg-type]
     assert options.current().debug_nans == ""
 

@@ -143,7 +143,7 @@ def test_sets_equal_numpy(name: str, sizes: tuple[int, int], d: dt.DType) -> Non
         (lambda: wf.bincount(wf.arange(4).reshape(2, 2)), errors.ShapeError, "bincount: x must be 1-d"),
         (lambda: wf.bincount(wf.tensor([1, -2])), errors.IndexError, "bincount: -2 is negative"),
         (lambda: wf.bincount(wf.tensor([1 << 60])), errors.ShapeError, "bincount: shape .* has too many elements"),
-        (lambda: wf.bincount(wf.arange(3), minlength=-1), errors.ShapeError, "minlength is 0 or more, not -1"),
+        (lambda: wf.bincount(wf.arange(3), minlength=-1), errors.ShapeError, "minlength must be 0 or more, not -1"),
         (lambda: wf.bincount(wf.arange(3), weights=wf.ones(2)), errors.ShapeError, "weights of shape"),
         (lambda: wf.bincount(wf.arange(3), weights=2), errors.DTypeError, "weights must be a tensor"),
     ],

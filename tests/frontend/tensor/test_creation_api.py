@@ -239,7 +239,7 @@ def test_arange_errors() -> None:
         ((float("nan"),), E.ShapeError, "no number of elements"),
         ((10**400, 0.5), E.OverflowError, "an integer of 1329 bits, which is too large for a float"),
         ((1 << 62,), E.ShapeError, "too many elements"),
-        (("a",), E.DTypeError, "stop is a real number"),
+        (("a",), E.DTypeError, "stop must be a real number"),
         ((1j,), E.DTypeError, "real number"),
     ]
     for args, kind, text in cases:
@@ -290,25 +290,25 @@ def test_linspace_of_extreme_integers_has_exact_ends() -> None:
 def test_linspace_errors() -> None:
     with pytest.raises(E.ShapeError, match="negative"):
         wf.linspace(0, 1, -1)
-    with pytest.raises(E.DTypeError, match="num is an int"):
+    with pytest.raises(E.DTypeError, match="num must be an int"):
         wf.linspace(0, 1, 2.5)  # type: ignore[arg-type]
     with pytest.raises(E.DTypeError, match="start"):
         wf.linspace("a", 1, 2)
     with pytest.raises(E.OverflowError, match="too large for a float"):
         wf.linspace(0, 10**400, 2)
-    with pytest.raises(E.DTypeError, match="endpoint is True or False"):
+    with pytest.raises(E.DTypeError, match="endpoint must be True or False"):
         wf.linspace(0, 1, 2, endpoint=np.ones(2))  # type: ignore[arg-type]
 
 
 WRONG: list[tuple[Callable[[], Any], str]] = [
-    (lambda: wf.tril({1, 2}), "tril: x is a Tensor, an array or a number"),
-    (lambda: wf.concat(3), "concat: parts is a sequence, not 3"),
-    (lambda: wf.stack(np.array(1)), "stack: parts is a sequence"),
-    (lambda: wf.meshgrid("a"), "meshgrid: arrays is .* not 'a'$"),
+    (lambda: wf.tril({1, 2}), "tril: x must be a Tensor, an array or a number"),
+    (lambda: wf.concat(3), "concat: parts must be a sequence, not 3"),
+    (lambda: wf.stack(np.array(1)), "stack: parts must be a sequence"),
+    (lambda: wf.meshgrid("a"), "meshgrid: arrays must be .* not 'a'$"),
     (lambda: wf.zeros(2, dtype=[1]), "there is no dtype"),
     (lambda: wf.zeros(2, dtype=wf.ones(1)), "there is no dtype"),
     (lambda: wf.tensor(b"ab", dtype="float32"), "tensor: b'ab' is no number"),
-    (lambda: wf.ones(2).sum(keepdims=np.ones(2)), "keepdims is True or False"),
+    (lambda: wf.ones(2).sum(keepdims=np.ones(2)), "keepdims must be True or False"),
 ]
 
 
@@ -360,7 +360,7 @@ def test_meshgrid_of_scalars_and_errors() -> None:
     assert [g.shape for g in wf.meshgrid(wf.tensor(1), wf.arange(3))] == [(3, 1), (3, 1)]
     with pytest.raises(E.ShapeError, match="vectors"):
         wf.meshgrid(wf.ones(2, 2))
-    with pytest.raises(E.ArgumentError, match="indexing is 'xy' or 'ij', not 'zz'"):
+    with pytest.raises(E.ArgumentError, match="indexing must be 'xy' or 'ij', not 'zz'"):
         wf.meshgrid(wf.ones(2), indexing="zz")
 
 

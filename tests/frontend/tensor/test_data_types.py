@@ -92,7 +92,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.finfo("float33"), E.DTypeError, "there is no dtype 'float33'"),
     (lambda: wf.isdtype(wf.int8, "integer"), ValueError, "isdtype: there is no kind 'integer'; there are bool, signed integer"),
     (lambda: wf.isdtype(wf.int8, ("bool", "float")), E.ArgumentError, "no kind 'float'"),
-    (lambda: wf.isdtype(wf.int8, 3), E.DTypeError, "a kind is a dtype, a name or a tuple of them, not 3"),
+    (lambda: wf.isdtype(wf.int8, 3), E.DTypeError, "a kind must be a dtype, a name or a tuple of them, not 3"),
     (lambda: wf.isdtype("int8", "bool"), E.DTypeError, "isdtype: expected a dtype, got 'int8'"),
     (lambda: wf.result_type(), E.DTypeError, "at least one"),  # noqa: PLW0108
     (lambda: wf.result_type("int9"), E.DTypeError, "int9"),
@@ -177,7 +177,7 @@ def test_a_jitted_function_follows_the_default_dtype() -> None:
 
 
 def test_only_floats_are_a_default_dtype() -> None:
-    with pytest.raises(TypeError, match="set_default_dtype: the default is a float dtype, not int64"):
+    with pytest.raises(TypeError, match="set_default_dtype: the default must be a float dtype, not int64"):
         wf.set_default_dtype(wf.int64)
     with options.override(default_dtype="float16"):
         assert wf.tensor(0.1).dtype is wf.float16

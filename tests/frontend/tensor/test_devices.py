@@ -375,7 +375,7 @@ def test_events_measure_the_time_between(gpu: FarDriver) -> None:
 
 
 def test_the_cpu_is_no_gpu(gpu: FarDriver) -> None:
-    with pytest.raises(E.DeviceError, match="'cpu' is no GPU"):
+    with pytest.raises(E.DeviceError, match="'cpu' is not a GPU"):
         wf.cuda.synchronize("cpu")
 
 
@@ -815,7 +815,7 @@ def test_a_tensor_stands_for_its_device_and_dtype(gpu: FarDriver) -> None:
 
 @pytest.mark.parametrize("wrong", ["cuda:0", 1.5, True, [0]])
 def test_cuda_takes_the_number_of_a_gpu(wrong: object) -> None:
-    with pytest.raises(E.DTypeError, match="cuda: device is an int"):
+    with pytest.raises(E.DTypeError, match="cuda: device must be an int"):
         wf.tensor(X).cuda(wrong)
     with pytest.raises(E.OverflowError):
         wf.tensor(X).cuda(10**5000)

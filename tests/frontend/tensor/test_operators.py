@@ -346,7 +346,7 @@ def test_round_to_more_than_the_dtype_has() -> None:
     x = wf.tensor([1.5, -2.5, float("inf")])
     assert x.round(400).tolist() == x.tolist() and x.round(-400).tolist() == [0.0, -0.0, float("inf")]
     assert wf.tensor(np.array([127, -128], "int8")).round(-3).tolist() == [0, 0]
-    with pytest.raises(E.DTypeError, match="round: decimals is an int"):
+    with pytest.raises(E.DTypeError, match="round: decimals must be an int"):
         x.round(1.5)
 
 
@@ -473,9 +473,9 @@ def test_operators_leave_foreign_objects_to_python(other: Any) -> None:
     with pytest.raises(TypeError):
         other + t
     if not isinstance(other, (list, tuple)):
-        with pytest.raises(E.DTypeError, match=r"add: b is a Tensor, an array or a number, not "):
+        with pytest.raises(E.DTypeError, match=r"add: b must be a Tensor, an array or a number, not "):
             wf.add(t, other)
-        with pytest.raises(E.DTypeError, match=r"maximum: b is a Tensor"):
+        with pytest.raises(E.DTypeError, match=r"maximum: b must be a Tensor"):
             t.maximum(other)
 
 

@@ -169,7 +169,7 @@ def test_a_wrong_state_of_the_generator_is_refused_and_changes_nothing() -> None
     for state in wrong:
         with pytest.raises(wf.errors.ArgumentError, match="set_rng_state"):
             wf.set_rng_state(state)
-    with pytest.raises(wf.errors.DTypeError, match=r"set_rng_state: draws is an int, not 0\.5"):
+    with pytest.raises(wf.errors.DTypeError, match=r"set_rng_state: draws must be an int, not 0\.5"):
         wf.set_rng_state({"seed": 1, "draws": 0.5})
     for f in (wf.get_rng_state, lambda: wf.set_rng_state(before)):
         with pytest.raises(wf.errors.JitError, match=r"in the jitted function .* would happen only while it is traced"):

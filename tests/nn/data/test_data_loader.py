@@ -572,12 +572,12 @@ def test_without_more_threads_batches_are_made_in_turn(threaded: None, monkeypat
     ("arguments", "error", "says"),
     [
         ({"batch_size": 0}, ValueError, "batch_size must be at least 1, not 0"),
-        ({"batch_size": 2.5}, TypeError, r"batch_size is an int, not 2\.5"),
-        ({"batch_size": None}, TypeError, "batch_size is an int, not None"),
+        ({"batch_size": 2.5}, TypeError, r"batch_size must be an int, not 2\.5"),
+        ({"batch_size": None}, TypeError, "batch_size must be an int, not None"),
         ({"prefetch": -1}, ValueError, "prefetch must be at least 0, not -1"),
         ({"shuffle": True, "sampler": [0]}, ValueError, "shuffle must be False"),
         ({"batch_sampler": [[0]], "batch_size": 2}, ValueError, "a batch_sampler excludes"),
-        ({"collate_fn": 3}, TypeError, "collate_fn is a function, not 3"),
+        ({"collate_fn": 3}, TypeError, "collate_fn must be a function, not 3"),
         ({"sampler": 3}, TypeError, "gives rows when iterated over, which 3 does not"),
         ({"batch_sampler": 3}, TypeError, "a batch_sampler gives lists of rows, which 3 does not"),
     ],
@@ -604,16 +604,16 @@ def test_wrong_arguments_of_data_sets() -> None:
         data.TensorDataset()
     with pytest.raises(IndexError, match="there is no row 10 in a data set of 10"):
         data.Subset(ten, [0, 10])
-    with pytest.raises(TypeError, match="indices is a sequence of integers"):
+    with pytest.raises(TypeError, match="indices must be a sequence of integers"):
         data.Subset(ten, [0.5])
     with pytest.raises(IndexError, match="there is no row 10 in a data set of 10"):
         data.ConcatDataset([ten])[10]
-    with pytest.raises(TypeError, match=r"the index is an int, not slice\(1, 2, None\)"):
+    with pytest.raises(TypeError, match=r"the index must be an int, not slice\(1, 2, None\)"):
         data.ConcatDataset([ten])[1:2]
     for wrong in (lambda: ten + 3, lambda: data.Subset(3, [0]), lambda: data.random_split(3, [3])):
         with pytest.raises(TypeError, match="a data set has items and a length, but 3 has no __getitem__"):
             wrong()
-    with pytest.raises(TypeError, match="transform is a function, not 3"):
+    with pytest.raises(TypeError, match="transform must be a function, not 3"):
         data.TensorDataset(np.zeros(2), transform=3)
     with pytest.raises(ValueError, match="there are no data sets"):
         data.ConcatDataset([])

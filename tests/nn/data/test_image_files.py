@@ -218,7 +218,7 @@ def test_images_are_a_data_set_of_pairs() -> None:
 
 def test_images_are_shown_in_a_line() -> None:
     assert repr(numbered(5)) == "Images(5 of (1, 1, 1) from 'numbers')"
-    with pytest.raises(TypeError, match="Images: transform is a function, not 3"):
+    with pytest.raises(TypeError, match="Images: transform must be a function, not 3"):
         data.Images(numbered(1).images, numbered(1).labels, "numbers", 3)  # type: ignore[arg-type]
 
 

@@ -61,10 +61,10 @@ def test_points_are_a_data_set() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (("ring", 5), ValueError, "name is 'simple', 'diag', 'split', 'xor', 'circle' or 'spiral', not 'ring'"),
-        ((3, 5), ValueError, "name is 'simple'"),
+        (("ring", 5), ValueError, "name must be 'simple', 'diag', 'split', 'xor', 'circle' or 'spiral', not 'ring'"),
+        ((3, 5), ValueError, "name must be 'simple'"),
         (("xor", 0), ValueError, "n must be at least 1, not 0"),
-        (("xor", 2.5), TypeError, r"n is an int, not 2\.5"),
+        (("xor", 2.5), TypeError, r"n must be an int, not 2\.5"),
         (("xor", 5, -1), ValueError, "seed must be at least 0, not -1"),
     ],
 )

@@ -38,7 +38,7 @@ def test_text_of_tokens_stays() -> None:
 
 
 def test_only_text_is_tokenized() -> None:
-    with pytest.raises(TypeError, match=r"tokenize: text is a str, not \['a'\]"):
+    with pytest.raises(TypeError, match=r"tokenize: text must be a str, not \['a'\]"):
         data.tokenize(["a"])  # type: ignore[arg-type]
 
 
@@ -86,13 +86,13 @@ def test_text_that_is_not_tokenized_is_refused() -> None:
 
 def test_wrong_arguments_of_vocabularies_are_named() -> None:
     for call in (Vocabulary, Vocabulary(["good"]).encode, lambda tokens: Vocabulary.from_sentences([tokens])):
-        with pytest.raises(TypeError, match="every token is a str, not 7"):
+        with pytest.raises(TypeError, match="every token must be a str, not 7"):
             call(["a", 7])
-        with pytest.raises(TypeError, match="a list of tokens is a sequence, not 7"):
+        with pytest.raises(TypeError, match="a list of tokens must be a sequence, not 7"):
             call(7)
-    with pytest.raises(TypeError, match="sentences is a sequence, not 7"):
+    with pytest.raises(TypeError, match="sentences must be a sequence, not 7"):
         Vocabulary.from_sentences(7)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="'a' is there twice"):
+    with pytest.raises(ValueError, match="'a' occurs twice"):
         Vocabulary(["a", "a"])
     with pytest.raises(ValueError, match="max_size counts <pad> and <unk>, so it is not 1"):
         Vocabulary.from_sentences(SENTENCES, max_size=1)
@@ -117,14 +117,14 @@ def test_padded_rows_are_int64_of_the_longest(rows: list[list[int]], shape: tupl
 
 @pytest.mark.parametrize("rows", [5, [5], [["a"]], [[1.5]], [[1], [[2]]], [[2**70]]])
 def test_only_rows_of_integers_are_padded(rows: object) -> None:
-    with pytest.raises(TypeError, match=r"pad_sequences: (rows|each row) is a sequence"):
+    with pytest.raises(TypeError, match=r"pad_sequences: (rows|each row) must be a sequence"):
         data.pad_sequences(rows)  # type: ignore[arg-type]
 
 
 def test_a_wrong_length_is_refused() -> None:
     with pytest.raises(ValueError, match="length must be at least 0, not -1"):
         data.pad_sequences([[1]], -1)
-    with pytest.raises(TypeError, match=r"length is an int, not 1\.5"):
+    with pytest.raises(TypeError, match=r"length must be an int, not 1\.5"):
         data.pad_sequences([[1]], 1.5)  # type: ignore[arg-type]
 
 
@@ -256,7 +256,7 @@ def test_wrong_arguments_of_the_sampler_are_named(arguments: tuple[object, ...],
 
 
 def test_lengths_are_numbers() -> None:
-    with pytest.raises(TypeError, match=r"BucketBatchSampler: lengths is a Tensor, an array or a number, not \['a', 'b'\]"):
+    with pytest.raises(TypeError, match=r"BucketBatchSampler: lengths must be a Tensor, an array or a number, not \['a', 'b'\]"):
         data.BucketBatchSampler(["a", "b"], 1)  # type: ignore[list-item]
 
 

@@ -266,7 +266,7 @@ def test_what_is_refused() -> None:
         optimizer.step()
     with pytest.raises(wf.errors.ArgumentError, match="all parameters are one group"):
         optim.LBFGS([{"params": [p]}, {"params": [nn.Parameter(wf.ones(1))]}])
-    with pytest.raises(wf.errors.ArgumentError, match="line_search_fn is None or 'strong_wolfe', not 'armijo'"):
+    with pytest.raises(wf.errors.ArgumentError, match="line_search_fn must be None or 'strong_wolfe', not 'armijo'"):
         optim.LBFGS([p], line_search_fn="armijo")
     with pytest.raises(wf.errors.ArgumentError, match="cannot be skipped"):
         optimizer.step_unless(wf.tensor(False))

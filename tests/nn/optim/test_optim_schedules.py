@@ -318,12 +318,12 @@ def test_a_state_of_torch_is_taken() -> None:
 
 
 STATES: list[tuple[Any, type[Exception], str]] = [
-    (3, TypeError, "ExponentialLR.load_state_dict: the state is a dict"),
+    (3, TypeError, "ExponentialLR.load_state_dict: the state must be a dict"),
     ({"last_epoch": 3}, KeyError, "ExponentialLR.load_state_dict: the state has no base_lrs"),
     ({"last_epoch": -3, "base_lrs": [1.0, 1.0]}, ValueError, "epoch must be at least 0, not -3"),
-    ({"last_epoch": "a", "base_lrs": [1.0, 1.0]}, TypeError, "epoch is a real number, not 'a'"),
+    ({"last_epoch": "a", "base_lrs": [1.0, 1.0]}, TypeError, "epoch must be a real number, not 'a'"),
     ({"last_epoch": 3, "base_lrs": [1.0]}, KeyError, "base_lrs has 1 values, but the optimiser has 2 groups"),
-    ({"last_epoch": 3, "base_lrs": [1.0, None]}, TypeError, "each of base_lrs is a real number"),
+    ({"last_epoch": 3, "base_lrs": [1.0, None]}, TypeError, "each of base_lrs must be a real number"),
 ]
 
 
@@ -352,12 +352,12 @@ def test_a_cycle_that_is_over_refuses_to_go_on_and_stays_where_it_is() -> None:
 # ---------------------------------------------------------------- what is refused
 
 WRONG: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
-    (lambda o: optim.StepLR(3, 1), TypeError, "StepLR: optimizer is an Optimizer, not 3"),  # type: ignore[arg-type]
+    (lambda o: optim.StepLR(3, 1), TypeError, "StepLR: optimizer must be an Optimizer, not 3"),  # type: ignore[arg-type]
     (lambda o: optim.StepLR(o, 0), ValueError, "StepLR: step_size must be at least 1, not 0"),
-    (lambda o: optim.StepLR(o, 1.5), TypeError, "StepLR: step_size is an int"),  # type: ignore[arg-type]
-    (lambda o: optim.StepLR(o, 1).step("a"), TypeError, "StepLR.step: epoch is a real number"),  # type: ignore[arg-type]
+    (lambda o: optim.StepLR(o, 1.5), TypeError, "StepLR: step_size must be an int"),  # type: ignore[arg-type]
+    (lambda o: optim.StepLR(o, 1).step("a"), TypeError, "StepLR.step: epoch must be a real number"),  # type: ignore[arg-type]
     (lambda o: optim.MultiStepLR(o, "ab"), TypeError, "MultiStepLR: milestones"),  # type: ignore[arg-type]
-    (lambda o: optim.ExponentialLR(o, "a"), TypeError, "ExponentialLR: gamma is a real number"),  # type: ignore[arg-type]
+    (lambda o: optim.ExponentialLR(o, "a"), TypeError, "ExponentialLR: gamma must be a real number"),  # type: ignore[arg-type]
     (lambda o: optim.ExponentialLR(o, -0.5), ValueError, "ExponentialLR: gamma must be at least 0, not -0.5"),
     (lambda o: optim.ExponentialLR(o, 9.0).step(9999), OverflowError, "ExponentialLR: the rate of epoch 9999 is too large"),
     (lambda o: optim.ConstantLR(o, 2.0), ValueError, "ConstantLR: factor must be in [0, 1], not 2"),
@@ -365,25 +365,25 @@ WRONG: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
     (lambda o: optim.LinearLR(o, 0.5, 1.5), ValueError, "LinearLR: end_factor must be in [0, 1], not 1.5"),
     (lambda o: optim.CosineAnnealingLR(o, 0), ValueError, "CosineAnnealingLR: T_max must be at least 1"),
     (lambda o: optim.CosineAnnealingWarmRestarts(o, 3, 0), ValueError, "T_mult must be at least 1"),
-    (lambda o: optim.LambdaLR(o, 3), TypeError, "LambdaLR: lr_lambda is a function, not 3"),  # type: ignore[arg-type]
+    (lambda o: optim.LambdaLR(o, 3), TypeError, "LambdaLR: lr_lambda must be a function, not 3"),  # type: ignore[arg-type]
     (lambda o: optim.LambdaLR(o, [abs]), ValueError, "LambdaLR: lr_lambda has 1 values, but the optimiser has 2 groups"),
-    (lambda o: optim.LambdaLR(o, str), TypeError, "LambdaLR: what lr_lambda gives is a real number, not '0'"),  # type: ignore[arg-type]
-    (lambda o: optim.OneCycleLR(o, 1.0), ValueError, "OneCycleLR: how long the cycle is: give total_steps"),
+    (lambda o: optim.LambdaLR(o, str), TypeError, "LambdaLR: what lr_lambda gives must be a real number, not '0'"),  # type: ignore[arg-type]
+    (lambda o: optim.OneCycleLR(o, 1.0), ValueError, "OneCycleLR: pass total_steps"),
     (lambda o: optim.OneCycleLR(o, 1.0, 10, pct_start=2), ValueError, "OneCycleLR: pct_start must be in [0, 1]"),
-    (lambda o: optim.OneCycleLR(o, 1.0, 10, anneal_strategy="sin"), ValueError, "OneCycleLR: anneal_strategy is 'cos'"),
+    (lambda o: optim.OneCycleLR(o, 1.0, 10, anneal_strategy="sin"), ValueError, "OneCycleLR: anneal_strategy must be 'cos'"),
     (lambda o: optim.OneCycleLR(o, 1.0, 10, div_factor=0), ValueError, "div_factor must be greater than 0"),
     (lambda o: optim.OneCycleLR(optim.Adagrad([P]), 1.0, 10), ValueError, "Adagrad has neither momentum nor betas to cycle"),
-    (lambda o: optim.ReduceLROnPlateau(o, "mini"), ValueError, "ReduceLROnPlateau: mode is 'min' or 'max', not 'mini'"),
+    (lambda o: optim.ReduceLROnPlateau(o, "mini"), ValueError, "ReduceLROnPlateau: mode must be 'min' or 'max', not 'mini'"),
     (lambda o: optim.ReduceLROnPlateau(o, factor=1.0), ValueError, "ReduceLROnPlateau: factor must be less than 1"),
-    (lambda o: optim.ReduceLROnPlateau(o).step("a"), TypeError, "ReduceLROnPlateau.step: metrics is a real number"),
-    (lambda o: optim.CyclicLR(o, 0.1, 1.0, mode="square"), ValueError, "CyclicLR: mode is 'triangular', 'triangular2' or 'exp_r"),
+    (lambda o: optim.ReduceLROnPlateau(o).step("a"), TypeError, "ReduceLROnPlateau.step: metrics must be a real number"),
+    (lambda o: optim.CyclicLR(o, 0.1, 1.0, mode="square"), ValueError, "CyclicLR: mode must be 'triangular'"),
     (lambda o: optim.CyclicLR(optim.Adagrad([P]), 0.1, 1.0), ValueError, "CyclicLR: Adagrad has neither momentum nor betas"),
-    (lambda o: optim.CyclicLR(o, 0.1, 1.0, scale_fn=3), TypeError, "CyclicLR: scale_fn is a function, not 3"),
+    (lambda o: optim.CyclicLR(o, 0.1, 1.0, scale_fn=3), TypeError, "CyclicLR: scale_fn must be a function, not 3"),
     (lambda o: optim.PolynomialLR(o, power=-1), ValueError, "PolynomialLR: power must be at least 0, not -1"),
     (lambda o: optim.ChainedScheduler([]), ValueError, "ChainedScheduler: there are no schedulers"),
-    (lambda o: optim.ChainedScheduler([3]), ValueError, "ChainedScheduler: schedulers are schedules of one optimiser"),
-    (lambda o: optim.ChainedScheduler([optim.ReduceLROnPlateau(o)]), ValueError, "with a formula, not ReduceLROnPlateau("),
-    (lambda o: optim.SequentialLR(o, [optim.StepLR(o, 1)], [3]), ValueError, "between two schedulers stands one milestone"),
+    (lambda o: optim.ChainedScheduler([3]), ValueError, "schedulers must be formula schedules of one optimiser"),
+    (lambda o: optim.ChainedScheduler([optim.ReduceLROnPlateau(o)]), ValueError, "of one optimiser, not ReduceLROnPlateau("),
+    (lambda o: optim.SequentialLR(o, [optim.StepLR(o, 1)], [3]), ValueError, "one milestone must stand between two schedulers"),
     (lambda o: optim.SequentialLR(o, [optim.ReduceLROnPlateau(o)], []), ValueError, "schedules of this optimiser by"),
     (lambda o: optim.SequentialLR(o, [optim.StepLR(optimizer(), 1)], []), ValueError, "schedules of this optimiser"),
 ]

@@ -160,20 +160,20 @@ def edited(state: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 BAD: list[tuple[Callable[[dict[str, Any]], Any], type[Exception], str]] = [
-    (lambda s: 3, TypeError, "Adam.load_state_dict: the state is a dict with 'state' and 'param_groups', not 3"),
-    (lambda s: {"state": {}}, TypeError, "the state is a dict with"),
-    (lambda s: {**s, "state": 3}, TypeError, "'state' is a dict by the places of parameters, not 3"),
-    (lambda s: {**s, "param_groups": [3]}, TypeError, "a group is a dict"),
+    (lambda s: 3, TypeError, "Adam.load_state_dict: the state must be a dict with 'state' and 'param_groups', not 3"),
+    (lambda s: {"state": {}}, TypeError, "the state must be a dict with"),
+    (lambda s: {**s, "state": 3}, TypeError, "'state' must be a dict by the places of parameters, not 3"),
+    (lambda s: {**s, "param_groups": [3]}, TypeError, "a group must be a dict"),
     (lambda s: {**s, "param_groups": s["param_groups"] * 2}, KeyError, r"has groups of \[2\] parameters, the state has \[2, 2\]"),
     (lambda s: edited(s, params=[0]), KeyError, "which are in no group|has groups of"),
     (lambda s: {**s, "param_groups": [{"params": [0, 1], "lr": 1.0}]}, KeyError, "has no betas, eps"),
     (lambda s: edited(s, lr=-1), ValueError, "lr must be at least 0, not -1"),
     (lambda s: edited(s, betas=[2, 3]), ValueError, "betas must be two numbers"),
     (lambda s: {**s, "state": {**s["state"], 5: {}}}, KeyError, "has parameters 5, which are in no group"),
-    (lambda s: {**s, "state": {0: 3}}, TypeError, "parameter 0: the state of a parameter is a dict, not 3"),
+    (lambda s: {**s, "state": {0: 3}}, TypeError, "parameter 0: the state of a parameter must be a dict, not 3"),
     (lambda s: edited(s, exp_avg=None), KeyError, "parameter 0: missing exp_avg"),
     (lambda s: edited(s, sum=wf.ones(2)), KeyError, "parameter 0: unexpected sum"),
-    (lambda s: edited(s, step="a"), TypeError, "parameter 0: step is a real number"),
+    (lambda s: edited(s, step="a"), TypeError, "parameter 0: step must be a real number"),
     (lambda s: edited(s, exp_avg_sq=wf.ones(7)), ValueError, r"exp_avg_sq has shape \(3, 4\), but the state has \(7,\)"),
     (lambda s: edited(s, exp_avg_sq="a"), TypeError, "parameter 0: exp_avg_sq"),
 ]

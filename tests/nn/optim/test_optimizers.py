@@ -290,8 +290,8 @@ def test_what_is_no_hyperparameter_is_refused_at_the_next_step_and_may_be_mended
     step()
     group, before = optimizer.param_groups[0], a.tolist()
     for spoilt, kind, text in (
-        ({**group, "lr": "a"}, TypeError, "AdamW: lr is a real number, not 'a'"),
-        ({**group, "betas": 0.5}, TypeError, "AdamW: betas is a sequence, not 0.5"),
+        ({**group, "lr": "a"}, TypeError, "AdamW: lr must be a real number, not 'a'"),
+        ({**group, "betas": 0.5}, TypeError, "AdamW: betas must be a sequence, not 0.5"),
         ({k: v for k, v in group.items() if k != "eps"}, ValueError, "AdamW: a group has no eps"),
     ):
         optimizer.param_groups[0] = spoilt
@@ -504,30 +504,30 @@ def test_an_optimiser_accepts_any_iterable() -> None:
 A, B = wf.nn.Parameter(np.ones(1)), wf.nn.Parameter(np.ones(1))
 WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: optim.SGD([], lr=0.1), ValueError, "SGD: there are no parameters"),
-    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: each is a Parameter, or a Tensor that requires a gradient"),
+    (lambda: optim.Adam([wf.zeros(2)]), ValueError, "Adam: each must be a Parameter, or a Tensor that requires a gradient"),
     (lambda: optim.Adam([3]), ValueError, "requires a gradient, not 3"),
     (lambda: optim.Adam(wf.nn.Linear(2, 1)), TypeError, "Adam: params are the parameters() of a model, not the Linear itself"),
     (lambda: optim.Adam([A * 2]), ValueError, "Adam: a parameter must be a leaf"),
-    (lambda: optim.Adam(A), TypeError, "Adam: params is a sequence of parameters or of groups, not tensor(["),
-    (lambda: optim.Adam({"params": [A]}), TypeError, "Adam: params is a sequence"),
-    (lambda: optim.Adam({A, B}), TypeError, "Adam: params is a sequence"),
-    (lambda: optim.Adam([A, B, A]), ValueError, "Adam: a parameter is there twice"),
-    (lambda: optim.Adam([{"params": [A]}, {"params": [B, A]}]), ValueError, "a parameter is there twice"),
-    (lambda: optim.Adam([{"params": [A]}, B]), ValueError, "Adam: a group is a dict with its parameters"),
-    (lambda: optim.Adam([{"param": [A]}]), ValueError, "a group is a dict with its parameters under 'params', not {'param'"),
+    (lambda: optim.Adam(A), TypeError, "Adam: params must be a sequence of parameters or of groups, not tensor(["),
+    (lambda: optim.Adam({"params": [A]}), TypeError, "Adam: params must be a sequence"),
+    (lambda: optim.Adam({A, B}), TypeError, "Adam: params must be a sequence"),
+    (lambda: optim.Adam([A, B, A]), ValueError, "Adam: a parameter occurs twice"),
+    (lambda: optim.Adam([{"params": [A]}, {"params": [B, A]}]), ValueError, "a parameter occurs twice"),
+    (lambda: optim.Adam([{"params": [A]}, B]), ValueError, "Adam: a group must be a dict with its parameters"),
+    (lambda: optim.Adam([{"param": [A]}]), ValueError, "a group must be a dict with its parameters under 'params', not {'param'"),
     (lambda: optim.Adam([("a", A), B]), ValueError, "pairs of a name and a parameter, not some of each"),
     (lambda: optim.SGD([A], -0.1), ValueError, "SGD: lr must be at least 0, not -0.1"),
     (lambda: optim.SGD([A], float("nan")), ValueError, "SGD: lr must be at least 0, not nan"),
     (lambda: optim.SGD([A], wf.ones(2)), ValueError, "SGD: lr must be a number or a 0-d Tensor"),
     (lambda: optim.SGD([A], momentum=-1), ValueError, "SGD: momentum must be at least 0"),
-    (lambda: optim.SGD([A], dampening="a"), TypeError, "SGD: dampening is a real number"),  # type: ignore[arg-type]
+    (lambda: optim.SGD([A], dampening="a"), TypeError, "SGD: dampening must be a real number"),  # type: ignore[arg-type]
     (lambda: optim.SGD([A], nesterov=True), ValueError, "SGD: nesterov needs a momentum"),
     (lambda: optim.SGD([A], momentum=0.9, dampening=0.1, nesterov=True), ValueError, "SGD: nesterov needs a momentum, and no"),
     (lambda: optim.SGD([{"params": [A], "weight_decay": -1}]), ValueError, "SGD: weight_decay must be at least 0"),
     (lambda: optim.Adam([A], betas=(0.9, 1.0)), ValueError, "Adam: betas must be two numbers in"),
     (lambda: optim.Adam([A], betas=(0.9,)), ValueError, "Adam: betas must be two numbers in"),  # type: ignore[arg-type]
     (lambda: optim.AdamW([A], eps=-1e-8), ValueError, "AdamW: eps must be at least 0"),
-    (lambda: optim.SGD([A]).step(3), TypeError, "SGD.step: closure is a function, not 3"),  # type: ignore[arg-type]
+    (lambda: optim.SGD([A]).step(3), TypeError, "SGD.step: closure must be a function, not 3"),  # type: ignore[arg-type]
     (lambda: optim.RMSprop([A], alpha=-1), ValueError, "RMSprop: alpha must be at least 0"),
     (lambda: optim.Adagrad([A], lr_decay=-1), ValueError, "Adagrad: lr_decay must be at least 0"),
     (lambda: optim.Adadelta([A], rho=1.5), ValueError, "Adadelta: rho must be in"),

@@ -326,13 +326,13 @@ def test_a_watcher_is_told_once_when_all_gradients_are_there() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(E.DTypeError, match="DistributedDataParallel: the module is a Module, not 3"):
+    with pytest.raises(E.DTypeError, match="DistributedDataParallel: the module must be a Module, not 3"):
         parallel.DistributedDataParallel(3)
     with pytest.raises(E.ArgumentError, match="ReLU has no Parameter that requires a gradient"):
         parallel.DistributedDataParallel(nn.ReLU())
     with pytest.raises(E.ArgumentError, match="bucket_cap_mb must be greater than 0, not 0"):
         parallel.DistributedDataParallel(nn.Linear(2, 2), bucket_cap_mb=0)
-    with pytest.raises(E.DTypeError, match="jit_step: the model is a DistributedDataParallel, not Linear"):
+    with pytest.raises(E.DTypeError, match="jit_step: the model must be a DistributedDataParallel, not Linear"):
         parallel.jit_step(nn.Linear(2, 2), None, print)
 
 
@@ -379,9 +379,9 @@ def test_a_loader_takes_its_rows_from_the_sampler() -> None:
 
 
 def test_a_sampler_refuses_what_it_cannot_deal() -> None:
-    with pytest.raises(E.ArgumentError, match="rank 2 is none of 2 processes"):
+    with pytest.raises(E.ArgumentError, match="rank 2 is not one of 2 processes"):
         parallel.DistributedSampler(3, 2, 2)
-    with pytest.raises(E.DTypeError, match=r"the dataset has a length, or is one, which 2\.5 is not"):
+    with pytest.raises(E.DTypeError, match=r"the dataset must have a length, or be one, unlike 2\.5"):
         parallel.DistributedSampler(2.5)
     with pytest.raises(E.ArgumentError, match="the length must be at least 0, not -1"):
         parallel.DistributedSampler(-1)

@@ -51,15 +51,15 @@ def test_an_expression_keeps_the_value_it_was_made_from() -> None:
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(E.DTypeError, match="all_reduce: the tensor is a Tensor or a NumPy array, not 3"):
+    with pytest.raises(E.DTypeError, match="all_reduce: the tensor must be a Tensor or a NumPy array, not 3"):
         parallel.all_reduce(3)
-    with pytest.raises(E.ArgumentError, match="all_reduce: op is 'sum' or 'mean', not 'max'"):
+    with pytest.raises(E.ArgumentError, match="all_reduce: op must be 'sum' or 'mean', not 'max'"):
         parallel.all_reduce(wf.ones(2), "max")
     with pytest.raises(E.DTypeError, match="there is no mean of int64"):
         parallel.all_reduce(wf.arange(2), "mean")
     with pytest.raises(E.DTypeError, match="there is no sum of bool"):
         parallel.all_reduce(np.ones(2, bool))
-    with pytest.raises(E.ArgumentError, match="src is the rank of one of 1 processes, not 1"):
+    with pytest.raises(E.ArgumentError, match="src must be the rank of one of 1 processes, not 1"):
         parallel.broadcast(wf.ones(2), src=1)
 
 
@@ -198,7 +198,7 @@ def test_when_the_launcher_ends_its_processes_do(how: signal.Signals, tmp_path: 
     ("arguments", "why"),
     [
         ([__file__], "the following arguments are required: -n"),
-        (["-n", "0", "x.py"], "a number from 1 on, not '0'"),
+        (["-n", "0", "x.py"], "a number of at least 1, not '0'"),
         (["-n", "2", "x.py"], "there is no file 'x.py'"),
     ],
 )
