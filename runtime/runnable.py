@@ -15,7 +15,6 @@ from .threads import pool
 
 if TYPE_CHECKING:
     from ..ir.program.memory_report import Memory
-    from .prepared import Prepared
     from .timed import Timings
 
 

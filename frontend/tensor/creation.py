@@ -12,7 +12,7 @@ from ...ir.graph.brief import shown
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, expand_to
 from ...runtime.memory import storage
-from ...runtime.memory.devices import check_device
+from ...runtime.memory.devices import CPU, check_device, named_by_dlpack
 from ..operands.arguments import as_bool, as_shape
 from ..operands.broadcast import WEAK, as_dtype, as_node, default_float
 from . import dlpack
@@ -136,9 +136,9 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
 
 
 def _of_gpu(obj: Any, copy: bool) -> Tensor | None:
-    """What another library's array has in the memory of a GPU, None for one that has nothing there."""
+    """What another library's array has in the memory of a GPU or the like, None for one that has nothing there."""
     if hasattr(obj, "__dlpack_device__"):
-        return from_dlpack(obj, copy=copy) if int(obj.__dlpack_device__()[0]) == dlpack.CUDA else None
+        return from_dlpack(obj, copy=copy) if named_by_dlpack(*obj.__dlpack_device__()) not in (None, CPU) else None
     return dlpack.from_cuda(obj, copy) if hasattr(obj, "__cuda_array_interface__") else None
 
 
