@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from ..buffer import DeviceBuffer
 from ..failures import CheckFailed
 from .devices import Gpu
 from .driver import bound_copy
 from .frame import Frame, OnDevice, Progress
-from .memory import DeviceBuffer
 
 KEPT = 8  # graphs of one program: as many sets of memory may take turns
 NOTED = 32  # sets of addresses that are remembered
