@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from weft.codegen.cpu.lowering import CPU
+from weft.codegen.cuda.lowering import CUDA
+from weft.codegen.kernels.schedule import Schedule
 from weft.ir.graph.op import TRANSCENDENTAL_UNARY, Op
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -35,6 +39,13 @@ def test_pictures_are_there_small_and_described(page: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(p.relative_to(DOCS).as_posix() for p in PAGES)
+
+
+@pytest.mark.parametrize(("title", "schedules"), [("schedule", CPU), ("schedule on a GPU", CUDA)], ids=["cpu", "cuda"])
+def test_tables_of_schedules_have_those_of_the_target(title: str, schedules: Sequence[Schedule[...]]) -> None:
+    table = (DOCS / "design.md").read_text().split(f"| {title} | when | loops |\n|---|---|---|\n")[1].split("\n\n")[0]
+    cells = (row.split(" | ")[0].removeprefix("| ") for row in table.splitlines())
+    assert sorted(name for cell in cells for name in cell.split(", ")) == sorted(s.name for s in schedules)
 
 
 @pytest.mark.parametrize(("file", "table"), TABLES)

@@ -86,7 +86,7 @@ class _Chain(Task):
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
         how += ", chunks that the mask rules out skipped" * self.guarded
-        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        head = f" {shape}: sums of {sums}, results of {widths}"
         return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
 
     # ------------------------------------------------------------ the task

@@ -52,7 +52,7 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
-    text = f"dot {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
+    text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: lanes over k, tiles {rows}x{task.columns}, "
     text += f"blocks of {plural(task.tiles, 'tile')}, rows {'packed' if task.panel else 'read in place'}, "
     text += f"k in blocks of {task.k_block}, "
     text += f"{'the matrix asked for ahead, ' if task.ahead else ''}"

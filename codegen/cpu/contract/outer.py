@@ -32,7 +32,7 @@ def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered
     """Loops of the outer schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    text = f"outer {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.group, 'row')} at once, "
+    text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.group, 'row')} at once, "
     text += f"blocks of {plural(task.rows, 'row')} and {task.block} lanes, {plural(prod(task.shape), 'task')}; {why}"
     return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)
 

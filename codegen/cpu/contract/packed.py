@@ -45,7 +45,7 @@ def _in_sizes(p: Problem, s: Sizes, target: Target, tuning: Tuning) -> Lowered:
     chunk = Chunks(task.count, task.work, tuning.min_chunks)
     body = task.body(chunk.position)
     text = (
-        f"packed {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
+        f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {s.tile_rows}x{s.tile_lanes}, "
         f"blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]}), "
         f"k in blocks of {s.k_extent}, {'the epilogue asked for ahead, ' if task.asked else ''}{plural(task.count, 'task')}"
     )

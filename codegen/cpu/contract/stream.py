@@ -36,7 +36,7 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     """Loops of the stream schedule."""
     task = _Block(p, target)
     chunk = Chunks(prod(task.shape), task.work, tuning.min_chunks)
-    text = f"stream {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.steps, 'step')} of k at once, "
+    text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {plural(task.steps, 'step')} of k at once, "
     text += f"blocks of {task.block} lanes read once"
     text += f"{', asked for ahead' if task.ahead else ''}, {plural(prod(task.shape), 'task')}; {why}"
     return chunk.lowered(p.kernel, p.buffers, task.body(chunk.position), text)

@@ -55,7 +55,7 @@ class RowBlock(Task):
         how = f"columns in {plural(self.parts, 'block')} of {s.columns}" + ", rescaled" * p.online
         how += ", blocks that the mask rules out skipped" * bool(self.checks)
         how += " on tensor cores" * self.panels.tensor
-        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        head = f" {shape}: sums of {sums}, results of {widths}"
         return f"{head}, blocks of {plural(s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
 
     @property
