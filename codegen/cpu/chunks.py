@@ -18,12 +18,17 @@ Fastest = Callable[[Sequence[Lowered], Target], Lowered]  # picks among kernels 
 
 @dataclass
 class Tuning:
-    """At least this many chunks, which tests may force; whether the kernel is tiny; what times candidates, if anything."""
+    """At least this many chunks, which tests may force; why the kernel is not tiny; what times candidates, if anything."""
 
-    min_chunks: int = 1
-    tiny: bool = False
+    min_chunks: int
+    why_lanes: str  # "" for a tiny kernel
     fastest: Fastest | None = None
     strict: bool = False  # reductions take one term after the other, in the order of their axes
+
+    @property
+    def tiny(self) -> bool:
+        """Whether compiling fast code would never pay."""
+        return not self.why_lanes
 
 
 class Chunks:
@@ -71,4 +76,4 @@ def one_chunk(
     """A tiny kernel: all of it in one chunk."""
     phase = For(Var("g", 1), 1, GRID, body)
     loops = Loops(kernel.name, buffers, params, [phase])
-    return Lowered(loops, values, [work(u.node for u in kernel.units)], "tiny: one lane, one chunk")
+    return Lowered(loops, values, [work(u.node for u in kernel.units)], ": one lane, one chunk")

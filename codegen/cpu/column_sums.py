@@ -17,15 +17,18 @@ from ..kernels.column_sums import last_phases, row_part
 from ..kernels.framing import own_axes, place_values
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_turn
+from ..kernels.schedule import choose
 from ..llvm.target import Target
 from .chunks import Tuning
 from .rows import RowLowering
+from .rows_and_maps import ROWS_AND_MAPS
 
 
 def lower_column_sums(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a kernel of rows whose `columns` are sums over them and maps of the sums."""
     places = place_values(kernel, strides)
     by_rows = row_part(kernel)
-    rows, parts = RowLowering(by_rows, places, target, replace(tuning, tiny=False), own_axes(by_rows)).rows_with_sums()
-    last = [RowLowering(k, p, target, tuning, own_axes(k)).lower() for k, p in last_phases(kernel, parts, places)]
-    return in_turn([rows, *last])
+    of_rows = replace(tuning, why_lanes="sums over rows have lanes")
+    rows, parts = RowLowering(by_rows, places, target, of_rows, own_axes(by_rows)).rows_with_sums()
+    last = [RowLowering(k, p, target, tuning, own_axes(k)) for k, p in last_phases(kernel, parts, places)]
+    return in_turn([rows, *(choose(ROWS_AND_MAPS, f) for f in last)])

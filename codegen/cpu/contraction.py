@@ -1,58 +1,195 @@
 """Contraction kernel -> Loops: the choice of a schedule. In: a contraction Kernel. Out: Loops.
 
-packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
-dot       for task: tiles of rows x columns, lanes over k; combine; epilogue
-stream    for task: lanes of a matrix that few rows meet, sums in L1     outer    few steps of k, straight to the output
 windows   for task: copy what the windows cover; tiles of places x channels, all of k in registers; epilogue, pools included
+outer     few steps of k, straight to the output                                             u @ v.T
+stream    a matrix contiguous along its own axis, read once against few rows; sums in L1     x @ W, A.T @ v
+dot       lanes over k, sums in registers                                                    x @ W.T, A @ v
+packed    for task: pack lanes B[k][j]; for tiles of rows x lanes: accumulate in registers; epilogue
 phases    one after the other, where residues of the axes make several problems of a contraction
+
+Either factor may be the matrix that is read once: the roles of rows and lanes do not depend on the layout of the output. What
+bounds such contractions is memory, so that the matrix is neither packed nor read twice.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
 from ...ir.graph.graph import Node
 from ...ir.graph.index import var
 from ...ir.kernels.kernel import Kernel
-from ..kernels.contraction import Problem, analyse, contiguous
+from ...wording import plural
+from ..kernels.contraction import Problem, analyse, contiguous, read_once
 from ..kernels.loop_axes import extent
 from ..kernels.lowered import Lowered
 from ..kernels.phases import in_phases
+from ..kernels.schedule import Estimate, Refusal, Schedule, always, choose
 from ..llvm.target import Target
 from .chunks import Tuning
 from .contract.dot import lower_dot
 from .contract.empty import lower_empty
+from .contract.outer import lower_outer
 from .contract.packed import lower_packed
-from .contract.skinny import lower_skinny
-from .window.window import lower_window
+from .contract.stream import lower_stream
+from .window.window import windows
 
 MIN_ROWS = 16  # rows for which transposing the lane factor pays: 0.3 cycles an element, gained back at 0.03 a row
 FEW_ROWS = 8  # rows for which it does not even where k is short
 SHORT = 8  # vectors of k: dot products spend much of their time on adding up the lanes
+MOST_STREAM_ROWS = 48  # beyond, their sums do not stay in L1, and packing the matrix pays
+MOST_DOT_ROWS = 16  # beyond, the matrix is transposed while it is packed
+SCATTER = 16  # steps of k that cost as much as a store of one element of a vector
+COMBINE = 8  # vectors of k that cost as much as the sum of a vector's lanes
+MOST_STEPS = 12  # of k in an outer product
+LEAST_MATRIX = 1 << 12  # elements of the matrix below which nothing is bound by memory
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix, the lane factor of a problem, against few rows. `swapped`: rows and lanes changed roles, so that the output is
+    stored transposed."""
+
+    p: Problem
+    value: Node
+    swapped: bool
+
+
+@dataclass
+class Contraction:
+    """A problem whose schedule is to be chosen, and what several schedules look at."""
+
+    p: Problem
+    target: Target
+    tuning: Tuning
+
+    @cached_property
+    def windows(self) -> Estimate | Refusal:
+        return windows(self.p, self.target, self.tuning)
+
+    @cached_property
+    def factors(self) -> tuple[Node, Node]:
+        """The row factor and the lane factor."""
+        return _value(self.p, self.p.row_factor), _value(self.p, self.p.lane_factor)
+
+    @cached_property
+    def matrix(self) -> Matrix | Refusal:
+        """The larger factor, if it lies in memory and is read once against few rows of the other."""
+        swapped = self.p.m > self.p.n
+        p = _swapped(self.p) if swapped else self.p
+        if p.m > MOST_STREAM_ROWS:
+            return Refusal(f"{p.m} rows, at most {MOST_STREAM_ROWS}")
+        if p.m == p.n:
+            return Refusal("as many rows as lanes")
+        if min(p.n, p.k) <= MOST_STEPS or p.n * p.k < LEAST_MATRIX:
+            return Refusal(f"a matrix of {p.k} x {p.n} does not wait for memory")
+        value = _value(p, p.lane_factor)
+        return Matrix(p, value, swapped) if read_once(value, p) else Refusal("the matrix is computed, masked or repeated")
+
+
+def _swapped(p: Problem) -> Problem:
+    """The same contraction with the rows as lanes: the output is then stored transposed."""
+    return replace(p, rows=p.lanes, lanes=p.rows, row_factor=p.lane_factor, lane_factor=p.row_factor)
+
+
+def _value(p: Problem, factor: Node) -> Node:
+    return p.factor(factor, {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g})
+
+
+# ---------------------------------------------------------------- estimates
+
+Rule = Callable[[Contraction], Estimate | Refusal]
+
+
+def without_windows(rule: Rule) -> Rule:
+    """The rule where nothing is read through windows, which are better read directly."""
+
+    def estimate(c: Contraction) -> Estimate | Refusal:
+        return Refusal("it would repeat elements of windows") if isinstance(c.windows, Estimate) else rule(c)
+
+    return estimate
+
+
+@without_windows
+def outer(c: Contraction) -> Estimate | Refusal:
+    """Few steps of k."""
+    p = c.p
+    if p.k > MOST_STEPS:
+        return Refusal(f"{p.k} steps of k, at most {MOST_STEPS}")
+    if p.n < p.width or p.m * p.n < LEAST_MATRIX:
+        return Refusal(f"a result of {p.m} x {p.n} does not wait for memory")
+    return Estimate(partial(lower_outer, p, c.target, c.tuning, f"only {plural(p.k, 'step')} of k"))
+
+
+@without_windows
+def stream(c: Contraction) -> Estimate | Refusal:
+    """A matrix that is contiguous along its own axis, against few rows."""
+    matrix = c.matrix
+    if isinstance(matrix, Refusal):
+        return matrix
+    p = matrix.p
+    if not contiguous(matrix.value, p.lanes[-1][-1]):
+        return Refusal("the matrix is not contiguous along its own axis")
+    if matrix.swapped and p.m >= p.width and p.k < SCATTER * p.m:
+        return Refusal(f"{p.k} steps of k do not make up for storing {p.m} rows transposed")
+    if not matrix.swapped and p.n * p.k * matrix.value.dtype.itemsize <= c.target.l1:
+        return Refusal("the matrix fits into L1")
+    why = f"{p.m} rows, the matrix is contiguous along its own axis"
+    return Estimate(partial(lower_stream, p, c.target, c.tuning, why))
+
+
+@without_windows
+def dot(c: Contraction) -> Estimate | Refusal:
+    """A matrix contiguous along k against few rows, or factors that are contiguous along nothing else."""
+    if isinstance(c.matrix, Matrix) and _reads_along_k(c.matrix):
+        p, why = c.matrix.p, f"{c.matrix.p.m} rows, the matrix is contiguous along k"
+        return Estimate(partial(lower_dot, p, c.target, c.tuning, why))
+    p, (row_value, lane_value) = c.p, c.factors
+    last_k = p.reduced[-1][-1]
+    k_line, lane_line = extent(p.reduced[-1]), extent(p.lanes[-1])
+    if not (contiguous(row_value, last_k) and contiguous(lane_value, last_k)):
+        return Refusal("not both factors are contiguous along k")
+    along_lanes = contiguous(lane_value, p.lanes[-1][-1])
+    few = p.m < (MIN_ROWS if k_line >= SHORT * p.width else FEW_ROWS)
+    if not along_lanes and 2 * k_line >= p.width and few:
+        why = "both factors are contiguous along k, the lane factor only there"
+    elif lane_line < min(k_line, p.width):
+        why = f"k is contiguous over {k_line} and the lanes only over {lane_line}"
+    else:
+        return Refusal("the lanes are contiguous, too" if along_lanes else f"{p.m} rows make up for transposing the lane factor")
+    return Estimate(partial(lower_dot, p, c.target, c.tuning, why))
+
+
+def _reads_along_k(matrix: Matrix) -> bool:
+    """Is it contiguous along k alone, and does reading it so pay against packing? As lanes, rows fill vectors from a width on."""
+    p = matrix.p
+    if contiguous(matrix.value, p.lanes[-1][-1]) or not contiguous(matrix.value, p.reduced[-1][-1]):
+        return False
+    most = p.width - 1 if matrix.swapped else MOST_DOT_ROWS
+    return p.m <= most and (p.k >= COMBINE * p.width or p.m < FEW_ROWS)
+
+
+@without_windows
+def packed(c: Contraction) -> Estimate | Refusal:
+    """Any contraction."""
+    return Estimate(partial(lower_packed, c.p, c.target, c.tuning))
+
+
+CONTRACTIONS = (
+    Schedule("windows", lambda c: c.windows),
+    Schedule("outer", outer),
+    Schedule("stream", stream),
+    Schedule("dot", dot),
+    Schedule("packed", packed),
+)
+ZEROS = Schedule("zeros", always(lower_empty))
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
-    return in_phases([lower_problem(p, target, tuning) for p in analyse(kernel, strides, target)])
+    return in_phases([_lowered(p, target, tuning) for p in analyse(kernel, strides, target)])
 
 
-def lower_problem(p: Problem, target: Target, tuning: Tuning) -> Lowered:
-    """Windows where there are some, dot where only k is contiguous, else packed lanes."""
-    if not p.reduced:
-        return lower_empty(p, tuning)
-    windows = lower_window(p, target, tuning)
-    if windows is not None:
-        return windows
-    skinny = lower_skinny(p, target, tuning)
-    if skinny is not None:
-        return skinny
-    by = {v: var(v) for g in p.batch + p.rows + p.lanes + p.reduced for v in g}
-    row_value, lane_value = p.factor(p.row_factor, by), p.factor(p.lane_factor, by)
-    last_k = p.reduced[-1][-1]
-    k_line, lane_line = extent(p.reduced[-1]), extent(p.lanes[-1])
-    along_k = contiguous(row_value, last_k) and contiguous(lane_value, last_k)
-    along_lanes = contiguous(lane_value, p.lanes[-1][-1])
-    few = p.m < (MIN_ROWS if k_line >= SHORT * p.width else FEW_ROWS)
-    if along_k and not along_lanes and 2 * k_line >= p.width and few:
-        return lower_dot(p, target, tuning, "both factors are contiguous along k, the lane factor only there")
-    if along_k and lane_line < min(k_line, p.width):
-        return lower_dot(p, target, tuning, f"k is contiguous over {k_line} and the lanes only over {lane_line}")
-    return lower_packed(p, target, tuning)
+def _lowered(p: Problem, target: Target, tuning: Tuning) -> Lowered:
+    return choose(CONTRACTIONS, Contraction(p, target, tuning)) if p.reduced else choose([ZEROS], p, tuning)

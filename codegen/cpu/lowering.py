@@ -12,20 +12,29 @@ from ...ir.loops.loop import SERIAL, For, If, Loops, Stmt
 from ..kernels import loop_axes
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
+from ..kernels.schedule import Schedule, always, choose
 from ..llvm.target import Target
 from ..math.expand import expand_loops
 from .chain.chain import lower_chain
 from .chunks import Fastest, Tuning
 from .column_sums import lower_column_sums
-from .contraction import lower_contraction
+from .contraction import CONTRACTIONS, ZEROS, lower_contraction
 from .row_order import in_blocks
-from .rows import lower_rows
+from .rows_and_maps import ROWS_AND_MAPS, lower_rows
 from .scan_scatter_checks import lower_checks, lower_scan, lower_scatter
 from .settings import Settings
 from .sort import lower_sort
 
 PASSING_KINDS = ("map", "rows")  # of kernels that write each element once, in order
 MANY_CACHES = 1.5  # times the last cache that a kernel touches: less than two thirds of it would be found there again
+
+SUMMED = Schedule("summed", always(lower_column_sums))
+CHAIN = Schedule("chain", always(lower_chain))
+SCAN = Schedule("scan", always(lower_scan))
+SCATTER = Schedule("scatter", always(lower_scatter))
+SORT = Schedule("sort", always(lower_sort))
+CHECKS = Schedule("checks", always(lower_checks))
+CPU: tuple[Schedule[...], ...] = (*ROWS_AND_MAPS, SUMMED, *CONTRACTIONS, ZEROS, CHAIN, SCAN, SCATTER, SORT, CHECKS)
 
 
 @dataclass
@@ -46,8 +55,8 @@ class CpuLowering:
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """One phase each."""
-        lowered = lower_checks(checks, strides, places, first_site)
-        return one_lane(lowered) if is_tiny(work(n for n, _ in checks), self.settings) else lowered
+        lowered = choose([CHECKS], checks, strides, places, first_site)
+        return lowered if why_lanes(work(n for n, _ in checks), self.settings) else one_lane(lowered)
 
     def expanded(self, loops: Loops) -> Loops:
         """As polynomials."""
@@ -62,9 +71,12 @@ class CpuLowering:
         return passing_outputs(kernel, fused, replaced, self.settings.target)
 
 
-def is_tiny(operations: int, settings: Settings) -> bool:
-    """Whether compiling fast code would never pay. Who forces threads or chunks wants the schedules that have them."""
-    return settings.min_chunks == 1 and operations < min(loop_axes.TINY_WORK, settings.serial_work)
+def why_lanes(operations: int, settings: Settings) -> str:
+    """Why compiling fast code pays; "" where it never would. Forced threads or chunks are for the schedules that have them."""
+    if settings.min_chunks != 1:
+        return "chunks are forced"
+    least = min(loop_axes.TINY_WORK, settings.serial_work)
+    return f"{operations} operations, from {least} on vectors pay" if operations >= least else ""
 
 
 def lower_kernel(
@@ -72,10 +84,12 @@ def lower_kernel(
 ) -> Lowered:
     """Loops of one kernel; `fastest` picks among its candidates."""
     nodes = [u.node for u in kernel.units]
-    tiny = is_tiny(work(nodes), settings) and not any(in_blocks(n, settings.target) for n in nodes)
-    tuning = Tuning(settings.min_chunks, tiny, fastest, settings.strict)
+    why = why_lanes(work(nodes), settings)
+    if not why and any(in_blocks(n, settings.target) for n in nodes):
+        why = "lanes add up its sums in blocks"
+    tuning = Tuning(settings.min_chunks, why, fastest, settings.strict)
     lowered = _lowered(kernel, strides, settings.target, tuning)
-    return one_lane(lowered) if tuning.tiny and is_tiny(sum(lowered.work), settings) else lowered
+    return lowered if why or why_lanes(sum(lowered.work), settings) else one_lane(lowered)
 
 
 def one_lane(lowered: Lowered) -> Lowered:
@@ -102,15 +116,15 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
         case "contraction":
             return lower_contraction(kernel, strides, target, tuning)
         case "chain":
-            return lower_chain(kernel, strides, target, tuning)
+            return choose([CHAIN], kernel, strides, target, tuning)
         case "scan":
-            return lower_scan(kernel, strides, tuning)
+            return choose([SCAN], kernel, strides, tuning)
         case "scatter":
-            return lower_scatter(kernel, strides, tuning)
+            return choose([SCATTER], kernel, strides, tuning)
         case "sort":
-            return lower_sort(kernel, strides, target, tuning)
+            return choose([SORT], kernel, strides, target, tuning)
     if kernel.columns:
-        return lower_column_sums(kernel, strides, target, tuning)
+        return choose([SUMMED], kernel, strides, target, tuning)
     return lower_rows(kernel, strides, target, tuning)
 
 

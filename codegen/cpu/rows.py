@@ -1,4 +1,4 @@
-"""Kernel -> Loops for maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
+"""Schedules of maps and rows: axes collapse, one is vectorised, the rest become chunks of rows. In: a Kernel. Out: Loops.
 
 rows          for chunk: for row: max over lanes; sum(exp) over lanes; write lanes
 short         for chunk: for row: write lanes, each with its short reductions unrolled
@@ -29,24 +29,18 @@ from ..kernels.framing import (
     identity,
     in_a_row,
     in_registers,
-    own_axes,
-    place_values,
     reductions_of,
     row_statements,
     scratch_of,
 )
 from ..kernels.lowered import Lowered
-from ..kernels.phases import in_phases
-from ..kernels.row_classes import axes_by_class
-from ..kernels.stages import UNROLLED, ColumnSum, RowLoop
+from ..kernels.stages import ColumnSum, RowLoop
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning, one_chunk
 from .prefetch import next_row, next_rows
 from .row_order import has_order, ordered, unrolled
 from .tiny import nest
 
-INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers
-COMBINING = 10  # cycles for the sum of the lanes of a vector
 LEAST_SUMMED = 4  # rows that one partial sum covers at least: it is written and read once more
 MOST_PARTS = 64  # partial sums of a column: enough tasks, and the last phase stays short
 PART_ROWS = 256  # that a partial sum covers at most: more would lose accuracy
@@ -63,32 +57,11 @@ class RowLowering(Framing):
         if not tuning.tiny:
             self.weigh(target, tuning.strict)
 
-    def lower(self) -> Lowered:
-        if self.tuning.tiny:
-            return self._tiny()
-        lane_group, cost = self.best_outer()
-        if lane_group is None or (self.inner and INNER_BONUS * self._inner_cost() <= cost):
-            return self._rows()
-        if self.inner:
-            return self._short(lane_group) if self._is_short() else self._columns(lane_group)
-        return self._flat(lane_group) if len(self.groups) == 1 else self._lines(lane_group)
-
-    # ------------------------------------------------------------ choices
-
-    def _inner_cost(self) -> float:
-        costs = []
-        for groups in self.inner_groups.values():
-            touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
-            vectors = -(-prod(loop_axes.extent(g) for g in groups) // self.width)
-            combining = COMBINING / vectors if self._is_short() else 0
-            costs.append(self.group_cost(groups[-1], touching or self.accesses) + combining)
-        return max(costs)
-
-    def _rows(self) -> Lowered:
+    def rows(self) -> Lowered:
         rows = loop_axes.extent(self.outer)
         chunk = Chunks(rows, self.work() / max(1, rows), self.tuning.min_chunks)
         body, _ = self._row_body(chunk)
-        return self._finish(chunk, body, f"rows: lanes over the last of the inner axes, {chunk.describe()}")
+        return self._finish(chunk, body, f": lanes over the last of the inner axes, {chunk.describe()}")
 
     def rows_with_sums(self) -> tuple[Lowered, dict[Node, Buf]]:
         """Rows, each chunk of which leaves its sums over them: a line for each chunk in the buffers behind the arguments."""
@@ -103,7 +76,7 @@ class RowLowering(Framing):
             c = Var("c", t.acc.size)
             part = Store(parts[t.node], var(chunk.grid) * t.acc.size + var(c), load(t.acc, var(c)))
             body.append(For(c, c.extent, LANES, [part], 4))
-        text = f"summed rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over the rows of each"
+        text = f" rows: lanes over the last of the inner axes, {chunk.describe()}, partial sums over the rows of each"
         lowered = self._finish(chunk, body, text, wrap=False)
         lowered.loops.buffers += tuple(parts.values())
         return lowered, parts
@@ -123,7 +96,7 @@ class RowLowering(Framing):
             body += [Store(w.buf, w.index, w.value) for w in s.writes]
         return body, [t for s in stages for loop in s.loops for t in loop.sums]
 
-    def _tiny(self) -> Lowered:
+    def tiny(self) -> Lowered:
         """A loop for every axis, as in the trial; for as many as elsewhere where the order of a sum follows from them."""
         stages = self.trial
         loops = [loop for s in stages for loop in s.loops if len(loop.axes) > 1]
@@ -158,7 +131,7 @@ class RowLowering(Framing):
 
         return cascade(others, cascade_lanes(lane, apart, lanes, body, any(v.extent > 1 for v in others)))
 
-    def _columns(self, lane_group: list[Var]) -> Lowered:
+    def columns(self, lane_group: list[Var]) -> Lowered:
         n = loop_axes.extent(lane_group)
         others = [g for g in self.groups if g is not lane_group]
         rows = prod(loop_axes.extent(g) for g in others)
@@ -176,7 +149,7 @@ class RowLowering(Framing):
             stages = self.stages(self.frame(by))
             inside = in_registers(stages, lambda loop: cascade(loop.axes, row_statements(loop), in_order=strict))
             base, total = bounds or (Index(), None)
-            return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f"columns: {text}, sums in registers")
+            return self._finish(chunk, [For(lane, block, LANES, inside, 1, base, total)], f": {text}, sums in registers")
         frame = self.frame(by, var(lane), block)
         body: list[Stmt] = []
         for s in self.stages(frame):
@@ -185,14 +158,9 @@ class RowLowering(Framing):
                 body += self._column_nest(loop, lane, bounds)
             if s.writes:
                 body.append(self._lane_loop(lane, bounds, [Store(w.buf, w.index, w.value) for w in s.writes]))
-        return self._finish(chunk, body, f"columns: {text}")
+        return self._finish(chunk, body, f": {text}")
 
-    def _is_short(self) -> bool:
-        """Are the reductions so short that their steps can stand in a row, as in pooling windows?"""
-        loops = [loop for s in self.trial for loop in s.loops]
-        return sum(prod(v.extent for v in loop.axes) for loop in loops) <= UNROLLED
-
-    def _short(self, lane_group: list[Var]) -> Lowered:
+    def short(self, lane_group: list[Var]) -> Lowered:
         """Lanes over an outer axis, all reductions of a lane in registers."""
         others, n = [g for g in self.groups if g is not lane_group], loop_axes.extent(lane_group)
         rows = prod(loop_axes.extent(g) for g in others)
@@ -203,7 +171,7 @@ class RowLowering(Framing):
         lane = Var("l", block)
         frame = self.frame(self.rows_by(others, row) | loop_axes.spread(part * block + var(lane), lane_group))
         body = in_registers(self.stages(frame), self._unrolled)
-        text = f"short: lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
+        text = f": lanes over an outer axis of {n}, short reductions in registers, {chunk.describe()}"
         return self._finish(chunk, [For(lane, block, LANES, body, 1, part * block, n if n % block else None)], text)
 
     def _unrolled(self, loop: RowLoop) -> list[Stmt]:
@@ -236,7 +204,7 @@ class RowLowering(Framing):
         amount = loop_axes.unroll(loop_axes.work(postorder(roots)), lane.extent, self.width)
         return For(lane, lane.extent, LANES, body, amount, base, total)
 
-    def _flat(self, lane_group: list[Var]) -> Lowered:
+    def flat(self, lane_group: list[Var]) -> Lowered:
         n = loop_axes.extent(lane_group)
         chunk = Chunks(n, max(1, self.body), self.tuning.min_chunks, multiple=self.width * 4)
         lane = Var("l", chunk.size)
@@ -244,9 +212,9 @@ class RowLowering(Framing):
         writes: list[Stmt] = [Store(w.buf, w.index, w.value) for s in self.stages(frame) for w in s.writes]
         loop = self._lane_loop(lane, (chunk.first, n), writes)
         loop.total = chunk.total
-        return self._finish(chunk, [loop], f"flat: lanes over all {n} elements, {chunk.describe()}", wrap=False)
+        return self._finish(chunk, [loop], f": lanes over all {n} elements, {chunk.describe()}", wrap=False)
 
-    def _lines(self, lane_group: list[Var]) -> Lowered:
+    def lines(self, lane_group: list[Var]) -> Lowered:
         others = [g for g in self.groups if g is not lane_group]
         n = loop_axes.extent(lane_group)
         rows = prod(loop_axes.extent(g) for g in others)
@@ -257,17 +225,10 @@ class RowLowering(Framing):
         return self._finish(
             chunk,
             [self._lane_loop(lane, None, writes)],
-            f"lines: lanes over {n} elements of each of {rows} lines, {chunk.describe()}",
+            f": lanes over {n} elements of each of {rows} lines, {chunk.describe()}",
         )
 
     def _finish(self, chunk: Chunks, body: list[Stmt], text: str, wrap: bool = True) -> Lowered:
         phase = chunk.phase(body, wrap)
         loops = Loops(self.kernel.name, self.buffers, chunk.params, [phase])
         return Lowered(loops, chunk.values, [self.work()], text)
-
-
-def lower_rows(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Target, tuning: Tuning) -> Lowered:
-    """Loops of a map or rows kernel."""
-    found = [own_axes(kernel)] if tuning.tiny or tuning.strict else axes_by_class(kernel)
-    places = place_values(kernel, strides)
-    return in_phases([RowLowering(kernel, places, target, tuning, axes).lower() for axes in found])

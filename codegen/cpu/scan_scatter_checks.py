@@ -45,7 +45,7 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tun
         For(step, step.extent, SERIAL, [Reduce(acc, Index(), kind, value), Store(out.buf, out.at(at), so_far)]),
     ]
     loops = Loops(kernel.name, buffers, chunk.params, [chunk.phase(body)])
-    return Lowered(loops, chunk.values, [4 * n.size], f"scan: serial along axis {axis}, {chunk.describe()}")
+    return Lowered(loops, chunk.values, [4 * n.size], f": serial along axis {axis}, {chunk.describe()}")
 
 
 def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
@@ -84,7 +84,7 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: 
         phase = chunk.phase([clear, For(position, position.extent, SERIAL, body)])
     total = prod(at_shape) * (row + (chunk.count if counted is None else 0)) + prod(shape)
     walks = "all indices" if counted is None else "its indices"
-    text = f"scatter: each chunk owns {chunk.size} of {shape[owner]} destinations and walks {walks}"
+    text = f": each chunk owns {chunk.size} of {shape[owner]} destinations and walks {walks}"
     return Lowered(Loops(kernel.name, buffers, chunk.params, [phase]), chunk.values, [total], text)
 
 
@@ -121,4 +121,4 @@ def lower_checks(
         phases.append(For(Var("g", 1), 1, GRID, [_lane_loop(lane, check)]))
     buffers = tuple(p.buf for p in stored.values())
     loops = Loops("check_indices", buffers, (), phases)
-    return Lowered(loops, (), [0 for _ in checks], "checks: serial, the first failure wins")
+    return Lowered(loops, (), [0 for _ in checks], ": serial, the first failure wins")

@@ -53,7 +53,7 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Tar
 
 def _finished(s: Sorting, phases: list[For], chunk: Chunks | None, scratch: list[Buf], work: list[int], text: str) -> Lowered:
     params, values = (chunk.params, chunk.values) if chunk else ((), ())
-    return Lowered(Loops(s.kernel.name, (*s.buffers, *scratch), params, phases), values, work, f"sort: {text}")
+    return Lowered(Loops(s.kernel.name, (*s.buffers, *scratch), params, phases), values, work, f": {text}")
 
 
 def _ranks(s: Sorting, target: Target, tuning: Tuning) -> Lowered:

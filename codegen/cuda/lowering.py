@@ -11,18 +11,26 @@ from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import LANES, For, Loops
 from ..kernels.lower_program import Strides
 from ..kernels.lowered import Lowered
+from ..kernels.schedule import Schedule, always, choose
 from ..math.expand import expand_loops
 from .attention.attention import lower_chain
 from .schedules.bounds_checks import lower_checks
-from .schedules.contraction import lower_contraction
+from .schedules.contraction import CONTRACTIONS, lower_contraction
 from .schedules.grid import MOST_THREADS
-from .schedules.rows_and_maps import lower_maps
+from .schedules.rows_and_maps import ROWS_AND_MAPS, lower_maps
 from .schedules.rows_with_sums import lower_summed
 from .schedules.scan import lower_scan
 from .schedules.scatter import lower_scatter
 from .schedules.sort import lower_sort
 from .target import CudaTarget
 
+SUMMED = Schedule("summed", always(lower_summed))
+CHAIN = Schedule("chain", always(lower_chain))
+SCAN = Schedule("scan", always(lower_scan))
+SCATTER = Schedule("scatter", always(lower_scatter))
+SORT = Schedule("sort", always(lower_sort))
+CHECKS = Schedule("checks", always(lower_checks))
+CUDA: tuple[Schedule[...], ...] = (*ROWS_AND_MAPS, SUMMED, *CONTRACTIONS, CHAIN, SCAN, SCATTER, SORT, CHECKS)
 
 @dataclass(frozen=True)
 class CudaLowering:
@@ -37,19 +45,18 @@ class CudaLowering:
             case "contraction":
                 return lower_contraction(kernel, strides, self.target)
             case "chain":
-                return lower_chain(kernel, strides, self.target)
+                return choose([CHAIN], kernel, strides, self.target)
             case "scan":
-                return lower_scan(kernel, strides)
+                return choose([SCAN], kernel, strides)
             case "scatter":
-                return lower_scatter(kernel, strides)
+                return choose([SCATTER], kernel, strides)
             case "sort":
-                return lower_sort(kernel, strides)
-        lower = lower_summed if kernel.columns else lower_maps
-        return lower(kernel, strides, self.target)
+                return choose([SORT], kernel, strides)
+        return choose([SUMMED], kernel, strides, self.target) if kernel.columns else lower_maps(kernel, strides, self.target)
 
     def checks(self, checks: list[tuple[Node, int]], strides: Strides, places: list[Node], first_site: int) -> Lowered:
         """One phase each."""
-        return lower_checks(checks, strides, places, first_site)
+        return choose([CHECKS], checks, strides, places, first_site)
 
     def expanded(self, loops: Loops) -> Loops:
         """As polynomials; 16-bit floats are converted by instructions."""

@@ -78,7 +78,7 @@ class Task:
         p = self.p
         sums, widths = (" + ".join(map(str, found)) for found in ([q.length for q in p.scores], [r.width for r in p.results]))
         shape = f"{prod(extent(g) for g in p.batch + p.others)} x {p.rows()} x {p.length()}"
-        head = f"chain {shape}: sums of {sums}, results of {widths}"
+        head = f" {shape}: sums of {sums}, results of {widths}"
         return f"{head}, blocks of {plural(self.s.rows, 'row')}, {how}, {plural(self.count, 'task')}"
 
     # ------------------------------------------------------------ positions and loops

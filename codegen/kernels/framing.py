@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import prod
 
 from ...ir.graph import dtype as dt
@@ -24,6 +25,7 @@ from .loop_axes import Access, Lanes
 from .stages import Frame, Reduction, RowLoop, Signature, Stage, StageBuilder, Write
 
 IDENTITY = {"add": 0, "mul": 1}
+INNER_BONUS = 0.9  # lanes over inner axes keep sums in registers, and need no more blocks of a GPU than rows
 
 Places = tuple[dict[Node, Place], dict[Node, Place], tuple[Buf, ...]]
 
@@ -145,7 +147,8 @@ class Framing:
             by |= loop_axes.spread(at, g)
         return by
 
-    def best_outer(self) -> tuple[list[Var] | None, float]:
+    @cached_property
+    def outer_lanes(self) -> tuple[list[Var] | None, float]:
         """The collapsed outer axes along which lanes cost least, and the cost; the last of equals."""
         best: tuple[list[Var] | None, float] = (None, float("inf"))
         inner = {v for axes in self.inner.values() for v in axes}
@@ -155,6 +158,20 @@ class Framing:
             if loop_axes.extent(g) > 1 and cost <= best[1]:
                 best = (g, cost)
         return best
+
+    def inner_cost(self, combining: float = 0.0) -> float:
+        """The cost of lanes along the inner axes, as it compares with that of outer ones; `combining`: of a vector's lanes."""
+        costs = []
+        for groups in self.inner_groups.values():
+            touching = [a for a in self.accesses if not a.index.vars().isdisjoint(v for g in groups for v in g)]
+            vectors = -(-prod(loop_axes.extent(g) for g in groups) // self.width)
+            costs.append(self.group_cost(groups[-1], touching or self.accesses) + combining / vectors)
+        return INNER_BONUS * max(costs, default=0.0)
+
+    @cached_property
+    def steps(self) -> int:
+        """Of all reductions of a row together."""
+        return sum(prod(v.extent for v in loop.axes) for s in self.trial for loop in s.loops)
 
     def group_cost(self, group: list[Var], accesses: list[Access]) -> float:
         """Of the last variable of a collapsed group: it is the fastest of the group."""

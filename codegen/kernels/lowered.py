@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ...ir.loops.loop import Loops
 
 
+@dataclass(frozen=True)
+class Choice:
+    """The name of the schedule of a part of a kernel, and why it is none of the `others`, by their names."""
+
+    schedule: str
+    others: Mapping[str, str]
+
+
 @dataclass
 class Lowered:
-    """Loops, the values of their params, how many operations each phase does, and what was chosen and why."""
+    """Loops, the values of their params, how many operations each phase does, and what was chosen and why.
+
+    `choices` are those of all parts: a kernel has several where it has residue classes of its axes, or phases after its rows.
+    """
 
     loops: Loops
     params: tuple[int, ...]
     work: list[int]
     schedule: str
+    choices: tuple[Choice, ...] = ()

@@ -13,7 +13,7 @@ from ...ir.graph.dtype import DType
 from ...ir.graph.index import Var, var
 from ...ir.loops.loop import SCRATCH, SERIAL, Alloc, Buf, Extent, For, If, Param, Stmt
 from ...ir.loops.walk import Substitution, statements
-from .lowered import Lowered
+from .lowered import Choice, Lowered
 
 
 def in_phases(parts: Sequence[Lowered]) -> Lowered:
@@ -28,7 +28,7 @@ def in_phases(parts: Sequence[Lowered]) -> Lowered:
     texts = "; ".join(f"({i}) {part.schedule}" for i, part in enumerate(parts))
     count = len(joined.loops.phases)
     text = f"{len(parts)} residue classes of strided axes, without the products that are 0, in {count} phases: {texts}"
-    return replace(joined, schedule=text)
+    return replace(joined, schedule=text, choices=_choices(parts))
 
 
 def in_turn(parts: Sequence[Lowered]) -> Lowered:
@@ -43,7 +43,12 @@ def in_turn(parts: Sequence[Lowered]) -> Lowered:
     buffers = tuple(dict.fromkeys(b for part in parts for b in part.loops.buffers))  # the arguments, then what each adds
     loops = replace(parts[0].loops, buffers=buffers, params=tuple(params), phases=phases, threads=threads)
     values = tuple(value for part in parts for value in part.params)
-    return Lowered(loops, values, [w for part in parts for w in part.work], "; then ".join(part.schedule for part in parts))
+    text = "; then ".join(part.schedule for part in parts)
+    return Lowered(loops, values, [w for part in parts for w in part.work], text, _choices(parts))
+
+
+def _choices(parts: Iterable[Lowered]) -> tuple[Choice, ...]:
+    return tuple(choice for part in parts for choice in part.choices)
 
 
 def _one_phase(parts: list[Lowered]) -> Lowered:

@@ -92,6 +92,7 @@ def _kernel(
         threads=_threads(call, launches),
         sources=_sources([n.site for n in nodes] or _checked(k, checks)),
         boundaries=tuple(apart),
+        choices=k.lowered.choices,
         launches=launches,
     )
 

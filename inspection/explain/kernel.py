@@ -14,6 +14,7 @@ from ..machine.roofline import Demand
 from ..tables import labelled
 
 if TYPE_CHECKING:
+    from ...codegen.kernels.lowered import Choice
     from ...compiler.backends.backend import Launch
 
 
@@ -67,7 +68,8 @@ class KernelReport:
     `bytes` it reads and writes, every element once, and `written`, those that it writes; `flops`,
     its arithmetic as `inspection/explain/flops.py` counts it, and `floats`, the dtype whose speed
     that has; `sure_bytes` and `sure_flops`, those of them that no schedule does without, as far as
-    known; `schedule`, how it runs and why; `parallel`, whether threads share it, and how many
+    known; `schedule`, how it runs and why; `choices`, of each of its parts the schedule and why it
+    is none of the `others`, a dict by their names; `parallel`, whether threads share it, and how many
     `threads` do (on a GPU, those of its widest phase); `sources`, the user's lines; `gradient`,
     whether it computes gradients; `boundaries`, why it did not merge with its neighbours;
     `launches`, on a GPU the blocks, threads, shared memory, registers and spills of each phase;
@@ -89,6 +91,7 @@ class KernelReport:
     reads: tuple[str, ...] = ()
     sources: tuple[Source, ...] = ()
     boundaries: tuple[Apart, ...] = ()
+    choices: tuple[Choice, ...] = ()
     launches: tuple[Launch, ...] = ()
     predicted: float | None = None
     bound: str | None = None
@@ -132,7 +135,8 @@ class KernelReport:
         fields = {**vars(self), "intensity": self.intensity, "gradient": self.gradient}
         fields |= {name: list(fields[name]) for name in ("nodes", "outer", "reads", "outputs")}
         fields |= {
-            name: [*map(asdict, fields[name])] for name in ("sources", "boundaries", "launches")
+            name: [*map(asdict, fields[name])]
+            for name in ("sources", "boundaries", "launches", "choices")
         }
         return fields | {"lines": [*map(list, self.lines)]}
 
@@ -176,10 +180,25 @@ def facts(k: KernelReport) -> dict[str, list[str]]:
         "writes": [", ".join(k.outputs) or "the status only"],
         "cost": [cost(k)],
         "schedule": [k.schedule],
+        "not": not_chosen(k.choices),
         "launch": [*map(str, k.launches)],
         "apart": [*map(str, k.boundaries)],
     }
     return {label: texts for label, texts in lines.items() if any(texts)}
+
+
+def not_chosen(choices: Iterable[Choice]) -> list[str]:
+    """The schedules that were not taken and why, a line for each choice that differs from others."""
+    lines = dict.fromkeys((c.schedule, _refusals(c)) for c in choices if c.others)
+    return [f"(part in {name}) {text}" if len(lines) > 1 else text for name, text in lines]
+
+
+def _refusals(c: Choice) -> str:
+    """Those of one reason together."""
+    names: dict[str, list[str]] = {}
+    for name, why in c.others.items():
+        names.setdefault(why, []).append(name)
+    return "; ".join(f"{', '.join(of_one)}: {why}" for why, of_one in names.items())
 
 
 def inputs_read(k: KernelReport) -> str:

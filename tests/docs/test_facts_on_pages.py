@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,9 @@ import pytest
 import weft as wf
 from project_root import ROOT
 from weft import nn, options
+from weft.codegen.cpu.lowering import CPU
+from weft.codegen.cuda.lowering import CUDA
+from weft.codegen.kernels.schedule import Schedule
 from weft.ir.graph.op import LOOP_ONLY, Op
 from weft.ir.kernels.reason import Rule
 from weft.ir.loops.loop import Stmt
@@ -64,6 +68,13 @@ def test_the_record_of_a_new_operation_is_one() -> None:
     assert code
     (record,) = eval(code[1].replace("EXPIT", "EXPM1"), vars(exponential))
     assert isinstance(record, Record)
+
+
+@pytest.mark.parametrize(("title", "schedules"), [("a CPU", CPU), ("a GPU", CUDA)], ids=["cpu", "cuda"])
+def test_tables_of_schedules_have_those_of_the_target(title: str, schedules: Sequence[Schedule[...]]) -> None:
+    table = (DOCS / "design.md").read_text().split(f"| schedule on {title} |")[1].split("|---|---|---|\n")[1].split("\n\n")[0]
+    cells = (row.split(" | ")[0].removeprefix("| ") for row in table.splitlines())
+    assert sorted(name for cell in cells for name in cell.split(", ")) == sorted(s.name for s in schedules)
 
 
 def test_the_rules_of_fusion_are_listed() -> None:

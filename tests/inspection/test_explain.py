@@ -43,10 +43,27 @@ def test_explain_names_the_reason_of_every_boundary():
     assert "prologue" in str(report)
 
 
+def test_explain_says_why_it_is_no_other_schedule():
+    x, y = wf.explain(randn(300, 40).exp()).kernels[0], wf.explain(randn(300, 40).exp().sum(axis=0)).kernels[0]
+    assert "    not       tiny: 144000 operations, from 2048 on vectors pay; lines: memory walks all axes as one;" in str(x)
+    (choice,) = y.choices
+    assert choice.schedule == "columns" == y.schedule.split(":")[0] and "rows" in choice.others
+    assert re.search(r" not tiny: .* rows: about [\d.]+ cycles a vector, columns [\d.]+; ", " ".join(str(y).split()))
+
+
+def test_equal_reasons_of_parts_stand_once():
+    """Residue classes of a strided convolution's input gradient."""
+    x, w = randn(2, 8, 12, 12).requires_grad_(), randn(16, 8, 3, 3)
+    y = F.conv2d(x, w, stride=2, padding=1)
+    (kernel,) = [k for k in wf.explain(wf.grad((y * randn(*y.shape)).sum(), [x])).kernels if len(k.choices) > 1]
+    names = re.findall(r"^    not +\(part in (\w+)\) ", str(kernel), re.MULTILINE)
+    assert names == [*dict.fromkeys(c.schedule for c in kernel.choices)] and len(names) < len(kernel.choices) == 4
+
+
 KERNEL_FIELDS = {
     *("name", "kind", "nodes", "outer", "reads", "outputs", "bytes", "flops", "intensity", "predicted", "bound", "schedule"),
     *("written", "floats", "sure_bytes", "sure_flops"),
-    *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured"),
+    *("parallel", "threads", "lines", "sources", "gradient", "boundaries", "launches", "measured", "choices"),
 }  # fmt: skip
 
 

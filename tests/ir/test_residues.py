@@ -8,6 +8,7 @@ from math import prod
 import graphs as g
 import numpy as np
 import pytest
+from contractkit import input_gradient
 from harness import check_close, compiled, interpret, leaf, normal_inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,6 @@ from weft.codegen.kernels.contraction import analyse, groups_extent
 from weft.codegen.kernels.residues import Residues, classes
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
-from weft.ir.graph.graph import Node
 from weft.ir.graph.index import Index, Mask, Range, Var, mask_of, var
 from weft.ir.ops.interp import run as oracle
 
@@ -100,18 +100,6 @@ def test_a_mask_keeps_its_meaning(data: st.DataObject) -> None:
 
 
 # ---------------------------------------------------------------- gradients of windows
-
-Sizes = tuple[int, ...]
-
-
-def input_gradient(x: Sizes, w: Sizes, *how: int, dtype: dt.DType = dt.float32) -> Node:
-    """`how`: stride, padding, dilation, groups."""
-    a = leaf(*x, dtype=dtype)
-    y = g.conv2d(a, leaf(*w, dtype=dtype), *how)
-    (gradient,) = vjp([y], [leaf(*y.shape, dtype=dtype)], [a])
-    assert gradient is not None
-    return gradient
-
 
 GRADIENTS = {
     "even": ((2, 8, 12, 12), (16, 8, 3, 3), 2, 1, 1, 1),

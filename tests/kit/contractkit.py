@@ -49,3 +49,12 @@ def conv(
 def in_float32(f: Callable[..., Node], *operands: Node) -> Node:
     """A product whose result keeps the 32 bits of its sums."""
     return f(*(x if x.dtype is dt.float32 else node(Op.CAST, (x,), dt.float32) for x in operands))
+
+
+def input_gradient(x: tuple[int, ...], w: tuple[int, ...], *how: int, dtype: DType = dt.float32) -> Node:
+    """The gradient of a convolution by x; `how`: stride, padding, dilation, groups."""
+    a = leaf(*x, dtype=dtype)
+    y = g.conv2d(a, leaf(*w, dtype=dtype), *how)
+    (gradient,) = vjp([y], [leaf(*y.shape, dtype=dtype)], [a])
+    assert gradient is not None
+    return gradient

@@ -121,6 +121,7 @@ class Builder:
             "bound": "memory", "schedule": f"{kind}: lanes over the last of the inner axes, 1 chunk of 16",
             "parallel": index % 2 == 0, "threads": 2 if index % 2 == 0 else 1, "lines": [[FILE, line]], "gradient": False,
             "same_code_as": None, "layer": [0, str(index)] if index < 2 else None,
+            "choices": [{"schedule": kind, "others": {"flat": "there are reductions"}}],
             "boundaries": [], "launches": [], "measured": measured,
             "texts": {ending: text.format(name=name) for ending, text in TEXTS.items()}, **more,
         })  # fmt: skip

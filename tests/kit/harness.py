@@ -165,5 +165,5 @@ def assert_same_bits(got: Sequence[Array], want: Sequence[Array]) -> None:
 
 
 def schedules(program: Compiled) -> list[str]:
-    """The first word of each kernel's schedule."""
-    return [k.lowered.schedule.split(":")[0].split()[0] for k in program.lowered.kernels]
+    """The name of each kernel's schedule; the first of several."""
+    return [k.lowered.choices[0].schedule for k in program.lowered.kernels]

@@ -55,7 +55,7 @@ def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     text = f"lanes over k, tiles {rows}x{task.columns}, blocks of {plural(task.tiles, 'tile')}, "
     text += f"rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
     text += f"{'the matrix asked for ahead, ' * task.ahead}{plural(prod(task.shape), 'task')}; {why}"
-    return task.lowered("dot", text)
+    return task.lowered(text)
 
 
 class _Block(ContractionTask):

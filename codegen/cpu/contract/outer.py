@@ -31,7 +31,7 @@ def lower_outer(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered
     """Loops of the outer schedule."""
     task = _Block(p, target, tuning)
     text = f"{plural(task.group, 'row')} at once, blocks of {plural(task.steps * task.group, 'row')} and {task.block} lanes"
-    return task.lowered("outer", f"{text}, {plural(prod(task.shape), 'task')}; {why}")
+    return task.lowered(f"{text}, {plural(prod(task.shape), 'task')}; {why}")
 
 
 class _Block(LineTask):

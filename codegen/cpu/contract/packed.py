@@ -75,7 +75,7 @@ class _Task(ContractionTask):
         s = self.s
         text = f"tiles {s.tile_rows}x{s.tile_lanes}, blocks of {s.block} lanes {s.lanes} ({s.why[1]}), rows {s.rows} ({s.why[0]})"
         text += f", k in blocks of {s.k_extent}{', the epilogue asked for ahead' * bool(self.hints)}"
-        return self.lowered("packed", f"{text}, {plural(prod(self.shape), 'task')}")
+        return self.lowered(f"{text}, {plural(prod(self.shape), 'task')}")
 
     def body(self) -> list[Stmt]:
         s = self.s

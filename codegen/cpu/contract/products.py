@@ -32,9 +32,9 @@ class ContractionTask:
         """All of a task."""
         raise NotImplementedError
 
-    def lowered(self, name: str, text: str) -> Lowered:
+    def lowered(self, text: str) -> Lowered:
         p = self.p
-        text = f"{name} {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {text}"
+        text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: {text}"
         return self.chunk.lowered(p.kernel, p.buffers, self.body(), text, self.params)
 
 

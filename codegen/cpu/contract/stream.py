@@ -36,7 +36,7 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     """Loops of the stream schedule."""
     task = _Block(p, target, tuning)
     text = f"{plural(task.steps, 'step')} of k at once, blocks of {task.block} lanes read once"
-    return task.lowered("stream", f"{text}{', asked for ahead' * task.ahead}, {plural(prod(task.shape), 'task')}; {why}")
+    return task.lowered(f"{text}{', asked for ahead' * task.ahead}, {plural(prod(task.shape), 'task')}; {why}")
 
 
 class _Block(LineTask):

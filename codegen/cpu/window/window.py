@@ -1,21 +1,20 @@
-"""Contractions over windows, computed directly: convolutions and their gradients. In: a Problem. Out: Loops, or None.
+"""Contractions over windows, computed directly: convolutions and their gradients. In: a Problem. Out: an Estimate.
 
     out[b, i, ..., y, x] = sum_k A[b, i, k] * X[b, ..., y + ky, x + kx, k]
 
 The factor X is read through windows: an axis of its source moves with an output axis and with a reduced one. The packed
 schedule would repeat each element once a window; here tiles read the source itself, or a copy of its footprint. Lanes run
-over the channels i or over x, whichever wastes fewer of them and needs fewer steps: `Windows.cost` estimates cycles.
+over the channels i, over x or over terms, whichever takes the fewest cycles by the estimates of the three files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from ....ir.graph.index import Index, Var, var
 from ...kernels.contraction import Problem, spread_groups
 from ...kernels.loop_axes import extent
-from ...kernels.lowered import Lowered
+from ...kernels.schedule import Estimate, Refusal
 from ...llvm.target import Target
 from ..chunks import Tuning
 from . import channels as window_channels
@@ -25,29 +24,30 @@ from .problem import Windows
 from .source import source_of
 
 
-def lower_window(p: Problem, target: Target, tuning: Tuning) -> Lowered | None:
-    """Loops of the direct schedule that is estimated to be the fastest; None where there are no windows to read."""
-    if tuning.tiny or not p.rows:
-        return None
+def windows(p: Problem, target: Target, tuning: Tuning) -> Estimate | Refusal:
+    """The way to read windows directly that takes the fewest cycles."""
+    if tuning.tiny:
+        return Refusal("vectors do not pay in a tiny kernel")
     w = find_windows(p, target)
     if w is None:
-        return None
-    cycles_and_loops = _candidates(w)
-    return min(cycles_and_loops, key=lambda c: c[0])[1](tuning) if cycles_and_loops else None
+        return Refusal("no factor is read through windows")
+    ways = _ways(w, tuning)
+    return min(ways, key=lambda e: e.cycles) if ways else Refusal("panels do not fit, and a copy has no contiguous lanes")
 
 
-def _candidates(w: Windows) -> list[tuple[float, Callable[[Tuning], Lowered]]]:
-    """(cycles, schedule) of what is possible: lanes are contiguous in the copy, panels fit."""
-    found: list[tuple[float, Callable[[Tuning], Lowered]]] = []
+def _ways(w: Windows, tuning: Tuning) -> list[Estimate]:
+    """What is possible: lanes are contiguous in the copy, panels fit."""
+    found = []
     channels = window_channels.choose_tile(w)
     if channels:
-        found.append((window_channels.channel_cycles(w, channels), partial(window_channels.lower_channels, w, channels)))
+        lower = partial(window_channels.lower_channels, w, channels, tuning)
+        found.append(Estimate(lower, window_channels.channel_cycles(w, channels)))
     if w.step(w.places[-1]) == 1:
         places = window_places.choose_tile(w)
-        found.append((window_places.place_cycles(w, places), partial(window_places.lower_places, w, places)))
+        found.append(Estimate(partial(window_places.lower_places, w, places, tuning), window_places.place_cycles(w, places)))
     if w.step(w.reduced[-1]) == 1 and not w.p.pooled:
         sums = window_sums.choose_tile(w)
-        found.append((window_sums.sum_cycles(w, sums), partial(window_sums.lower_sums, w, sums)))
+        found.append(Estimate(partial(window_sums.lower_sums, w, sums, tuning), window_sums.sum_cycles(w, sums)))
     return found
 
 

@@ -26,5 +26,7 @@ def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Cu
     blocks = Blocks(task.count, 1)
     body = task.body(blocks.first)
     buffers = (*p.buffers, *(c.flags.buf for c in task.checks))
+    rows = blocks.lowered(kernel, buffers, body, task.threads, task.operations, task.describe())
     checks = [c.lowered(kernel, buffers) for c in task.checks]
-    return in_turn([*checks, blocks.lowered(kernel, buffers, body, task.threads, task.operations, task.describe())])
+    text = "; after ".join([rows.schedule, *(c.schedule for c in checks)])
+    return replace(in_turn([*checks, rows]), schedule=text)

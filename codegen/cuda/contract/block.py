@@ -82,7 +82,7 @@ class _Block:
             phases, threads = [*phases, self._add_parts()], [*threads, ADDING]
             buffers, work = (*buffers, self.parts), [*work, self.results * self.tile.parts]
         text = (
-            f"tiled {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {self.tile}, "
+            f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: tiles {self.tile}, "
             f"{plural(prod(self._grid()), 'block')} of {self.tile.threads} threads"
             f"{f', k in {self.tile.parts} parts' if shared else ''}; "
             f"rows {self.row.how}, lanes {self.lane.how}; {why}"

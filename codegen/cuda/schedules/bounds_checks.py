@@ -36,4 +36,4 @@ def lower_checks(
         total = n.size if n.size % size else None
         phases.append(For(grid, grid.extent, GRID, [For(lane, size, LANES, [check], 1, first, total)]))
     loops = Loops("check_indices", buffers, (), phases, threads=tuple(threads))
-    return Lowered(loops, (), [n.size for n, _ in checks], "checks: lanes over all indices, the lowest failure wins")
+    return Lowered(loops, (), [n.size for n, _ in checks], ": lanes over all indices, the lowest failure wins")

@@ -37,7 +37,7 @@ MOST_SCRATCH = 32 << 10  # bytes of a block: several share a multiprocessor
 def lower_columns(f: Framing, lane_group: list[Var]) -> Lowered:
     """Lanes over `lane_group`, warps over shares of the inner axes."""
     c = Columns(f, lane_group)
-    text = f"columns: tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by {plural(c.warps, 'warp')}"
+    text = f": tiles of {c.tile} of {plural(c.n, 'lane')}, {c.size} at a time, steps shared by {plural(c.warps, 'warp')}"
     return c.blocks.lowered(f.kernel, f.buffers, c.body(), c.threads, f.work(), text)
 
 

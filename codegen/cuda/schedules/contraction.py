@@ -8,29 +8,42 @@ phases    one after the other, where residues of the axes make several problems 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from ....ir.graph.graph import Node
 from ....ir.kernels.kernel import Kernel
 from ...kernels.contraction import Problem, analyse
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
+from ...kernels.schedule import Estimate, Refusal, Schedule, choose
 from ..contract.block import lower_tiled
-from ..contract.tile import choose
+from ..contract.tile import fastest_tile, naive_cycles
 from ..target import CudaTarget
-from .naive import lower_naive_problem
+from .naive import lower_naive
+
+
+def tiled(p: Problem, target: CudaTarget) -> Estimate | Refusal:
+    """Enough products for tiles."""
+    if not p.reduced:
+        return Refusal("nothing is summed")
+    tile, cycles, most = fastest_tile(p, target)
+    return Estimate(partial(lower_tiled, p, tile, f"about {cycles:.0f} cycles, most for {most}"), cycles)
+
+
+def naive(p: Problem, target: CudaTarget) -> Estimate:
+    """Any contraction."""
+    cycles = naive_cycles(p)
+
+    def lower() -> Lowered:
+        lowered = lower_naive(p)
+        return replace(lowered, schedule=f"{lowered.schedule}; about {cycles:.0f} cycles") if p.reduced else lowered
+
+    return Estimate(lower, cycles)
+
+
+CONTRACTIONS = (Schedule("tiled", tiled), Schedule("naive", naive))
 
 
 def lower_contraction(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
     """Loops of a contraction kernel: each of its problems in the schedule that suits it."""
-    return in_turn([lower_problem(p, target) for p in analyse(kernel, strides, target)])
-
-
-def lower_problem(p: Problem, target: CudaTarget) -> Lowered:
-    """Tiles, unless a thread a result is estimated to take less time."""
-    if not p.reduced:
-        return lower_naive_problem(p)
-    choice = choose(p, target)
-    if choice.tile is not None:
-        return lower_tiled(p, choice.tile, choice.why)
-    naive = lower_naive_problem(p)
-    return replace(naive, schedule=f"{naive.schedule}; {choice.why}")
+    return in_turn([choose(CONTRACTIONS, p, target) for p in analyse(kernel, strides, target)])

@@ -28,17 +28,16 @@ ROUNDS = ((12, 4), (60, 2))  # (most operations an element, rounds of a thread):
 def lower_flat(f: Framing, lane_group: list[Var] | None) -> Lowered:
     """Lanes over all elements, those along `lane_group` next to each other."""
     count = loop_axes.extent(f.outer)
-    kind = "short" if f.inner else "flat"
     what = f"{count} rows, the reductions of each in registers" if f.inner else f"all {count} elements"
     if count == 1:
         body = in_registers(_at(f, f.groups, Index()))
-        return Blocks(1, 1).lowered(f.kernel, f.buffers, body, threads_for(1), f.work(), f"{kind}: {what}, one thread")
+        return Blocks(1, 1).lowered(f.kernel, f.buffers, body, threads_for(1), f.work(), f": {what}, one thread")
     groups = [*(g for g in f.groups if g is not lane_group), *([lane_group] if lane_group else [])]
     size, rounds, threads = _shares(f, groups, count)
     blocks = Blocks(count, threads * size * rounds)
     lane = Var("l", blocks.size)
     body = in_registers(_at(f, groups, blocks.first + var(lane)))
-    text = f"{kind}: lanes over {what}, {size} at a time, {rounds} times a thread"
+    text = f": lanes over {what}, {size} at a time, {rounds} times a thread"
     return blocks.lowered(f.kernel, f.buffers, [blocks.lanes(lane, body, size)], threads, f.work(), text)
 
 

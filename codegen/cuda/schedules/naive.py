@@ -20,7 +20,7 @@ from .grid import flat_phase
 THREADS = 128
 
 
-def lower_naive_problem(p: Problem) -> Lowered:
+def lower_naive(p: Problem) -> Lowered:
     """A lane for each result."""
     groups = [*p.batch, *p.rows, *p.lanes]
 
@@ -28,7 +28,7 @@ def lower_naive_problem(p: Problem) -> Lowered:
         return _result(p, groups_at(groups, position))
 
     results = groups_extent(groups)
-    text = f"naive {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: a thread a result"
+    text = f" {groups_extent(p.batch)} x {p.m} x {p.n} x {p.k}: a thread a result"
     return flat_phase(p.kernel, p.buffers, results, 2 * p.k, body, text, threads=THREADS)
 
 

@@ -9,6 +9,7 @@ What several stages read of a row stays in registers, each element with the thre
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from math import prod
 
 from ....ir.graph.graph import Node
@@ -21,6 +22,7 @@ from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, reductions_of, row_statements, scratch_of
 from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
+from ...kernels.schedule import Estimate, Refusal
 from ...kernels.stages import ColumnSum, RowLoop, Stage
 from ..target import WARP
 from .grid import Blocks
@@ -34,15 +36,29 @@ SHARE = 16  # elements a thread, where there are many rows
 FEW_SHARE = 4  # where there are few: more threads on each
 LEAST_THREADS, MOST_THREADS = 64, 1024
 KEPT = 64  # registers of a thread that hold elements of its row
+UNIT = "cycles a vector"
 REGISTERS = 65536  # of a multiprocessor, and of the largest block
 
 
-def lower_rows(f: Framing) -> Lowered:
-    """A warp a row, or a block a row."""
+def warp(f: Framing) -> Estimate | Refusal:
+    """Rows of which there are enough for a warp each, which keeps its row in registers."""
+    if not f.inner:
+        return Refusal("nothing is reduced")
     rows, length = loop_axes.extent(f.outer), _length(f)
-    if length <= WARP_ROW and (rows >= MANY_ROWS or length <= SHORT_ROW):
-        return _warp_rows(f, rows, length)
-    return _block_rows(f, rows, length)
+    if length > WARP_ROW:
+        return Refusal(f"rows of {length}, of which a warp holds {WARP_ROW}")
+    if rows < MANY_ROWS and length > SHORT_ROW:
+        return Refusal(f"{rows} rows are too few for a warp each")
+    return Estimate(partial(_warp_rows, f, rows, length), f.inner_cost(), UNIT)
+
+
+def block(f: Framing) -> Estimate | Refusal:
+    """Other rows."""
+    if not f.inner:
+        return Refusal("nothing is reduced")
+    if isinstance(warp(f), Estimate):
+        return Refusal("a warp is enough for a row")
+    return Estimate(partial(_block_rows, f, loop_axes.extent(f.outer), _length(f)), f.inner_cost(), UNIT)
 
 
 def _warp_rows(f: Framing, rows: int, length: int) -> Lowered:
@@ -52,7 +68,7 @@ def _warp_rows(f: Framing, rows: int, length: int) -> Lowered:
     blocks = Blocks(rows, warps)
     row = Var("row", warps)
     body = RowBody(f, blocks.first + var(row), WARP)
-    text = f"warp rows: a warp for each of {rows} rows of {length}, {body.describe()}"
+    text = f" rows: a warp for each of {rows} rows of {length}, {body.describe()}"
     return blocks.lowered(f.kernel, f.buffers, [blocks.warps(row, body.statements())], warps * WARP, f.work(), text)
 
 
@@ -60,7 +76,7 @@ def _block_rows(f: Framing, rows: int, length: int) -> Lowered:
     threads = threads_of_row(length, SHARE if rows >= MANY_ROWS else FEW_SHARE)
     blocks = Blocks(rows, 1)
     body = RowBody(f, blocks.first, threads)
-    text = f"block rows: a block for each of {rows} rows of {length}, {body.describe()}"
+    text = f" rows: a block for each of {rows} rows of {length}, {body.describe()}"
     return blocks.lowered(f.kernel, f.buffers, body.statements(), threads, f.work(), text)
 
 

@@ -22,11 +22,12 @@ from ...kernels.evaluate import load
 from ...kernels.framing import Framing, identity, own_axes, place_values
 from ...kernels.lowered import Lowered
 from ...kernels.phases import in_turn
+from ...kernels.schedule import choose
 from ...kernels.stages import ColumnSum
 from ..target import WARP, CudaTarget
 from .grid import Blocks
 from .rows import RowBody, threads_of_row
-from .rows_and_maps import lower_framed
+from .rows_and_maps import ROWS_AND_MAPS
 
 MOST_PARTS = 512  # partial sums of a column: enough blocks, and the last phase stays short
 LEAST_ROWS = 4  # that one partial sum covers at least: it is written and read once more
@@ -48,7 +49,7 @@ def lower_summed(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: C
     for k, p in last_phases(kernel, rows.parts, places):
         after = Framing(k, p, own_axes(k))
         after.weigh(target)
-        last.append(lower_framed(after))
+        last.append(choose(ROWS_AND_MAPS, after))
     return in_turn([rows.lowered(), *last])
 
 
@@ -73,7 +74,7 @@ class _SummedRows:
     def lowered(self) -> Lowered:
         """The rows, each block leaving a line of partial sums."""
         team = f"{self.warps} warps" if self.warps > 1 else f"{self.team} threads"
-        text = f"summed rows: {self.row.extent} of {self.blocks.count} rows of {self.length} one after the other by each of "
+        text = f" rows: {self.row.extent} of {self.blocks.count} rows of {self.length} one after the other by each of "
         text += f"{team}, {self.rows.describe()}, partial sums over the rows of a block"
         body = self._by_warps() if self.warps > 1 else self._by_block()
         buffers = (*self.f.buffers, *self.parts.values())

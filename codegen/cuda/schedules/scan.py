@@ -112,7 +112,7 @@ def _by_lines(s: _Scan) -> Lowered:
     body: list[Stmt] = [Alloc(acc, s.start), For(step, s.n, SERIAL, scan)]
     if s.lines > 1:
         body = [blocks.lanes(lane, body)]
-    return blocks.lowered(s.kernel, s.buffers, body, blocks.size, 4 * s.node.size, "scan: a thread a line")
+    return blocks.lowered(s.kernel, s.buffers, body, blocks.size, 4 * s.node.size, ": a thread a line")
 
 
 # ---------------------------------------------------------------- blocks
@@ -123,7 +123,7 @@ def _by_blocks(s: _Scan) -> Lowered:
     blocks = Blocks(s.lines, 1)
     line, carry = place_of(blocks.first, s.shape), s.register("carry")
     body: list[Stmt] = [Alloc(carry, s.start), *_pieces(s, line, carry, Index(), -(-s.n // (s.threads * NEIGHBOURS)))]
-    text = f"scan: a block for each of {plural(s.lines, 'line')}, in pieces of {s.threads * NEIGHBOURS}"
+    text = f": a block for each of {plural(s.lines, 'line')}, in pieces of {s.threads * NEIGHBOURS}"
     return blocks.lowered(s.kernel, s.buffers, body, s.threads, 4 * s.node.size, text)
 
 
@@ -142,7 +142,7 @@ def _by_parts(s: _Scan, parts: int, pieces: int) -> Lowered:
     before = Reduce(carry, Index(), s.kind, load(sums, own + var(other)), (Range(part - var(other), 1, parts),))
     body = [Alloc(carry, s.start), For(other, parts, LANES, [before]), *_pieces(s, line, carry, part * size, pieces)]
     loops = Loops(s.kernel.name, (*s.buffers, sums), blocks.params, [first, blocks.phase(body)], threads=(s.threads,) * 2)
-    text = f"scan: sums of {plural(parts, 'part')} of each of {plural(s.lines, 'line')}"
+    text = f": sums of {plural(parts, 'part')} of each of {plural(s.lines, 'line')}"
     text += f", then a block of {s.threads} threads a part"
     return Lowered(loops, blocks.values, [s.node.size, 4 * s.node.size], text)
 

@@ -113,7 +113,7 @@ def _by_elements(s: _Scatter, text: str, counts: tuple[int, int] | None) -> Lowe
         add = Reduce(acc, Index(), s.kind, s.evaluator.value(s.node.src[0], [*where, *rest], mask), mask)
         return [Alloc(acc, s.start), For(step, step.extent, SERIAL, [add]), Store(s.out.buf, s.out.at(at), load(acc, Index()))]
 
-    return flat_phase(s.kernel, s.buffers, s.node.size, prod(walked), body, f"scatter: {text}", THREADS)
+    return flat_phase(s.kernel, s.buffers, s.node.size, prod(walked), body, f": {text}", THREADS)
 
 
 # ---------------------------------------------------------------- sorted
@@ -138,7 +138,7 @@ def _sorted(s: _Scatter) -> Lowered:
     _add_sums(s, p, order, begin, end)
     buffers = (*s.buffers, *p.buffers, order, keys, begin, end)
     loops = Loops(s.kernel.name, buffers, (), p.phases, threads=tuple(p.threads))
-    text = f"scatter: {s.steps} updates sorted by their {places} destinations, a warp adds those of each"
+    text = f": {s.steps} updates sorted by their {places} destinations, a warp adds those of each"
     return Lowered(loops, (), p.work, text)
 
 

@@ -36,7 +36,7 @@ def lower_sort(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     p = Records(s.lines, s.n, s.key, done).phases()
     loops = Loops(kernel.name, (*s.buffers, *p.buffers), (), p.phases, threads=tuple(p.threads))
     passes = len(p.phases) - 1
-    text = f"sort: tiles of at most {TILE} of each of {s.lines} lines of {s.n} in shared memory"
+    text = f": tiles of at most {TILE} of each of {s.lines} lines of {s.n} in shared memory"
     return Lowered(loops, (), p.work, f"{text}, then {passes} passes that merge runs" if passes else text)
 
 
@@ -57,5 +57,5 @@ def _ranks(s: Sorting) -> Lowered:
         For(i, s.n, LANES, [Store(keys, var(i), key)]),
         For(i, s.n, LANES, [Alloc(rank, 0), For(j, s.n, SERIAL, [Reduce(rank, Index(), "add", count)]), result]),
     ]
-    text = f"sort: ranks over {s.lines} lines of {s.n}, a warp a line"
+    text = f": ranks over {s.lines} lines of {s.n}, a warp a line"
     return blocks.lowered(s.kernel, s.buffers, [blocks.warps(warp, body)], blocks.size * WARP, s.lines * s.n * s.n * 4, text)

@@ -23,6 +23,7 @@ from ...kernels import loop_axes
 from ...kernels.evaluate import load
 from ...kernels.framing import Framing, writes_of
 from ...kernels.lowered import Lowered
+from ...kernels.schedule import Estimate, Refusal
 from ..target import WARP
 from .grid import Blocks, place_of
 
@@ -46,16 +47,19 @@ class _Turn:
         return index.coef(self.across) == 1 and abs(index.coef(self.along)) >= LEAST_EXTENT
 
 
-def lower_transposed(f: Framing, lanes: list[Var]) -> Lowered | None:
-    """Tiles, if something lies along an axis other than the lanes."""
-    if loop_axes.extent(f.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
-        return None
+def transposed(f: Framing) -> Estimate | Refusal:
+    """A map of which something lies along an axis other than the lanes."""
+    lanes, _ = f.outer_lanes
+    if f.inner:
+        return Refusal("there are reductions")
+    if lanes is None or loop_axes.extent(f.outer) < LEAST_SIZE or loop_axes.extent(lanes) < LEAST_EXTENT:
+        return Refusal(f"caches serve any order of fewer than {LEAST_SIZE} elements, or {LEAST_EXTENT} lanes")
     others = [g for g in f.groups if g is not lanes and loop_axes.extent(g) >= LEAST_EXTENT]
     best = max(others, key=lambda g: _turned_bytes(f, g, lanes), default=None)
     if best is None or not _turned_bytes(f, best, lanes) > 0:
-        return None
+        return Refusal("nothing lies along an axis other than the lanes")
     t = _Tiles(f, best, lanes)
-    return t.lowered() if 0 < t.nbytes <= MOST_BYTES else None
+    return Estimate(t.lowered) if 0 < t.nbytes <= MOST_BYTES else Refusal(f"tiles of {t.nbytes} bytes, at most {MOST_BYTES}")
 
 
 def _turned_bytes(f: Framing, across: list[Var], lanes: list[Var]) -> int:
@@ -99,7 +103,7 @@ class _Tiles:
         body.append(self._values(dict(zip(self.loads, ins, strict=True)), outs))
         back = [(w.buf, w.index, load(buf, self._at(buf, turned=False))) for buf, w in zip(outs, self.stores, strict=True)]
         body += self._turned(back)
-        text = f"transposed: tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
+        text = f": tiles of {TILE} x {TILE} of {self.extents[0]} x {self.extents[1]} elements, of which "
         text += f"{len(ins)} loads and {len(outs)} stores turn in shared memory"
         return self.blocks.lowered(self.f.kernel, self.f.buffers, body, THREADS, self.f.work(), text)
 

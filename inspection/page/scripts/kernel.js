@@ -97,6 +97,7 @@ function kernelOverview(k) {
     figures(k),
     el('h3', {}, 'Schedule'),
     el('p', { class: 'schedule' }, k.schedule),
+    otherSchedules(k),
     k.launches?.length ? launchTable(k.launches) : null,
     el('div', { class: 'roofbox' }, el('h3', {}, 'Roofline'), roofline(program(), { width: 440, height: 250 })),
     el('h3', {}, 'Why it stands alone'),
@@ -178,6 +179,13 @@ function lineLink({ file, line, gradient }) {
     selectLine([file, line]);
   };
   return button({ class: 'link', onclick: go }, `${gradient ? 'gradient of ' : ''}${place([file, line])}`);
+}
+
+/** Why it runs in none of the other schedules. */
+function otherSchedules(k) {
+  const others = [...new Map(k.choices.flatMap((choice) => Object.entries(choice.others)))];
+  const item = ([name, why]) => el('li', {}, el('div', { class: 'why' }, el('strong', {}, name), `: ${why}`));
+  return others.length ? shortList(el('ul', { class: 'reasons' }), others, 12, item) : null;
 }
 
 /** Reasons at the boundaries with kernels before and after. */

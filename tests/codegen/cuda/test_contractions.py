@@ -12,7 +12,7 @@ import pytest
 from contractkit import conv, product, texts, transposed
 from cuda_lowered import check, lowered
 from harness import Env, interpret, leaf, normal_inputs
-from weft.codegen.cuda.contract.tile import Choice, Tile
+from weft.codegen.cuda.contract.tile import Tile
 from weft.codegen.cuda.schedules import contraction
 from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
@@ -30,7 +30,7 @@ def tiled(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Compiled]:
     """Checks graphs whose contractions are in tiles of this kind; gives the program."""
 
     def run(outputs: list[Node], tile: Tile = SMALL, env: Env | None = None, tolerance: float = 1e-5) -> Compiled:
-        monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
+        monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
         program = check(outputs, env or normal_inputs(outputs), tolerance)
         assert "tiled" in " ".join(texts(program))
         return program
@@ -116,7 +116,7 @@ def test_an_output_across_the_lanes(tiled: Any) -> None:
 
 def test_infinite_values_stay_in_their_rows_and_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Zeros around a tile never meet an infinity of another row."""
-    monkeypatch.setattr(contraction, "choose", lambda *_: Choice(SMALL, "a test"))
+    monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (SMALL, 0.0, "a test"))
     outputs = [product("nn", 17, 18, 17)]
     env = normal_inputs(outputs)
     for a in env.values():

@@ -15,7 +15,7 @@ from cuda_loops import on_device
 from cuda_lowered import SM80, TF32, lowered
 from cudakit import compiled, leaf_tensors
 from harness import Env, leaf, normal_inputs
-from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
+from weft.codegen.cuda.contract.tile import TILES, Tile, tensor_tiles
 from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
 from weft.compiler.compile import Compiled
@@ -172,7 +172,7 @@ def test_products_ask_for_whole_sectors_and_meet_all_banks(how: str, form: str, 
 
 
 def tiled_by(tile: Tile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
+    monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
 
 
 def test_convolutions_meet_all_banks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,7 @@ from cuda_lowered import SM80, TF32, lowered
 from cudakit import device
 from harness import leaf, normal_inputs
 from weft import options
-from weft.codegen.cuda.contract import tile as tile_choice
-from weft.codegen.cuda.contract.tile import TILES, Choice, Tile, tensor_tiles
+from weft.codegen.cuda.contract.tile import TILES, Tile, tensor_tiles
 from weft.codegen.cuda.emit.emit import emit
 from weft.codegen.cuda.schedules import contraction
 from weft.codegen.cuda.target import CudaTarget
@@ -50,12 +49,12 @@ def check(outputs: list[Node], tolerance: float, target: CudaTarget = SM80) -> C
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[Tile], None]:
     """Makes every contraction tiled, in tiles of one kind."""
-    return lambda tile: monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
+    return lambda tile: monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
 
 
 @pytest.fixture
 def always_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tile_choice, "naive_cycles", lambda p: float("inf"))
+    monkeypatch.setattr(contraction, "naive_cycles", lambda p: float("inf"))
 
 
 # ---------------------------------------------------------------- every tile

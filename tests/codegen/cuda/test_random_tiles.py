@@ -14,7 +14,7 @@ from cuda_emulator.driver import RANDOM, EmulatorDriver
 from cuda_loops import emitted, on_device
 from cuda_lowered import SM80, lowered
 from harness import Env, leaf, normal_inputs
-from weft.codegen.cuda.contract.tile import Choice, Tile, simt_tiles, tensor_tiles
+from weft.codegen.cuda.contract.tile import Tile, simt_tiles, tensor_tiles
 from weft.codegen.cuda.schedules import contraction
 from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
@@ -78,7 +78,7 @@ def drawn(seed: int, monkeypatch: pytest.MonkeyPatch) -> Case:
         dtype = r.choice((dt.float32, dt.float32, dt.bfloat16, dt.float16, dt.float64, dt.int32))
         what, outputs = drawn_product(r, dtype)
     tile, env = drawn_tile(r, dtype), normal_inputs(outputs, seed)
-    monkeypatch.setattr(contraction, "choose", lambda *_: Choice(tile, "a test"))
+    monkeypatch.setattr(contraction, "fastest_tile", lambda *_: (tile, 0.0, "a test"))
     program = lowered(outputs, env, SM80)
     for i, call in enumerate(program.program.calls):
         call.loops.name = f"random{seed}_{i}"

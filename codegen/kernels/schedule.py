@@ -1,0 +1,71 @@
+"""Schedules, and the choice among them. In: a problem, the schedules of a target for its kind. Out: the Lowered of the cheapest.
+
+A target lists its schedules: `CPU` in codegen/cpu/lowering.py, `CUDA` in codegen/cuda/lowering.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Generic, ParamSpec
+
+from .lowered import Choice, Lowered
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a schedule does not take a problem."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a schedule would take for a problem, and the function that lowers the problem so.
+
+    `cycles` are comparable among the schedules of one problem, in whatever `unit`; 0 where a rule rather than a figure says that
+    the schedule suits. `lower` gives in `Lowered.schedule` what follows the name of the schedule.
+    """
+
+    lower: Callable[[], Lowered]
+    cycles: float = 0.0
+    unit: str = "cycles"
+
+
+@dataclass(frozen=True)
+class Schedule(Generic[P]):
+    """A way to lower problems of one kind. Its `name` is the first word of what is said of a kernel in this schedule."""
+
+    name: str
+    estimate: Callable[P, Estimate | Refusal]
+
+
+def always(lower: Callable[P, Lowered]) -> Callable[P, Estimate]:
+    """The estimate of the only schedule for its kind of problem."""
+
+    def estimate(*args: P.args, **kwargs: P.kwargs) -> Estimate:
+        return Estimate(partial(lower, *args, **kwargs))
+
+    return estimate
+
+
+def choose(schedules: Sequence[Schedule[P]], *args: P.args, **kwargs: P.kwargs) -> Lowered:
+    """The problem in the schedule of the fewest cycles, the first in the list of equals."""
+    answers = {s.name: s.estimate(*args, **kwargs) for s in schedules}
+    possible = {name: a for name, a in answers.items() if isinstance(a, Estimate)}
+    name = min(possible, key=lambda name: possible[name].cycles)
+    lowered = possible[name].lower()
+    others = {other: _why_not(a, name, possible[name]) for other, a in answers.items() if other != name}
+    return replace(lowered, schedule=name + lowered.schedule, choices=(Choice(name, others), *lowered.choices))
+
+
+def _why_not(answer: Estimate | Refusal, name: str, best: Estimate) -> str:
+    """Why the schedule that gave an answer was not chosen, but the one of this name."""
+    if isinstance(answer, Refusal):
+        return answer.why
+    if best.cycles == 0:
+        return f"possible, but {name} suits better"
+    return f"about {answer.cycles:.3g} {answer.unit}, {name} {best.cycles:.3g}"
