@@ -17,7 +17,6 @@ from .code import portable
 from .native import filled
 
 CPU = (1, 0)  # (kDLCPU, the only one)
-CUDA = 2  # the type of memory of a GPU, whose number stands beside it
 HOST_MEMORY = (1, 3)  # device types whose memory the CPU reads: its own, and what is pinned for CUDA
 READ_ONLY, IS_COPIED = 1, 2
 VERSION = (1, 0)
@@ -138,8 +137,6 @@ def consume(capsule: Any) -> Array:
     if versioned and managed.major != VERSION[0]:
         raise ValueError(f"its DLPack version is {managed.major}.{managed.minor}, of which only {VERSION[0]}.x is known")
     t = managed.tensor
-    if t.device_type not in (*HOST_MEMORY, CUDA):
-        raise ValueError(f"it is on a device of DLPack type {t.device_type}, neither the CPU nor a GPU of CUDA")
     if t.lanes != 1:
         raise ValueError(f"its elements have {t.lanes} lanes")
     shape = tuple(t.shape[: t.ndim])
@@ -147,7 +144,7 @@ def consume(capsule: Any) -> Array:
     address = (t.data or 0) + t.byte_offset
     code, bits, flags = t.code, t.bits, managed.flags if versioned else 0
     _functions().use[versioned](capsule)
-    device = (CUDA, t.device_id) if t.device_type == CUDA else CPU
+    device = CPU if t.device_type in HOST_MEMORY else (t.device_type, t.device_id)
     return Array(address, code, bits, shape, strides, flags, _Consumed(managed), device)
 
 
