@@ -1,17 +1,42 @@
-"""What a file of tests leaves behind. In: a file that may install a device. Out: a process that has none, for other files."""
+"""What every test finds: a cache of this run alone, an effort, and after each file the devices that there were before it."""
 
 from __future__ import annotations
 
+import atexit
 import gc
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 
 import pytest
+
+# One folder for all processes of a run: it begins empty, and what users keep in theirs is neither read nor filled.
+if "WEFT_TESTS_CACHE" not in os.environ:
+    os.environ["WEFT_TESTS_CACHE"] = tempfile.mkdtemp(prefix="weft-tests-")
+    atexit.register(shutil.rmtree, os.environ["WEFT_TESTS_CACHE"], ignore_errors=True)
+os.environ["WEFT_CACHE_DIR"] = os.environ["WEFT_TESTS_CACHE"]
+
+import effort
 from weft.ir.graph import graph
 from weft.runtime.cuda import devices
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden texts of tests/golden anew")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    effort.choose(thorough=config.option.markexpr == "slow")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What the default run leaves out is slow; and `-m slow` tries every property of Hypothesis again, with more examples."""
+    for item in effort.superfluous(items):
+        item.add_marker("slow")
+    for item in filter(effort.is_property, items if config.option.markexpr == "slow" else ()):
+        item.add_marker("slow")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -10,7 +10,8 @@ import pytest
 import standard
 import standard_cases
 import weft as wf
-from hypothesis import HealthCheck, given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft import array_api as xp
 
@@ -117,7 +118,7 @@ def scale_of(name: str, args: Any) -> float:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @given(data=st.data())
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(12)
 def test_values_are_numpys(name: str, data: st.DataObject) -> None:
     args, kwargs = data.draw(standard_cases.calls(name))
     found = getattr(xp, name)(*(as_weft(a, name) for a in args), **{k: as_weft(v, name) for k, v in kwargs.items()})

@@ -60,6 +60,7 @@ def test_json_has_the_machine_and_each_workload(capsys: pytest.CaptureFixture[st
     assert work["seconds"] > 0 and work["reached"] == pytest.approx(work["predicted"] / work["seconds"]) and work["numpy"] is None
 
 
+@pytest.mark.slow
 def test_the_whole_of_it_measures_a_real_machine(tmp_path: Path) -> None:
     done = weft("bench", "--json", "--only", "column sums,lenet")
     assert done.returncode == 0, done.stderr

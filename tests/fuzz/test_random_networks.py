@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from effort import rarely
 from fuzz_networks import compare
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, 1, *rarely(*range(2, 8))])
 def test_random_networks_train_alike(seed: int) -> None:
     compare(seed)

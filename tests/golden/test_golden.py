@@ -1,4 +1,4 @@
-"""Golden text of what a dump shows: graphs, kernels, loops, LLVM IR for AVX2, CUDA C for sm_80. `--update-golden` rewrites it.
+"""Golden text of graphs, units, kernels, programs, loops, LLVM IR for AVX2, CUDA C for sm_80. `--update-golden` rewrites it.
 
 Assembly differs between versions of LLVM: of it, properties of the inner loops are checked, which their marks lead to.
 """
@@ -24,8 +24,10 @@ from weft.compiler.compile import Compiled, build, program_of
 from weft.compiler.structure import Structure
 from weft.frontend.jit.jit import step_behind
 from weft.frontend.lazy import realize
-from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text
+from weft.inspection.dumps.graph_text import gradient_text, graph_text, rewrites_text, term
+from weft.inspection.dumps.program_text import memory_text, program_text
 from weft.inspection.explain.build import report
+from weft.ir.kernels.units import Units
 
 AVX2 = Target("x86-64-v3", "", 256, has_fma=True, has_avx512=False, registers=16, has_float16=True)
 GOLDEN = Path(__file__).parent
@@ -48,6 +50,19 @@ def compiled(case: str) -> Compiled:
     return build(*structure_of(case, "cpu").unfolded(), CpuBackend(Settings(AVX2)))
 
 
+def units_text(units: Units) -> str:
+    """Each computed Node with its loops, and what it reads: where, and under which conditions."""
+    names = {unit.node: f"u{unit.position}" for unit in units.order}
+    out = []
+    for unit in units.order:
+        loops = ", ".join(" x ".join(f"{v.name} < {v.extent}" for v in axis) for axis in unit.axes)
+        out.append(f"{names[unit.node]} = {unit.node.op.value}  loops {loops}")
+        for read in unit.reads:
+            at = ", ".join(map(str, read.index))
+            out.append(f"    reads {term(read.base, names)}[{at}]" + "".join(f" if {condition}" for condition in read.mask))
+    return "\n".join(out) + "\n"
+
+
 @cache
 def texts(case: str) -> dict[str, str]:
     """The golden files of a case by name."""
@@ -55,12 +70,15 @@ def texts(case: str) -> dict[str, str]:
     simplified = next(p for p in c.passes if p.name == "simplify")
     with options.override(num_threads=4):
         head, *kernels = str(report(c, predict=False)).splitlines()
+        program = f"{program_text(c)}\n{memory_text(c.memory())}"
     kernels = [head.partition(",")[0], *(line for line in kernels if not line.startswith("    cost "))]  # estimates
     found = {
         "graph.txt": graph_text(c.graph),
         "grad.txt": gradient_text(c.graph),
         "simplified.txt": f"{graph_text(simplified.roots or ())}\n{rewrites_text(simplified)}",
+        "units.txt": units_text(c.fused.units),
         "kernels.txt": "\n".join(kernels) + "\n",
+        "program.txt": program,
     }
     made = {k.name: c.texts(k) for k in c.in_order()}
     return found | {f"{name}.{ending}": made[name][ending] for name in made for ending in ("loops", "ll")}

@@ -8,7 +8,8 @@ import time
 
 import documents
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.inspection.page import lines
 from weft.inspection.page.homes import homes
@@ -41,14 +42,14 @@ def rectangles(found: Layered, sizes: list[tuple[float, float]]) -> list[list[fl
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_boxes_do_not_overlap(graph) -> None:
     sizes, edges = graph
     assert overlaps(rectangles(layered(sizes, edges, GAP), sizes), GAP[0]) == []
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_boxes_lie_in_the_picture(graph) -> None:
     sizes, edges = graph
     found = layered(sizes, edges, GAP)
@@ -58,7 +59,7 @@ def test_boxes_lie_in_the_picture(graph) -> None:
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_edges_lead_down_once_cycles_are_cut(graph) -> None:
     sizes, edges = graph
     found = layered(sizes, edges, GAP)
@@ -67,7 +68,7 @@ def test_edges_lead_down_once_cycles_are_cut(graph) -> None:
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_only_edges_of_cycles_are_turned_round(graph) -> None:
     sizes, edges = graph
     downwards = [(min(e), max(e)) for e in edges]
@@ -97,7 +98,7 @@ def crossed(found: Layered, size: tuple[float, float], edge: tuple[int, int], be
 
 @pytest.mark.parametrize("bends", [lines.BENDS, 3])
 @given(graphs())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_lines_go_around_boxes(bends: int, graph) -> None:
     boxes, edges = graph
     with pytest.MonkeyPatch.context() as patch:

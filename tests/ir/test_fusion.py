@@ -6,8 +6,9 @@ from typing import Any
 
 import graphs as g
 import pytest
+from effort import examples
 from harness import fused, leaf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.gradient.gradient import grad, vjp
 from weft.ir.graph import dtype as dt
@@ -269,7 +270,7 @@ def readers(k: Kernel) -> dict[Node, list[tuple[Unit, Read]]]:
     return found
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(200)
 @given(st.data())
 def test_the_kept_order_finds_every_cycle(data):
     """Random merges of a random graph: `between` says what a full search says, and the order stays topological."""

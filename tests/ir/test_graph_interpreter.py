@@ -7,7 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
-from optable import ROWS, Row, assert_matches, leaves, values
+from optable import ROWS, Row, assert_matches, leaves, shown, values
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import node
@@ -17,6 +17,7 @@ from weft.ir.ops.interp import EVALUATORS, run
 SERIAL = iter(range(10**6, 10**7))
 
 
+@pytest.mark.thinned(shown)
 @pytest.mark.parametrize("specials", [False, True], ids=["plain", "specials"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_numpy(row: Row, specials: bool) -> None:

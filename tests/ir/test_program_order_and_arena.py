@@ -10,8 +10,9 @@ import graphs as g
 import loopkit
 import numpy as np
 import pytest
+from effort import examples
 from harness import assert_same_bits, check_close, compiled, execute, inputs_of, leaf, normal_inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loopkit import argument, const, f32, kernel, lanes, load, op, serial
 from weft.ir.graph import dtype as dt
@@ -124,14 +125,14 @@ def loads_of_size(s: Store) -> list[Node]:
     return [n for n in postorder([s.value]) if n.op is Op.LOAD and n.arg[0].size == s.buf.size]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(100)
 @given(step_graphs())
 def test_buffers_that_share_memory_are_never_live_together(case: tuple[list[Step], Planner]) -> None:
     steps, p = case
     replay(plan(steps, p), steps, p)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@examples(150)
 @given(st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 30), st.integers(0, 30)), max_size=40))
 def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]) -> None:
     blocks = [Block(nbytes, min(a, b), max(a, b)) for nbytes, a, b in drawn]
@@ -144,7 +145,7 @@ def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]
     assert top >= most_alive([(b.nbytes, b.first, b.last) for b in blocks], 31)[0]
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@examples(50)
 @given(step_graphs(), st.data())
 def test_orders_are_topological(case: tuple[list[Step], Planner], data: st.DataObject) -> None:
     steps, _ = case

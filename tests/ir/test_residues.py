@@ -9,8 +9,9 @@ import graphs as g
 import numpy as np
 import pytest
 from contractkit import input_gradient
+from effort import examples
 from harness import check_close, compiled, interpret, leaf, normal_inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegen.kernels.contraction import analyse, groups_extent
 from weft.codegen.kernels.residues import Residues, classes
@@ -44,7 +45,7 @@ def covered(found: list[Residues], kept: list[Var], reduced: list[Var]) -> tuple
     return results, terms
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_classes_cover_each_result_once_and_every_term_under_the_mask(data: st.DataObject) -> None:
     small = st.integers(1, 5)
@@ -83,7 +84,7 @@ def test_without_congruences_the_axes_stay() -> None:
     assert only.kept == kept and only.reduced == reduced and only.at == {v: var(v) for v in [*kept, *reduced]}
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.data())
 def test_a_mask_keeps_its_meaning(data: st.DataObject) -> None:
     axes = [Var("i", 6), Var("k", 4)]
@@ -146,7 +147,7 @@ def test_dtypes(dtype: dt.DType) -> None:
     check_close(outputs, normal_inputs(outputs), tolerance, threads=(1, 3))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_any_strided_gradient(data: st.DataObject) -> None:
     kernel = data.draw(st.tuples(st.integers(1, 5), st.integers(1, 5)))

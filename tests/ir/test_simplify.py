@@ -8,7 +8,8 @@ import zlib
 import graphs as g
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optable import ROWS, Row, assert_matches, draw, leaves, values
 from optable import Spec as InputSpec
@@ -351,7 +352,7 @@ def _random_node(draw_: st.DrawFn, known: list[Node]) -> Node:
 
 
 @given(st.data())
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_random_graphs_keep_their_bits(data: st.DataObject) -> None:
     known = [X, N, C, same(X, 0), same(X, 1), same(X, -0.0), same(X, 2), same(N, 0), same(N, 1), true(), true(False)]
     for _ in range(data.draw(st.integers(1, 25))):

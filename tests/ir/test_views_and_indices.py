@@ -8,7 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from optable import ROWS, Row, leaves, values
 from weft.ir.gradient.gradient import vjp
@@ -103,7 +104,7 @@ def _random_view(draw: st.DrawFn, x: Node) -> Node:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_chains_of_views_equal_the_interpreter(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(1, 4), min_size=0, max_size=3)))
     x = graph.leaf(77, dt.int64, shape)
@@ -158,7 +159,7 @@ def _step(draw: st.DrawFn, known: list[Pair]) -> Pair:
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_index_algebra_equals_integers(data: st.DataObject) -> None:
     variables = [Var(name, data.draw(st.sampled_from([1, 2, 3, 4, 6, 8]))) for name in "xyz"]
     points = [dict(zip(variables, p, strict=True)) for p in itertools.product(*(range(v.extent) for v in variables))]
@@ -172,7 +173,7 @@ def test_index_algebra_equals_integers(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_substitution_equals_integers(data: st.DataObject) -> None:
     """Split and merged loops: x = 4 * outer + inner, y = 5 - z."""
     x, y = Var("x", 12), Var("y", 6)

@@ -156,6 +156,7 @@ def test_python_is_not_asked_as_values_die() -> None:
     assert met == []
 
 
+@pytest.mark.thinned
 @LOSES_NONE
 @pytest.mark.parametrize("draw", DRAWS.values(), ids=DRAWS)
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
@@ -182,6 +183,7 @@ HOW = [
 ]
 
 
+@pytest.mark.thinned
 @LOSES_NONE
 @pytest.mark.parametrize("stride", [101, pytest.param(5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])

@@ -25,7 +25,7 @@ from weft.ir.graph.graph import Node, node
 from weft.ir.graph.op import Op
 from weft.ir.ops.table import RECORDS
 
-__all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "values"]
+__all__ = ["FLOATS", "INTS", "ROWS", "Row", "Spec", "assert_matches", "draw", "leaves", "rows", "shown", "values"]
 FLOATS = (dt.float32, dt.float64)
 HALVES = (dt.float16, dt.bfloat16) if find_spec("ml_dtypes") else (dt.float16,)
 INTS = (dt.int32, dt.int64, dt.uint8, dt.int8, dt.uint32, dt.uint64)
@@ -412,3 +412,14 @@ def rows() -> list[Row]:
 
 
 ROWS = rows()
+
+
+KINDS = {d.name: d.name if d in (dt.float32, dt.float64) else "half" if d.is_half else d.kind for d in dt.ALL}
+
+
+def shown(row: Row, **others: Any) -> set[Any]:
+    """What a row shows, for `thinned`: its variant of the op, and the op for kinds of dtypes."""
+    words = row.name.split("-")
+    kinds = tuple(KINDS[word] for word in words if word in KINDS)
+    things = {"-".join(word for word in words if word not in KINDS), (words[0], kinds)}
+    return {(thing, *others.values()) for thing in things}

@@ -23,6 +23,7 @@ def scripts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(FOLDER))
 
 
+@pytest.mark.slow
 def test_every_row_is_checked_timed_and_written(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, SCRIPT, *QUICK, "--out", tmp_path], check=False, capture_output=True, text=True, timeout=120

@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from effort import rarely
 from project_root import ROOT
 
 FOLDER = ROOT / "benchmarks"
@@ -19,7 +20,7 @@ def printed(script, *arguments):
     return run.stdout.splitlines()
 
 
-@pytest.mark.parametrize("threads", ["1", "2"])
+@pytest.mark.parametrize("threads", ["2", *rarely("1")])
 def test_gemm_prints_a_row_a_product_and_a_summary(threads):
     head, *rows = printed("gemm.py", "--sizes", "16,97,3x300x17", "--threads", threads, *QUICK)
     products, summaries = rows[:24], rows[24:]
@@ -56,6 +57,7 @@ def test_a_product_compiles_fast_and_loads_at_once():
     assert median[0] < 120 and median[1] < 4
 
 
+@pytest.mark.slow
 def test_startup_prints_each_measurement_beside_its_target():
     head, *rows = printed("startup.py", "--repeats", "1")
     assert head.split() == ["cold", "target", "warm", "target"]
@@ -71,6 +73,6 @@ def test_training_prints_a_row_a_network():
 
 
 def test_lazy_loops_agree_with_numpy_in_each_form():
-    head, names, *rows = printed("lazy_loops.py", "--turns", "6", "--only", "newton,kalman,logistic")
+    head, names, *rows = printed("lazy_loops.py", "--turns", "3", "--only", "newton")
     assert names.split()[2:6] == ["lazy", "realised", "jitted", "NumPy"] and head.split()[0] == "cold,"
-    assert [row.split()[0] for row in rows] == ["newton", "kalman", "logistic"] and all(len(row.split()) == 12 for row in rows)
+    assert [row.split()[0] for row in rows] == ["newton"] and all(len(row.split()) == 12 for row in rows)

@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import weft as wf
+from effort import examples
 from harness import fused
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft import options
 from weft.codegen.cpu import lowering
@@ -67,6 +68,7 @@ SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_attention_of_any_shape(batch, rows, columns, head, width, dtype):
@@ -131,6 +133,7 @@ def test_a_row_without_keys_is_nan():
     assert np.isnan(got[:, 5]).all() and np.isfinite(np.delete(got, 5, axis=1)).all()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_values_that_are_not_finite_spread_as_in_numpy(value, which):
@@ -238,7 +241,7 @@ def test_any_number_of_threads_gives_the_same_bits():
 extent = st.integers(4, 70)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 3), extent, extent, st.integers(1, 40), st.integers(4, 40), st.booleans(), st.sampled_from(["f4", "f8"]))
 def test_random_shapes(batch, rows, columns, head, width, causal, dtype):
     q, k, v = (normal(batch, n, d, dtype=dtype) for n, d in ((rows, head), (columns, head), (columns, width)))
@@ -310,6 +313,7 @@ GRADIENT_SHAPES = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), GRADIENT_SHAPES)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_and_its_gradients_are_one_kernel(batch, rows, columns, head, width, causal):
@@ -376,7 +380,7 @@ def test_gradients_after_a_loss_store_no_scores(batch, shared, rows, columns, he
         close(x, summed_to(want, x.shape), 1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.sampled_from([(), (3,), (2, 4)]), extent, extent, st.integers(1, 40), st.booleans())
 def test_gradients_of_random_shapes(batch, rows, columns, head, causal):
     arrays = [normal(*batch, rows, head), normal(*batch, columns, head), normal(*batch, columns, head)]
@@ -421,6 +425,7 @@ def test_what_a_causal_mask_rules_out_is_skipped():
     assert "skipped" not in wf.explain(F.scaled_dot_product_attention(q, k, v)).kernels[0].schedule
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("which", [None, 0, 1, 2, 3])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (150, np.inf), (199, np.nan)])
 @pytest.mark.parametrize("loss", [False, True])

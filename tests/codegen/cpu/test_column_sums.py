@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import weft as wf
 import weft.nn.functional as F
+from effort import examples
 from harness import check_close, compiled, execute, fused, interpret, leaf, normal_inputs, oracle, schedules
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
@@ -120,6 +121,7 @@ def test_explain_tells_of_the_partial_sums() -> None:
 # ---------------------------------------------------------------- values
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", GRAPHS)
 def test_values_are_right_and_the_same_on_any_number_of_threads(name: str, shape: tuple[int, int]) -> None:
@@ -184,7 +186,7 @@ def test_gradients_of_a_norm_hold() -> None:
     wf.check_grad(lambda *a: F.layer_norm(a[0], 12, a[1], a[2]), x, w, b)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 200), st.integers(1, 90), st.sampled_from(sorted(GRAPHS)), st.integers(1, 5))
 def test_any_shape_has_the_bits_of_one_thread(rows: int, columns: int, name: str, chunks: int) -> None:
     outputs = GRAPHS[name](rows, columns)

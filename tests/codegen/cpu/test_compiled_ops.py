@@ -8,7 +8,7 @@ import graphs as g
 import numpy as np
 import pytest
 from harness import check, check_close, compiled, execute, inputs_of, leaf, normal_inputs, schedules
-from optable import ROWS, Row, assert_matches, leaves, values
+from optable import ROWS, Row, assert_matches, leaves, shown, values
 from weft.ir.gradient.gradient import grad, vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
@@ -22,6 +22,7 @@ FLOATS = [dt.float32, dt.float64]
 names = [d.name for d in FLOATS]
 
 
+@pytest.mark.thinned(shown)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))
@@ -49,6 +50,7 @@ def test_gradient_of_row_equals_the_oracle(row: Row) -> None:
 # ---------------------------------------------------------------- elementwise over odd shapes
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("d", FLOATS, ids=names)
 @pytest.mark.parametrize(
     "shape", [(), (1,), (5,), (64,), (1000,), (7, 33), (1, 40), (40, 1), (3, 1, 17), (0,), (4, 0, 3)], ids=str
@@ -119,6 +121,7 @@ def test_a_long_chain_compiles_without_recursion() -> None:
 # ---------------------------------------------------------------- reductions and rows
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("kind", ["add", "max", "mul"])
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 1), (1, 2), (0, 2), (0, 1, 2)], ids=str)
 @pytest.mark.parametrize("shape", [(3, 17, 40), (1, 5, 1), (66, 3, 2), (2, 1, 4099)], ids=str)
@@ -144,6 +147,7 @@ def test_max_propagates_nan_and_knows_infinities() -> None:
     check([graph.reduce("max", x, (1,)), graph.reduce("max", x, (0,)), graph.reduce("max", x, (0, 1))], {x: array})
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("d", FLOATS, ids=names)
 @pytest.mark.parametrize("shape", [(70, 10), (70, 1000), (3, 7), (1, 1), (2, 20_000)], ids=str)
 def test_row_kernels(shape: tuple[int, int], d: dt.DType) -> None:
@@ -181,6 +185,7 @@ MATMULS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("how", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("shape", MATMULS, ids=str)
 def test_matmul(shape: tuple[int, int, int], how: str) -> None:
@@ -191,6 +196,7 @@ def test_matmul(shape: tuple[int, int, int], how: str) -> None:
     check_close([y], normal_inputs([y]), 2e-5, threads=(1, 2))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("shape", [(37, 53, 71), (64, 1500, 32), (12, 40, 12)], ids=str)
 @pytest.mark.parametrize("how", ["nn", "nt", "tn"])
 def test_matmul_in_double(shape: tuple[int, int, int], how: str) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft import options
@@ -101,7 +102,7 @@ VIEWS = st.sampled_from(("plain", "plain", "step", "part", "flip", "expand"))
 BATCHES = st.sampled_from((((), ()), ((), ()), ((3,), (3,)), ((2,), ()), ((), (2,)), ((2, 1), (3,)), ((1,), (4,))))
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.data())
 def test_products_of_any_shape_and_view(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
@@ -116,7 +117,7 @@ def test_products_of_any_shape_and_view(data: DataObject) -> None:
     assert_product(got, left @ right, expected_size(left, right), k, dtype)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_products_with_maps_before_and_after(data: DataObject) -> None:
     m, n, k = (data.draw(extents, label=name) for name in "mnk")
@@ -164,7 +165,7 @@ EINSUMS = (
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_einsums(data: DataObject) -> None:
     how, dtype = data.draw(st.sampled_from(EINSUMS)), data.draw(st.sampled_from(("float32", "float64", "int32")))
@@ -185,6 +186,7 @@ LONG = [(1, 7, 5000), (2, 3, 5000), (5, 40, 5000), (40, 5, 5000), (13, 200, 5000
 LONG += [(33, 130, 20000), (6, 50, 9001)]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("shape", LONG, ids=str)
 def test_error_of_long_sums(shape: tuple[int, int, int], form: str) -> None:
@@ -206,6 +208,7 @@ SCHEDULES = {
 CASES = [(name, *case) for name, cases in SCHEDULES.items() for case in cases]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("schedule", "form", "m", "n", "k"), CASES)
 @pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16", "int32"])
 def test_every_schedule(schedule: str, form: str, m: int, n: int, k: int, dtype: str) -> None:
@@ -237,6 +240,7 @@ def test_rows_a_page_apart_leave_room_in_their_cache_set(ways: int, form: str, n
     assert_product(got, wide(left) @ wide(right), 0.0, 1024, "float32")
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     ("form", "m", "n", "k"),
     [

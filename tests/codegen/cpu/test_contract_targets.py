@@ -21,6 +21,7 @@ PATH = os.pathsep.join([str(Path(wf.__file__).parent.parent), os.environ.get("PY
 FORCED = {"WEFT_MIN_CHUNKS": "3", "WEFT_SERIAL_THRESHOLD": "0"}
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("forced", [{}, FORCED], ids=["free", "forced"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_products_are_right_on(target: str, forced: dict[str, str]) -> None:
@@ -76,6 +77,7 @@ GRAPHS = {name: graph for name, graph, _, _ in products.graphs("float32")}
 NAMES = [name for name in GRAPHS if name not in ("tiny", "rows", "columns")]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", [*NAMES, "attention"])
 def test_no_vector_of_a_micro_kernel_is_spilled(name: str, target: str, tmp_path: Path) -> None:

@@ -10,8 +10,9 @@ import pytest
 import weft as wf
 from cuda_lowered import NoCode
 from cudakit import compiled, execute, in_order, leaf_tensors, needs_compiler
+from effort import examples
 from harness import Env, inputs_of, interpret, normal_inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft import options
 from weft.codegen.cuda.emit.emit import emit, shared_bytes
@@ -133,6 +134,7 @@ SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), SHAPES)
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention_of_any_shape(batch: tuple[int, ...], rows: int, columns: int, head: int, width: int, causal: bool) -> None:
@@ -170,6 +172,7 @@ HALF_SHAPES = [  # batch, queries, keys, head, value
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("dtype", "tolerance"), HALVES)
 @pytest.mark.parametrize(("batch", "rows", "columns", "head", "width"), HALF_SHAPES)
 @pytest.mark.parametrize("is_causal", [False, True])
@@ -240,6 +243,7 @@ def test_a_row_without_keys_is_nan() -> None:
     assert np.isnan(np.asarray(oracle([out.node], env)[0])[3]).all()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("which", [0, 1, 2])
 def test_values_that_are_not_finite_spread_as_in_the_oracle(which: int, value: float) -> None:
@@ -288,6 +292,7 @@ def test_what_a_causal_mask_rules_out_is_skipped_in_every_chain() -> None:
     assert skipping(check(F.scaled_dot_product_attention(*tensors), target=SMALL)) == 0
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("which", [0, 1, 2])
 @pytest.mark.parametrize(("row", "value"), [(0, np.nan), (39, np.inf)])
 def test_skipping_changes_no_value(which: int, row: int, value: float) -> None:
@@ -306,7 +311,7 @@ TARGETS = [None, CudaTarget("sm_80", 1, 163 << 10), CudaTarget("sm_80", 1, 99 <<
 extent = st.integers(1, 90)
 
 
-@settings(max_examples=12, deadline=None)
+@examples(12)
 @given(extent, extent, extent, st.sampled_from([*TOLERANCES]), st.booleans(), st.booleans(), st.sampled_from(TARGETS))
 def test_random_shapes(
     rows: int, columns: int, head: int, dtype: DType, is_causal: bool, with_gradients: bool, target: CudaTarget | None
@@ -335,6 +340,7 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
     return compiler.build(outputs, inputs_of(outputs), values, {}, without).lowered
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(nvrtc.find() is None and nvcc.find() is None, reason="no CUDA compiler")
 @pytest.mark.parametrize("target", [CudaTarget("sm_80", 108, 163 << 10), CudaTarget("sm_90a")], ids=lambda t: t.arch)
 def test_sums_stay_in_registers(target: CudaTarget) -> None:

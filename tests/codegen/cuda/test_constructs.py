@@ -19,6 +19,7 @@ def compiled():
     return cases()
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", [make.__name__ for make in CASES])
 def test_on_the_emulated_device(name, order):

@@ -9,7 +9,7 @@ import pytest
 from cuda_subjects import DIFFERENTIABLE, TABLE
 from cudakit import ORDERS, Programs, compiled, execute, in_order, needs_compiler
 from harness import assert_close, assert_same_bits, leaf
-from optable import Row, assert_matches, leaves, values
+from optable import Row, assert_matches, leaves, shown, values
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph.graph import Node
 from weft.ir.graph.op import Op
@@ -31,6 +31,7 @@ def _is_ordered(output: Node) -> bool:
     return not (output.op is Op.REDUCE and output.arg[0] == "mul")
 
 
+@pytest.mark.thinned(shown)
 @pytest.mark.parametrize("row", TABLE, ids=lambda r: r.name)
 def test_row_equals_the_oracle_in_any_order_of_threads(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))

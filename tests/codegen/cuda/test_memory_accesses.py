@@ -162,6 +162,7 @@ LARGEST = {  # how: (tile, dtype, target)
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("how", LARGEST)
 def test_products_ask_for_whole_sectors_and_meet_all_banks(how: str, form: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -142,6 +142,7 @@ KINDS = [(t, F) for t in TILES], [(t, d) for d in (B, F) for t in tensor_tiles(d
 LEAST_THREADS = 512  # at once on a multiprocessor, which has 65536 registers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_75", "sm_80", "sm_90a"])
 def test_registers_suffice_for_every_tile(arch: str, use: Any) -> None:
     if nvrtc.find() is None and nvcc.find() is None:

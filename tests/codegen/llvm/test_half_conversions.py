@@ -62,6 +62,7 @@ def nearest(x: np.ndarray, half: DType) -> np.ndarray:
     return np.array([dt.rounded(v, half) for v in x.tolist()]).astype(half.numpy)
 
 
+@pytest.mark.thinned
 @on_each_target
 @of_each_half
 @pytest.mark.parametrize("to", [dt.float32, dt.float64], ids=lambda d: d.name)
@@ -79,6 +80,7 @@ def test_every_bit_pattern_survives_a_round_trip(half: DType, target: str) -> No
     assert_matches(converted(wide, dt.float32, half, target), x)
 
 
+@pytest.mark.thinned
 @on_each_target
 @of_each_half
 @pytest.mark.parametrize("source", [dt.float32, dt.float64], ids=lambda d: d.name)
@@ -94,6 +96,7 @@ def test_nan_stays_nan_whatever_its_payload(half: DType, target: str) -> None:
     assert np.isnan(converted(bits.view(np.float32), dt.float32, half, target).astype(np.float32)).all()
 
 
+@pytest.mark.thinned
 @on_each_target
 @of_each_half
 @pytest.mark.parametrize("source", [dt.int64, dt.uint64, dt.int32, dt.uint32, dt.int16, dt.uint8], ids=lambda d: d.name)
@@ -109,6 +112,7 @@ def test_integers_round_once(half: DType, source: DType, target: str) -> None:
     assert_matches(converted(x, source, half, target), want)
 
 
+@pytest.mark.thinned
 @on_each_target
 @of_each_half
 def test_to_integers_as_float32_does(half: DType, target: str) -> None:
@@ -164,6 +168,7 @@ def float32_of(outputs: Sequence[Node], env: dict[Node, np.ndarray]) -> list[np.
     return execute(compiled([done[o] for o in outputs]), [done[o] for o in outputs], wide_env)
 
 
+@pytest.mark.thinned
 @of_each_half
 @pytest.mark.parametrize("shape", [(33, 70, 45), (64, 64, 64), (5, 700, 3)], ids=str)
 def test_a_matrix_product_rounds_once(half: DType, shape: tuple[int, int, int]) -> None:
@@ -199,6 +204,7 @@ def test_an_explicit_rounding_of_a_product_stays(half: DType) -> None:
     assert_matches(got[1], terms.sum(1).astype(half.numpy), 1, 1.0)
 
 
+@pytest.mark.thinned
 @of_each_half
 @pytest.mark.parametrize("build", [g.softmax, g.gelu, lambda x: graph.reduce("max", x, (1,)), lambda x: node(Op.SCAN, (x,), 1)])
 def test_rows_and_their_gradients_follow_float32(half: DType, build) -> None:

@@ -138,6 +138,7 @@ ACCESSES = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", ACCESSES)
 @pytest.mark.parametrize("dtype", [dt.float32, dt.float64, dt.bool_])
 def test_loads_of_any_stride(target, name, dtype):
@@ -337,6 +338,7 @@ def test_a_loaded_value_is_read_again_after_it_changed(target):
 # ---------------------------------------------------------------- tiles
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(("m", "n", "k", "dtype"), [(12, 32, 40, dt.float32), (3, 10, 7, dt.float32), (6, 16, 20, dt.float64)])
 def test_register_tile(target, m, n, k, dtype):
     a, b = normal(m, k, dtype=dtype.numpy), normal(k, n, dtype=dtype.numpy)

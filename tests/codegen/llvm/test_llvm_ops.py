@@ -63,6 +63,7 @@ def binary_kernel(which, dtype, n, result=None):
     return kernel([a, b, y], lanes(i, Store(y, var(i), op(which, load(a, i), load(b, i)))))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", FLOATS, ids=lambda d: d.name)
 @pytest.mark.parametrize("which", [Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.MAX, Op.MOD, Op.LT, Op.EQ])
 @pytest.mark.filterwarnings("ignore")
@@ -104,6 +105,7 @@ def exact(which, a, b, dtype):
 INTEGER_OPS = [Op.ADD, Op.SUB, Op.MUL, Op.MAX, Op.IDIV, Op.MOD, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", INTEGERS, ids=lambda d: d.name)
 @pytest.mark.parametrize("which", INTEGER_OPS)
 def test_integer_operations(target, which, dtype):
@@ -112,6 +114,7 @@ def test_integer_operations(target, which, dtype):
     check_kernel(binary_kernel(which, dtype, a.size), [a, b, np.zeros_like(a)], [a, b, want], target)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("divisor", [1, 2, 3, -1, -3, -8, 16, 0])
 @pytest.mark.parametrize("which", [Op.IDIV, Op.MOD])
 def test_integer_division_by_a_constant(target, which, divisor):
@@ -122,6 +125,7 @@ def test_integer_division_by_a_constant(target, which, divisor):
     check_kernel(loops, [data, np.zeros_like(data)], [data, want], target)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize(
     "source", [dt.float16, dt.bfloat16, dt.float32, dt.float64, dt.int32, dt.int64, dt.uint8, dt.bool_], ids=lambda d: d.name
 )

@@ -251,6 +251,7 @@ TARGETS = [t for t in ("host", "avx2", "sse2") if supported(named(t))]
 # ---------------------------------------------------------------- tests
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_over_the_full_range(name, t):
@@ -259,6 +260,7 @@ def test_error_over_the_full_range(name, t):
     assert_close(run(op, arg, x), want, BUDGET[t], x)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("t", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)

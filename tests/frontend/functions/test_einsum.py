@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.compiler.compile import Compiled
 from weft.ir.graph import dtype as dt
@@ -119,7 +120,7 @@ def expressions(draw: st.DrawFn) -> tuple[str, list[np.ndarray]]:
     return text, arrays
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(expressions())
 def test_einsum_of_random_subscripts(case: tuple[str, list[np.ndarray]]) -> None:
     text, arrays = case

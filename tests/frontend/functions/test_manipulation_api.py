@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.graph import dtype as dt
 
@@ -95,7 +96,7 @@ def arrays(draw: st.DrawFn, min_dims: int = 0) -> np.ndarray:
     return np.arange(int(np.prod(shape))).reshape(shape)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_roll_is_numpys(data: st.DataObject) -> None:
     x = data.draw(arrays(1))
@@ -110,7 +111,7 @@ def test_roll_is_numpys(data: st.DataObject) -> None:
     same(wf.roll(x, 3, axis=tuple(range(x.ndim))), np.roll(x, 3, axis=tuple(range(x.ndim))))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_moveaxis_is_numpys(data: st.DataObject) -> None:
     x = data.draw(arrays(1))
@@ -121,7 +122,7 @@ def test_moveaxis_is_numpys(data: st.DataObject) -> None:
     same(wf.tensor(x).moveaxis(axes[0], places[0]), np.moveaxis(x, axes[0], places[0]))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_repeat_is_numpys(data: st.DataObject) -> None:
     x = data.draw(arrays())
@@ -146,7 +147,7 @@ def test_repeat_by_a_computed_tensor_keeps_the_gradient() -> None:
     assert x.grad is not None and x.grad.tolist() == [1.0, 2.0, 3.0]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(arrays(), st.lists(st.integers(0, 3), max_size=5))
 def test_tile_is_numpys(x: np.ndarray, counts: list[int]) -> None:
     same(wf.tile(x, tuple(counts)), np.tile(x, counts))
@@ -154,7 +155,7 @@ def test_tile_is_numpys(x: np.ndarray, counts: list[int]) -> None:
         same(wf.tensor(x).tile(*counts), np.tile(x, counts))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(arrays(1), st.data())
 def test_unstack_and_chunk(x: np.ndarray, data: st.DataObject) -> None:
     axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
@@ -166,7 +167,7 @@ def test_unstack_and_chunk(x: np.ndarray, data: st.DataObject) -> None:
     same(wf.concat(pieces, axis=axis), x)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.sampled_from([(), (1,), (3,), (2, 1), (1, 3), (2, 3), (4, 1, 1)]), max_size=4))
 def test_broadcasting(shapes: list[tuple[int, ...]]) -> None:
     xs = [drawn(s) for s in shapes]
@@ -179,7 +180,7 @@ def test_broadcasting(shapes: list[tuple[int, ...]]) -> None:
 MODES = ["edge", "reflect", "symmetric", "wrap"]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.data())
 def test_pad_is_numpys(data: st.DataObject) -> None:
     shape = data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))

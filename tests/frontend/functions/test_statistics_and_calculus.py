@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
@@ -123,7 +124,7 @@ METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(data=st.data())
 def test_quantiles_are_numpys(data: st.DataObject, method: str) -> None:
     shape = data.draw(st.sampled_from([(1,), (2,), (9,), (4, 5), (3, 1, 6)]))
@@ -155,7 +156,7 @@ def test_quantiles_of_infinities_nans_and_nothing() -> None:
 # ---------------------------------------------------------------- histograms
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(data=st.data())
 def test_histograms_are_numpys(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))

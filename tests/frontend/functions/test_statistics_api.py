@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.graph import dtype as dt
 
@@ -131,7 +132,7 @@ def test_special_values() -> None:
     assert x.any(1).tolist() == [True] * 3 and x.all(1).tolist() == [True, True, False]
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 6), st.floats(0, 8) | st.integers(0, 8))
 def test_the_divisor_of_a_variance_is_never_negative(count: int, correction: float) -> None:
     x = drawn((count,), "float64")
@@ -190,7 +191,7 @@ def test_the_axis_of_a_matrix_must_be_named() -> None:
 # ---------------------------------------------------------------- differences
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_diff_is_numpys(data: st.DataObject) -> None:
     shape = tuple(data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3)))

@@ -6,12 +6,14 @@ import gc
 import inspect
 import warnings
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 import weft as wf
 from weft.errors import GrowthWarning
-from weft.frontend.lazy import growth
+from weft.frontend.lazy import growth, new_tensor
 from weft.ir.graph import graph
 
 F = wf.nn.functional
@@ -20,10 +22,26 @@ COUNT = 600
 SOME_PROGRAMS = (growth.LOOKS + 2) * growth.PERIOD
 
 
+class Young(dict[Any, Any]):
+    """The Nodes made since; what other tests have left alive does not count."""
+
+    def __init__(self) -> None:
+        self.before = {*graph.interned}
+
+    def __len__(self) -> int:
+        return max(0, len(graph.interned) - len(self.before))
+
+    def values(self) -> Any:
+        return [entry for key, entry in graph.interned.items() if key not in self.before]
+
+
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
     gc.collect()
+    young = Young()
+    monkeypatch.setattr(growth, "graph", SimpleNamespace(interned=young))
+    monkeypatch.setattr(new_tensor, "interned", young)
     monkeypatch.setattr(growth, "_warned", set())
     monkeypatch.setattr(growth.Seen, "limit", growth.MOST_ALIVE)
     monkeypatch.setattr(growth.Seen, "after_programs", 0)
@@ -35,11 +53,6 @@ def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Shorter chains count."""
     monkeypatch.setattr(growth, "LINKS", COUNT // 4)
     monkeypatch.setattr(growth.Seen, "limit", COUNT // 4)
-
-
-def enough() -> int:
-    """Additions that make somebody look, however many Nodes other tests have left alive."""
-    return COUNT + 2 * len(graph.interned)
 
 
 def warned(loop: Loop, count: int) -> list[tuple[str, int, str]]:
@@ -87,7 +100,7 @@ LOOPS: list[tuple[Loop, int]] = [(summed_in_place, 3), (summed, 3), (summed_in_a
 @pytest.mark.parametrize(("loop", "line"), LOOPS, ids=[loop.__name__ for loop, _ in LOOPS])
 @pytest.mark.usefixtures("soon")
 def test_a_metric_that_is_never_read_warns_once_at_its_line(loop: Loop, line: int) -> None:
-    found = warned(loop, enough())
+    found = warned(loop, COUNT)
     assert [(file, at) for file, at, _ in found] == [(__file__, line)]
     assert ".item()" in found[0][2] and "wf.realize" in found[0][2] and "detach()" in found[0][2]
 
@@ -100,7 +113,7 @@ def test_programs_that_run_meanwhile_make_it_warn_early() -> None:
             correct += wf.tensor([1.0, 2.0])
         return correct
 
-    found = warned(training, 4 * SOME_PROGRAMS)  # should Nodes that other tests have left go away meanwhile, it looks again
+    found = warned(training, SOME_PROGRAMS)
     assert [(file, at) for file, at, _ in found] == [(__file__, 4)]
 
 
@@ -113,8 +126,8 @@ def test_two_lines_warn_once_each() -> None:
             seen += wf.tensor([1.0, 2.0])
         return right, seen
 
-    assert sorted(line for _, line, _ in warned(evaluation, enough())) == [3, 4]
-    assert not warned(evaluation, enough())
+    assert sorted(line for _, line, _ in warned(evaluation, COUNT)) == [3, 4]
+    assert not warned(evaluation, COUNT)
 
 
 @pytest.mark.usefixtures("soon")
@@ -193,6 +206,7 @@ def test_a_loop_that_is_traced_does_not_warn() -> None:
             total = x
             for k in range(count):
                 total = total + x * k
+            growth.Seen.limit = 1 << 30  # nobody looks once it is traced
             return total
 
         return wf.jit(traced)(wf.ones(2))
@@ -200,7 +214,6 @@ def test_a_loop_that_is_traced_does_not_warn() -> None:
     assert not warned(tracing, COUNT)
 
 
-def test_the_true_limit_is_thousands_of_additions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growth.Seen, "limit", len(graph.interned) + growth.LINKS)  # other tests have left Nodes
+def test_the_true_limit_is_thousands_of_additions() -> None:
     assert not warned(summed, 1000)
     assert warned(summed, 2 * growth.LINKS)

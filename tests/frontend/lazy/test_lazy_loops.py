@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import weft as wf
 from commandkit import python
+from effort import examples
 from fuzz_turns import check, random_loop
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
@@ -136,7 +137,7 @@ def test_a_loop_keeps_no_more_the_longer_it_runs(loop: Loop) -> None:
     assert max(alive[30:]) <= max(alive[10:20])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@examples(40)
 @given(st.data())
 def test_random_loops_agree_with_numpy_and_settle(data: DataObject) -> None:
     check(random_loop(lambda n: data.draw(st.integers(0, n - 1))))

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import HealthCheck, given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from index_keys import cases, for_weft, is_refused
 
-MANY = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+MANY = examples(250)
 I = np.array  # noqa: E741
 
 

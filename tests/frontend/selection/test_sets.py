@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sortable import DTYPES, SHAPES, drawn, same
 from weft import errors
@@ -20,7 +21,7 @@ SOME = [*SHAPES, (), (4, 1, 5)]
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from([s for s in SOME if s]), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_nonzero_and_argwhere_equal_numpy(d: dt.DType, shape: tuple[int, ...], seed: int) -> None:
     x = drawn(shape, d, seed)
     x = np.where(np.random.default_rng(seed).random(shape) < 0.4, np.zeros((), d.numpy), x)
@@ -52,7 +53,7 @@ def standard(x: np.ndarray[Any, Any]) -> tuple[Any, ...]:
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from(SOME), st.integers(0, 99))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_unique_all_equals_numpy(d: dt.DType, shape: tuple[int, ...], seed: int) -> None:
     x = drawn(shape, d, seed)
     t = wf.tensor(x)
@@ -116,7 +117,7 @@ def test_bincount_equals_numpy() -> None:
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from([0, 1, 5, 16, 17, 60]), st.booleans(), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_isin_equals_numpy(d: dt.DType, n: int, invert: bool, seed: int) -> None:
     x, test = drawn((4, 9), d, seed), drawn((n,), d, seed + 1)
     same(wf.isin(wf.tensor(x), wf.tensor(test), invert=invert), np.isin(x, test, invert=invert, kind="sort"))

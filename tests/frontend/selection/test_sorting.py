@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from sortable import DTYPES, SHAPES, Array, drawn, same
 from weft import errors, options
@@ -28,7 +29,7 @@ def places(x: Array, axis: int, descending: bool) -> Array:
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from(SHAPES), st.booleans(), st.integers(-3, 2), st.integers(0, 1 << 16))
-@settings(max_examples=120, deadline=None)
+@examples(120)
 def test_sort_and_argsort_are_stable_in_both_directions(
     d: dt.DType, shape: tuple[int, ...], descending: bool, axis: int, seed: int
 ) -> None:
@@ -161,7 +162,7 @@ def test_gradient_of_topk_and_median() -> None:
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from([0, 1, 2, 3, 8, 13, 100]), st.sampled_from(["left", "right"]), st.integers(0, 99))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_searchsorted_equals_numpy(d: dt.DType, n: int, side: str, seed: int) -> None:
     x1, x2 = np.sort(drawn((n,), d, seed)), drawn((4, 7), d, seed + 1)
     same(wf.searchsorted(wf.tensor(x1), wf.tensor(x2), side=side), np.searchsorted(x1, x2, side=side))  # type: ignore[call-overload]
@@ -186,7 +187,7 @@ def test_searchsorted_in_what_is_not_sorted_stays_in_range() -> None:
 
 
 @given(st.sampled_from(DTYPES), st.sampled_from([(5,), (3, 7), (2, 3, 4)]), st.integers(-1, 2), st.booleans(), st.integers(0, 99))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_argmax_and_argmin_take_the_first_extreme_or_nan(
     d: dt.DType, shape: tuple[int, ...], axis: int, keepdims: bool, seed: int
 ) -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.ir.graph import dtype as dt
 
@@ -204,7 +205,7 @@ def test_asarray_refuses_what_is_not_an_array() -> None:
 INTS = st.integers(-1000, 1000)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(INTS, INTS, INTS.filter(bool), st.sampled_from([None, *NUMBERS]))
 def test_arange_of_ints_is_range(start: int, stop: int, step: int, dtype: str | None) -> None:
     got = wf.arange(start, stop, step, dtype=dtype)
@@ -212,7 +213,7 @@ def test_arange_of_ints_is_range(start: int, stop: int, step: int, dtype: str | 
     same(got, want)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.floats(-50, 50), st.floats(-50, 50), st.floats(0.5, 9) | st.floats(-9, -0.5))
 def test_arange_of_floats_is_start_plus_multiples(start: float, stop: float, step: float) -> None:
     want = np.arange(start, stop, step)
@@ -247,7 +248,7 @@ def test_arange_errors() -> None:
             wf.arange(*args)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.floats(allow_nan=False, allow_infinity=False),
     st.floats(allow_nan=False, allow_infinity=False),
@@ -266,7 +267,7 @@ def test_linspace_keeps_its_ends_and_its_order(start: float, stop: float, num: i
     same(wf.linspace(start, stop, num + 1, endpoint=True, dtype="float64")[:num] if not endpoint else wf.tensor(got), got)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     st.integers(-100, 100),
     st.integers(-100, 100),

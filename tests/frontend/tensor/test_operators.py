@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import examples
 from exact import assert_floor_quotients
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 E = wf.errors
@@ -224,7 +225,7 @@ INTEGERS = {d: st.integers(int(np.iinfo(d).min), int(np.iinfo(d).max)) for d in 
 
 
 @given(st.data(), st.sampled_from(INTS), st.sampled_from([*ARITHMETIC[:3], *ARITHMETIC[4:], *SHIFTS]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_integers_wrap_and_never_trap(data: st.DataObject, dtype: str, op: Callable[..., Any]) -> None:
     """Python's value modulo 2**bits; x // 0 and x % 0 are 0; shifts by the width or more (or negative) give 0 or the sign."""
     numbers = st.one_of(INTEGERS[dtype], st.sampled_from([int(v) for v in sample(dtype)]))
@@ -277,7 +278,7 @@ def floats(dtype: str) -> st.SearchStrategy[float]:
 
 
 @given(st.data(), st.sampled_from(["float32", "float64"]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @np.errstate(all="ignore")
 def test_float_remainders_are_exact(data: st.DataObject, dtype: str) -> None:
     """Also of subnormals, and where the quotient has hundreds of digits."""
@@ -351,7 +352,7 @@ def test_round_to_more_than_the_dtype_has() -> None:
 
 
 @given(st.data(), st.sampled_from(["int8", "uint8", "int64", "float32", "float64"]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_clip_against_numpy(data: st.DataObject, dtype: str) -> None:
     numbers = floats(dtype) if dtype.startswith("float") else INTEGERS[dtype]
     x = np.array(data.draw(st.lists(numbers, min_size=12, max_size=12)), dtype).reshape(3, 4)

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 import weft as wf
 from commandkit import python, script
-from hypothesis import given, settings
+from effort import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from project_root import ROOT
 from weft.frontend.functions import philox
@@ -104,7 +105,7 @@ def test_whole_numbers(low: int, high: int) -> None:
     assert wf.randint(4, shape=3, dtype="uint8").dtype is wf.uint8
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.integers(0, 2**32 - 1), min_size=4, max_size=4), st.integers(1, 2**64))
 def test_whole_numbers_are_the_high_part_of_a_product(words: list[int], count: int) -> None:
     nodes = [wf.tensor([w], dtype=wf.uint64).node for w in words]

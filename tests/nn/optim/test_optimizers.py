@@ -414,6 +414,7 @@ HALF = [("adam, decay", wf.float16), ("adamw, amsgrad", wf.bfloat16), ("rmsprop,
 CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
 
 
+@pytest.mark.thinned(lambda name, dtype: {name, dtype})
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) -> None:
     layers = wf.nn.Linear(108, 70), wf.nn.ReLU(), wf.nn.Linear(70, 10)
@@ -559,6 +560,7 @@ def test_a_variance_that_rounds_below_zero_is_zero() -> None:
     assert np.isfinite(p.item())
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", [wf.float16, wf.bfloat16])
 @pytest.mark.parametrize("name", FORMULAS)
 def test_half_parameters_move_as_float32_ones_would(name: str, dtype: wf.DType) -> None:
