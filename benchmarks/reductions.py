@@ -4,7 +4,7 @@
     python benchmarks/reductions.py --bytes 128M --threads 2 --only last
     python benchmarks/reductions.py --case 4096x4096:0:sum:float32
 
-A case is shape:axes:operation:dtype; axes are `all`, or joined by `+`; a `t` behind the shape is a transposed view, an `s` every
+A case is shape:axes:operation:dtype; axes are `all`, or joined by `+`; a `t` after the shape is a transposed view, an `s` every
 second element of the last axis. The program is called from a native loop, in turns with a loop that reads as many bytes in order.
 `of read` is the fraction of that loop's rate: bytes that need not be read (every second element) count, since lines of the cache
 come whole.

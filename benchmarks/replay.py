@@ -76,7 +76,7 @@ def collected(folder: Path, target: str, seeds: str, only: str) -> Corpus:
     script = ROOT / "benchmarks/replay_corpus.py"
     command = [sys.executable, str(script), str(out), "--seeds", seeds, "--only", only]
     ended, before = True, -1
-    while ended and size(out) > before:  # a program may end the process: go on behind it
+    while ended and size(out) > before:  # a program may end the process: continue after it
         before = size(out)
         there = environment(folder, target)
         done = subprocess.run(command, env=there, check=False, capture_output=True, text=True)

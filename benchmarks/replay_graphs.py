@@ -26,7 +26,7 @@ Shape = tuple[int, ...]
 
 
 def in_memory(shape: Shape, dtype: str, order: str) -> wf.Tensor:
-    """Nobody reads the numbers. In order "F" the first axis lies together."""
+    """The numbers are not read. In order "F" the first axis lies together."""
     if dtype == "bfloat16":  # NumPy has none
         return wf.empty(*shape, dtype=dtype).realize().requires_grad_()
     values = wf.from_numpy(np.empty(shape, dtype, order=order))

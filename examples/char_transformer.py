@@ -47,7 +47,7 @@ class Block(nn.Module):
 
 
 class CharTransformer(nn.Module):
-    """Numbers of characters (N, L) -> scores (N, L, characters) of the one behind each."""
+    """Numbers of characters (N, L) -> scores (N, L, characters) of the one after each."""
 
     def __init__(self, characters: int, context: int, dim: int, heads: int, layers: int) -> None:
         self.token, self.position = nn.Embedding(characters, dim), nn.Embedding(context, dim)
@@ -63,7 +63,7 @@ class CharTransformer(nn.Module):
 
 
 class Windows(Dataset):
-    """Pieces of a text as numbers. An item is (characters (context,), the character behind each (context,))."""
+    """Pieces of a text as numbers. An item is (characters (context,), the character after each (context,))."""
 
     def __init__(self, text: Array, context: int) -> None:
         count = (len(text) - 1) // context
@@ -127,7 +127,7 @@ def train_epoch(
 
 @wf.jit
 def next_character(model: CharTransformer, window: wf.Tensor, last: wf.Tensor, temperature: float) -> wf.Tensor:
-    """Drawn by its probability, which a low temperature sharpens: the greatest score behind `last` plus Gumbel noise."""
+    """Drawn by its probability, which a low temperature sharpens: the greatest score after `last` plus Gumbel noise."""
     scores = model(window)[0, last][SPECIAL:] / temperature
     return (scores - (-wf.rand(*scores.shape).log()).log()).argmax() + SPECIAL
 
@@ -140,7 +140,7 @@ def generate(model: CharTransformer, vocabulary: Vocabulary, prompt: str, length
     with wf.no_grad():
         for _ in range(length):
             seen = numbers[-context:]
-            window = nn.data.pad_sequences([seen], context)  # behind `last`, where no place before it looks
+            window = nn.data.pad_sequences([seen], context)  # after `last`, where no earlier place looks
             numbers.append(int(next_character(model, window, np.int64(len(seen) - 1), temperature).item()))
     model.train()
     return "".join(vocabulary.decode(numbers))

@@ -63,7 +63,7 @@ class Encoded(Dataset):
 
     def __init__(self, sentences: Sentences, vocabulary: Vocabulary) -> None:
         rows = [vocabulary.encode(tokenize(text)) for text in sentences.texts]
-        end = max(WINDOWS)  # with at least so many filled places behind each sentence, the width changes no score
+        end = max(WINDOWS)  # with at least so many filled places after each sentence, the width changes no score
         self.tokens = pad_sequences([row[: WIDTHS[-1] - end] for row in rows], WIDTHS[-1])
         self.lengths = np.array([min(len(row) + end, WIDTHS[-1]) for row in rows])
         self.labels = sentences.labels

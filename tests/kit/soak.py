@@ -3,8 +3,8 @@
     python tests/kit/soak.py --hours 2
 
 Each process runs a range of seeds of one generator (`soak_generators.py`). A wrong result, a crash or a hang is a fault: its seed
-and the command that shows it go to the screen and to faults.jsonl, and another process goes on behind it. `--resume` goes on
-behind the seeds of earlier soaks in the same folder, and the table at the end is of all of them. Ctrl-C ends it early.
+and the command that shows it go to the screen and to faults.jsonl, and another process continues after it. `--resume` continues
+after the seeds of earlier soaks in the same folder, and the table at the end is of all of them. Ctrl-C ends it early.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Soak:
             self.save()
 
     def _start(self, folder: str, generator: Any = None, first: int = 0, end: int = 0) -> None:
-        """Another worker: behind a seed, or of the generator that is furthest behind its share of time."""
+        """Another worker: after a seed, or of the generator that has had the least of its share of time."""
         if generator is None:
             now = time.monotonic()
             spent = {g.name: self.rows[g.name].seconds for g in self.generators}
@@ -130,7 +130,7 @@ class Soak:
                     self._fault(worker, seed, "wrong", what)
 
     def _ended(self, worker: Worker, folder: str) -> None:
-        """Judges the end of a process, and goes on behind its last seed."""
+        """Judges the end of a process, and continues after its last seed."""
         self.selector.unregister(worker.stdout)
         self.workers.remove(worker)
         status = worker.process.wait()
@@ -194,7 +194,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time")
     parser.add_argument("--only", nargs="+", default=[], metavar="GENERATOR")
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--resume", action="store_true", help="go on behind the seeds of the last soak in the folder")
+    parser.add_argument("--resume", action="store_true", help="continue after the seeds of the last soak in the folder")
     parser.add_argument("--memory", type=float, default=1.5, help="GB of a process that is then replaced by another")
     parser.add_argument("--folder", type=Path, default=FOLDER, help="of state.json and faults.jsonl")
     parser.add_argument("--module", default=MODULE, help="where the generators are")
