@@ -1,4 +1,4 @@
-"""What a kernel of rows does after its rows: it sums partial sums and maps the sums. In: a Kernel with `columns`. Out: Kernels.
+"""Last phases of a kernel of rows: they add partial sums and map the sums. In: a Kernel with `columns`. Out: Kernels.
 
     before    y by rows; sum of g * y over all rows; w - rate * sum
     after     w - rate * sum over i of parts[i], where parts[i] is the sum of g * y over the rows of chunk i

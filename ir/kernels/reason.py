@@ -1,4 +1,4 @@
-"""Why two kernels stayed apart. In: the rule that a merge would break, its case. Out: a Reason, at a Boundary."""
+"""Reasons that kept two kernels apart. In: the rule that a merge would break, its case. Out: a Reason, at a Boundary."""
 
 from __future__ import annotations
 

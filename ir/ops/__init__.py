@@ -1,1 +1,1 @@
-"""What each op means: records of the elementwise ops, and the interpreter."""
+"""The meaning of each op: records of the elementwise ops, and the interpreter."""

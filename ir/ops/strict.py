@@ -1,4 +1,4 @@
-"""What strict mode means, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/ops/interp.py.
+"""Strict mode, bit for bit. In: how functions are made of basic ops. Out: evaluators for ir/ops/interp.py.
 
 A sum adds one term after the other to 0.0, in row-major order of the reduced axes and in the dtype of its result (float32 for
 16-bit floats); so does a scatter, in the order of its updates. A running sum begins with the first term, and float32 runs in

@@ -1,4 +1,4 @@
-"""What the schedules of a contraction share: their tasks in chunks, sums of products. In: a Problem. Out: a task, statements."""
+"""Tasks of the schedules of contractions, and sums of products. In: a Problem. Out: a task, statements."""
 
 from __future__ import annotations
 
