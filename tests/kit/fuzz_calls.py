@@ -30,7 +30,7 @@ import weft as wf
 from weft import array_api, nn
 
 BATCH = 2000  # calls in one child process
-SECONDS = 20  # for one call, on a machine that is busy
+SECONDS = 20  # of processor time for one call
 MEMORY = 24 << 30  # address space of a child: what would take more fails, and must say so
 MOST_ELEMENTS = 100_000  # larger results are built, not computed
 FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -349,7 +349,7 @@ def compute(result: Any, rng: random.Random) -> None:
 
 
 class TooSlow(BaseException):
-    """A call took longer than SECONDS."""
+    """A call took more than SECONDS of processor time."""
 
 
 def _too_slow(*_: Any) -> None:
@@ -363,7 +363,7 @@ def call(seed: int, table: list[Entry]) -> str | None:
     wf.manual_seed(0)
     wf.set_default_dtype("float32")
     positional, keywords = arguments(rng, function, is_method)
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         compute(function(*positional, **keywords), rng)
     except wf.errors.WeftError:
@@ -373,7 +373,7 @@ def call(seed: int, table: list[Entry]) -> str | None:
         where = " < ".join(f"{f.filename.rsplit('/', 1)[-1]}:{f.lineno}" for f in reversed(frames[-4:]))
         return f"{name}: {type(error).__name__}: {' '.join(str(error).split())[:120]} ({where}) seed {seed}"
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return None
 
 
@@ -381,7 +381,7 @@ def batch(first: int, count: int) -> Counter[str]:
     """What escaped from the calls of these seeds."""
     warnings.simplefilter("error")  # a warning escapes too
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning)  # numpy.matrix
-    signal.signal(signal.SIGALRM, _too_slow)
+    signal.signal(signal.SIGPROF, _too_slow)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     table = functions()
     escaped: Counter[str] = Counter()

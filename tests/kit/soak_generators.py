@@ -106,7 +106,7 @@ def watch_calls() -> None:
     """A warning escapes, too, and so does a call that takes too long."""
     warnings.simplefilter("error")
     warnings.filterwarnings("ignore", category=PendingDeprecationWarning)  # numpy.matrix
-    signal.signal(signal.SIGALRM, fuzz_calls._too_slow)
+    signal.signal(signal.SIGPROF, fuzz_calls._too_slow)
 
 
 GENERATORS = (
