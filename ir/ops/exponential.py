@@ -71,32 +71,22 @@ def _by_exponent(n: Node, g: Node) -> Node:
 
 
 RECORDS = (
-    unary(
-        Op.EXP, _exponential, lambda n, g: mul(g, scaled(n, log(n.arg or e))), text=lambda n: _name(n) + "({a})",
-        slope=lambda n: f"{_name(n)}(a){_base(n)}", gives=lambda n: "{g} * {y}" + _base(n), cost=12, expanded=True,
-    ),
-    function(
-        Op.EXPM1, np.expm1, lambda n, g: mul(g, exp(n.src[0])),
-        slope="exp(a)", gives="{g} * exp({a})", cost=14,
-    ),
-    unary(
-        Op.LOG, _logarithm, lambda n, g: div(g, scaled(n.src[0], log(n.arg or e))), text=lambda n: _name(n) + "({a})",
+    unary(Op.EXP, _exponential,
+        lambda n, g: mul(g, scaled(n, log(n.arg or e))), text=lambda n: _name(n) + "({a})",
+        slope=lambda n: f"{_name(n)}(a){_base(n)}", gives=lambda n: "{g} * {y}" + _base(n), cost=12, expanded=True),
+    function(Op.EXPM1, np.expm1, lambda n, g: mul(g, exp(n.src[0])),
+        slope="exp(a)", gives="{g} * exp({a})", cost=14),
+    unary(Op.LOG, _logarithm,
+        lambda n, g: div(g, scaled(n.src[0], log(n.arg or e))), text=lambda n: _name(n) + "({a})",
         slope=lambda n: "1 / " + _in_parentheses("a" + _base(n), n),
         gives=lambda n: "{g} / " + _in_parentheses("{a}" + _base(n), n),
-        cost=14, expanded=True, passes_on=1, singular=True, domain="positive",
-    ),
-    function(
-        Op.LOG1P, np.log1p, lambda n, g: div(g, add(like(1, g), n.src[0])),
-        slope="1 / (1 + a)", gives="{g} / (1 + {a})", cost=20, passes_on=1, singular=True, domain="positive",
-    ),
-    unary(
-        Op.SQRT, plain(np.sqrt), lambda n, g: div(mul(g, like(0.5, g)), n),
-        slope="1 / (2 * sqrt(a))", gives="{g} / (2 * {y})", cost=4, passes_on=1, singular=True, domain="positive",
-    ),
-    infix(
-        Op.POW, "**", 9, rounded(_power),
+        cost=14, expanded=True, passes_on=1, singular=True, domain="positive"),
+    function(Op.LOG1P, np.log1p, lambda n, g: div(g, add(like(1, g), n.src[0])),
+        slope="1 / (1 + a)", gives="{g} / (1 + {a})", cost=20, passes_on=1, singular=True, domain="positive"),
+    unary(Op.SQRT, plain(np.sqrt), lambda n, g: div(mul(g, like(0.5, g)), n),
+        slope="1 / (2 * sqrt(a))", gives="{g} / (2 * {y})", cost=4, passes_on=1, singular=True, domain="positive"),
+    infix(Op.POW, "**", 9, rounded(_power),
         Derivative(_by_base, "d a**b/da = b * a**(b - 1)", "{g} * {b} * {a}**({b} - 1)"),
         Derivative(_by_exponent, "d a**b/db = a**b * log(a)", "{g} * {y} * log({a})"),
-        cost=60, expanded=True, singular=True, singular_at=lambda b: b < 1,
-    ),
+        cost=60, expanded=True, singular=True, singular_at=lambda b: b < 1),
 )  # fmt: skip

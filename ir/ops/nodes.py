@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..graph import dtype as dt
 from ..graph.graph import Node, full, node, shaped
 from ..graph.op import Op
 
 
-def add(a: Node, b: Node) -> Node:
-    return shaped(Op.ADD, (a, b), None, a.dtype, a.shape)
+def _arithmetic(op: Op) -> Callable[[Node, Node], Node]:
+    return lambda a, b: shaped(op, (a, b), None, a.dtype, a.shape)
 
 
-def sub(a: Node, b: Node) -> Node:
-    return shaped(Op.SUB, (a, b), None, a.dtype, a.shape)
+def _comparison(op: Op) -> Callable[[Node, Node], Node]:
+    return lambda a, b: shaped(op, (a, b), None, dt.bool_, a.shape)
 
 
-def mul(a: Node, b: Node) -> Node:
-    return shaped(Op.MUL, (a, b), None, a.dtype, a.shape)
-
-
-def div(a: Node, b: Node) -> Node:
-    return shaped(Op.DIV, (a, b), None, a.dtype, a.shape)
-
-
-def pow(a: Node, b: Node) -> Node:
-    return shaped(Op.POW, (a, b), None, a.dtype, a.shape)
+add, sub, mul, div, pow = map(_arithmetic, (Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.POW))
+eq, lt = map(_comparison, (Op.EQ, Op.LT))
 
 
 def neg(a: Node) -> Node:
@@ -41,14 +35,6 @@ def sqrt(a: Node) -> Node:
 
 def where(c: Node, a: Node, b: Node) -> Node:
     return shaped(Op.WHERE, (c, a, b), None, a.dtype, a.shape)
-
-
-def eq(a: Node, b: Node) -> Node:
-    return shaped(Op.EQ, (a, b), None, dt.bool_, a.shape)
-
-
-def lt(a: Node, b: Node) -> Node:
-    return shaped(Op.LT, (a, b), None, dt.bool_, a.shape)
 
 
 def negated(c: Node) -> Node:

@@ -23,23 +23,16 @@ def _call(order: int, x: str) -> str:
 
 
 RECORDS = (
-    function(
-        Op.ERF, erf, lambda n, g: mul(g, mul(like(2 / sqrt(pi), g), exp(neg(mul(n.src[0], n.src[0]))))),
-        slope="2 / sqrt(pi) * exp(-a**2)", gives="{g} * 2 / sqrt(pi) * exp(-{a}**2)", cost=22, keeps_finite=True,
-    ),
-    function(
-        Op.ERFINV, erfinv, lambda n, g: mul(g, mul(like(sqrt(pi) / 2, g), exp(mul(n, n)))),
+    function(Op.ERF, erf,
+        lambda n, g: mul(g, mul(like(2 / sqrt(pi), g), exp(neg(mul(n.src[0], n.src[0]))))),
+        slope="2 / sqrt(pi) * exp(-a**2)", gives="{g} * 2 / sqrt(pi) * exp(-{a}**2)", cost=22, keeps_finite=True),
+    function(Op.ERFINV, erfinv, lambda n, g: mul(g, mul(like(sqrt(pi) / 2, g), exp(mul(n, n)))),
         slope="sqrt(pi) / 2 * exp(erfinv(a)**2)", gives="{g} * sqrt(pi) / 2 * exp({y}**2)",
-        cost=65, singular=True, domain="inside",
-    ),
-    function(
-        Op.LGAMMA, lgamma, lambda n, g: mul(g, node(Op.POLYGAMMA, n.src, 0)),
-        slope="digamma(a)", gives="{g} * digamma({a})", cost=120, singular=True, domain="above",
-    ),
-    unary(
-        Op.POLYGAMMA, _polygamma, lambda n, g: mul(g, node(Op.POLYGAMMA, n.src, n.arg + 1)),
+        cost=65, singular=True, domain="inside"),
+    function(Op.LGAMMA, lgamma, lambda n, g: mul(g, node(Op.POLYGAMMA, n.src, 0)),
+        slope="digamma(a)", gives="{g} * digamma({a})", cost=120, singular=True, domain="above"),
+    unary(Op.POLYGAMMA, _polygamma, lambda n, g: mul(g, node(Op.POLYGAMMA, n.src, n.arg + 1)),
         text=lambda n: _call(n.arg, "{a}"), slope=lambda n: _call(n.arg + 1, "a"),
         gives=lambda n: "{g} * " + _call(n.arg + 1, "{a}"),
-        cost=100, expanded=True, singular=True, domain="positive",
-    ),
+        cost=100, expanded=True, singular=True, domain="positive"),
 )  # fmt: skip
