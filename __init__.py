@@ -29,7 +29,7 @@ from .inspection.documents.report import report as report
 from .inspection.drawing.draw import draw as draw
 from .inspection.dumps.dump import dump as dump
 from .inspection.explain.explain import explain as explain
-from .inspection.explain.one_kernel import one_kernel as one_kernel
+from .inspection.explain.explain import one_kernel as one_kernel
 from .inspection.layout.layout import layout as layout
 from .inspection.profile.profile import profile as profile
 from .inspection.summary.summary import summary as summary

@@ -56,7 +56,7 @@ def report(
     """
     from ..names.naming import Names, owners_of
     from ..page import page
-    from .around import layouts_of, trees_of
+    from .collect import layouts_of, trees_of
     from .document import document
 
     try:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from ... import errors
 from ...frontend.operands.arguments import as_double, as_ints
 from ...frontend.tensor.binding import of_tensors
@@ -47,6 +44,20 @@ class _Pad(Module):
     line = ""  # what 1, 2, 3 becomes with two elements before it and one after
     value: float | None = None
 
+    def __init_subclass__(cls, spatial: int = 0) -> None:
+        """A layer for lines, images or volumes from one for all, whose `spatial` is 0."""
+        super().__init_subclass__()
+        if not spatial:
+            return
+        axes, value = Rank(cls.__name__, spatial).axes, ", 7.0" if issubclass(cls, _ConstantPad) else ""
+        cls.spatial = spatial
+        cls.__doc__ = f"""(N, C, {axes}) or (C, {axes}) with {cls.around} around it.
+
+padding: an int for all sides, or {2 * spatial} of them as for F.pad.
+
+>>> nn.{cls.__name__}{EXAMPLES[spatial].format(value=value, line=cls.line)}
+"""
+
     def __init__(self, padding: Pair) -> None:
         self.padding = as_ints(type(self).__name__, "padding", padding, 2 * self.spatial)
 
@@ -59,27 +70,6 @@ class _Pad(Module):
 
     def extra_repr(self) -> str:
         return f"{self.padding}" if self.value is None else f"{self.padding}, value={self.value}"
-
-
-Padding = TypeVar("Padding", bound=_Pad)
-
-
-def of_rank(spatial: int) -> Callable[[type[Padding]], type[Padding]]:
-    """A layer for lines, images or volumes from one for all."""
-
-    def completed(cls: type[Padding]) -> type[Padding]:
-        axes = Rank(cls.__name__, spatial).axes
-        value = ", 7.0" if issubclass(cls, _ConstantPad) else ""
-        cls.spatial = spatial
-        cls.__doc__ = f"""(N, C, {axes}) or (C, {axes}) with {cls.around} around it.
-
-padding: an int for all sides, or {2 * spatial} of them as for F.pad.
-
->>> nn.{cls.__name__}{EXAMPLES[spatial].format(value=value, line=cls.line)}
-"""
-        return cls
-
-    return completed
 
 
 class _ConstantPad(_Pad):
@@ -116,61 +106,46 @@ class _CircularPad(_Pad):
     line = "2.0, 3.0, 1.0, 2.0, 3.0, 1.0"
 
 
-@of_rank(1)
-class ConstantPad1d(_ConstantPad): ...
+class ConstantPad1d(_ConstantPad, spatial=1): ...
 
 
-@of_rank(2)
-class ConstantPad2d(_ConstantPad): ...
+class ConstantPad2d(_ConstantPad, spatial=2): ...
 
 
-@of_rank(3)
-class ConstantPad3d(_ConstantPad): ...
+class ConstantPad3d(_ConstantPad, spatial=3): ...
 
 
-@of_rank(1)
-class ZeroPad1d(_ZeroPad): ...
+class ZeroPad1d(_ZeroPad, spatial=1): ...
 
 
-@of_rank(2)
-class ZeroPad2d(_ZeroPad): ...
+class ZeroPad2d(_ZeroPad, spatial=2): ...
 
 
-@of_rank(3)
-class ZeroPad3d(_ZeroPad): ...
+class ZeroPad3d(_ZeroPad, spatial=3): ...
 
 
-@of_rank(1)
-class ReflectionPad1d(_ReflectionPad): ...
+class ReflectionPad1d(_ReflectionPad, spatial=1): ...
 
 
-@of_rank(2)
-class ReflectionPad2d(_ReflectionPad): ...
+class ReflectionPad2d(_ReflectionPad, spatial=2): ...
 
 
-@of_rank(3)
-class ReflectionPad3d(_ReflectionPad): ...
+class ReflectionPad3d(_ReflectionPad, spatial=3): ...
 
 
-@of_rank(1)
-class ReplicationPad1d(_ReplicationPad): ...
+class ReplicationPad1d(_ReplicationPad, spatial=1): ...
 
 
-@of_rank(2)
-class ReplicationPad2d(_ReplicationPad): ...
+class ReplicationPad2d(_ReplicationPad, spatial=2): ...
 
 
-@of_rank(3)
-class ReplicationPad3d(_ReplicationPad): ...
+class ReplicationPad3d(_ReplicationPad, spatial=3): ...
 
 
-@of_rank(1)
-class CircularPad1d(_CircularPad): ...
+class CircularPad1d(_CircularPad, spatial=1): ...
 
 
-@of_rank(2)
-class CircularPad2d(_CircularPad): ...
+class CircularPad2d(_CircularPad, spatial=2): ...
 
 
-@of_rank(3)
-class CircularPad3d(_CircularPad): ...
+class CircularPad3d(_CircularPad, spatial=3): ...

@@ -111,14 +111,14 @@ def test_a_program_from_disk_raises(no_programs: None) -> None:
 
 
 def test_what_it_knows_of_a_program_goes_with_it(no_programs: None) -> None:
-    from weft.inspection.explain import one_kernel
+    from weft.inspection.explain import explain
 
-    before = len(one_kernel._known)
+    before = len(explain._known)
     with wf.one_kernel():
         fused(randn(47, 47)).numpy()
-    assert len(one_kernel._known) == before + 1
+    assert len(explain._known) == before + 1
     program_table._programs.clear()
-    assert len(one_kernel._known) <= before
+    assert len(explain._known) <= before
 
 
 # ---------------------------------------------------------------- jitted functions

@@ -75,7 +75,7 @@ def test_damaged_idx_says_what_is_wrong(tmp_path: Path, contents: bytes, says: s
 def test_a_file_that_grows_when_it_is_decompressed_takes_no_more_memory_than_it_may(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Any
 ) -> None:
-    monkeypatch.setattr(data.lines, "LONGEST", 1 << 16)
+    monkeypatch.setattr(data.text, "LONGEST", 1 << 16)
     (tmp_path / "bomb.gz").write_bytes(gzip.compress(GOOD + bytes(1 << 26)))
     tracemalloc.start()
     with pytest.raises(data.DataError, match=r"bomb\.gz(: damaged: .* holds more|, line 1: longer than)"):

@@ -280,7 +280,7 @@ def test_reviews_differ_and_alternate() -> None:
 
 
 def test_no_symbol_of_the_grammar_is_left() -> None:
-    assert not any(data.corpus.SYMBOL.search(text) or set("+-=|") & set(text) - {"-"} for text in data.reviews(2000).texts)
+    assert not any(data.glue.SYMBOL.search(text) or set("+-=|") & set(text) - {"-"} for text in data.reviews(2000).texts)
 
 
 def fitted_accuracy(count: int) -> float:
