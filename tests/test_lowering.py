@@ -8,8 +8,7 @@ import graphs as g
 import numpy as np
 import pytest
 from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_inputs, schedules
-from weft.codegen.cpu.contract.dot import balanced
-from weft.codegen.kernels.loop_axes import chunks, collapse, spread, unroll
+from weft.codegen.kernels.loop_axes import balanced, chunks, collapse, spread, unroll
 from weft.ir.gradient.gradient import vjp
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph

@@ -12,7 +12,7 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
 from ...kernels.chain import At
 from ...kernels.evaluate import load
-from ..contract.dot import balanced
+from ...kernels.loop_axes import balanced
 
 Steps = Callable[[Callable[[Index], list[Stmt]]], list[Stmt]]  # loops around what one step does
 

@@ -22,7 +22,7 @@ from ....wording import plural
 from ...kernels import loop_axes
 from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import cut, extent, in_last, itemsize_in_memory
+from ...kernels.loop_axes import balanced, cut, extent, in_last, itemsize_in_memory
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
@@ -38,14 +38,6 @@ COPIED_COLUMNS = 48  # of a task that copies it
 BLOCKED_ROWS = 16  # more do not fit into L1 with a useful length of k
 MANY_TILES, MOST_TILES = 4, 1 << 30  # of rows, whose count may be an argument
 LATENCY = 8  # sums under way that keep the multipliers busy
-
-
-def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
-    """Tiles of n as (size, first, count): at most two sizes, none padded."""
-    count = -(-n // most)
-    small, extra = divmod(n, count)
-    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
-    return [t for t in found if t[2]]
 
 
 def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
