@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..graph import dtype as dt
 from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Var
@@ -125,6 +126,13 @@ class Reduce:
     def fuses(self) -> bool:
         """Is it an FMA where the target has one."""
         return self.op == "add" and self.value.op is Op.MUL and self.value.dtype.is_float and not self.rounded
+
+
+def neutral(op: str, dtype: DType) -> float | int | bool:
+    """What a Reduce adds without changing anything: -0.0 for a float sum, so that -0.0 stays."""
+    if op == "max":
+        return dt.lowest(dtype)
+    return 1 if op == "mul" else -0.0 if dtype.is_float else 0
 
 
 @dataclass

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store, neutral
 from ....ir.loops.walk import index_values, statements, writes
 from ..target import WARP
 from .function import Function
 from .lanes import lanes_loop, trips
 from .layout import accesses, usual_loads, varies
 from .simple import PLAIN
-from .values import OPERATIONS, TYPES, identity, zero
+from .values import OPERATIONS, TYPES, literal, zero
 from .vector_pieces import loaded_again, write_body
 
 
@@ -108,8 +108,8 @@ def barrier(fn: Function) -> None:
 
 def restart(fn: Function, buf: Buf) -> None:
     """The sum so far stays with the first thread."""
-    neutral = identity(fn.order.ops[buf], buf.dtype)
-    _each_register(fn, buf, lambda at: f"if ({fn.thread} != 0) {at} = {neutral};")
+    start = literal(neutral(fn.order.ops[buf], buf.dtype), buf.dtype)
+    _each_register(fn, buf, lambda at: f"if ({fn.thread} != 0) {at} = {start};")
     fn.changed([buf])
 
 
