@@ -18,7 +18,7 @@ from .framing import identity, place_values, places_of
 
 
 @dataclass
-class Alone:
+class SingleOpKernel:
     """Where operands and result are; each op adds its own axes and extents."""
 
     kernel: Kernel
@@ -37,7 +37,7 @@ class Alone:
         return self.kernel.units[0].node
 
 
-class Lines(Alone):
+class Lines(SingleOpKernel):
     """A scan or a sort: lines along an axis, each by itself."""
 
     @property
@@ -81,7 +81,7 @@ class Scan(Lines):
         return self.evaluator.value(self.node.src[0], self.at(line, i), mask)
 
 
-class Scatter(Alone):
+class Scatter(SingleOpKernel):
     """Updates of the elements that indices choose."""
 
     @property

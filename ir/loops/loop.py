@@ -225,5 +225,5 @@ class Loops:
     params: tuple[Param, ...]
     phases: list[For]
     tiny: bool = False  # so little work that its code is made fast rather than fast code
-    passing: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
+    streamed: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
     threads: tuple[int, ...] = ()  # CUDA: those of a block, for each phase; multiples of 32

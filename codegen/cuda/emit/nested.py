@@ -86,7 +86,7 @@ def _runs_of_first_thread(fn: Function, statements: list[Stmt]) -> Iterator[list
 
 def _waits(fn: Function, s: Stmt) -> bool:
     order, at = fn.order, id(s)
-    return at in order.barrier or at in order.settle or at in order.restart
+    return at in order.barrier or at in order.combine or at in order.restart
 
 
 # ---------------------------------------------------------------- what threads do together
@@ -94,8 +94,8 @@ def _waits(fn: Function, s: Stmt) -> bool:
 
 def before(fn: Function, s: Stmt) -> None:
     """What threads do together before a statement."""
-    for buf in fn.order.settle.get(id(s), ()):
-        settle(fn, buf)
+    for buf in fn.order.combine.get(id(s), ()):
+        combine(fn, buf)
     for buf in fn.order.restart.get(id(s), ()):
         restart(fn, buf)
     if id(s) in fn.order.barrier:
@@ -113,7 +113,7 @@ def restart(fn: Function, buf: Buf) -> None:
     fn.changed([buf])
 
 
-def settle(fn: Function, buf: Buf) -> None:
+def combine(fn: Function, buf: Buf) -> None:
     """Every thread gets the whole sum."""
     op = OPERATIONS[fn.order.ops[buf]]
     call = f"weft_warp_reduce<{op}>" if fn.in_warps else f"weft_block_reduce<{op}, {fn.threads}>"
@@ -151,8 +151,8 @@ def _if(fn: Function, s: If) -> None:
 
 def _inner(fn: Function, s: For | If) -> None:
     body(fn, s.body)
-    for buf in fn.order.settle_last.get(id(s), ()):
-        settle(fn, buf)
+    for buf in fn.order.combine_last.get(id(s), ()):
+        combine(fn, buf)
 
 
 def _for(fn: Function, s: For) -> None:
