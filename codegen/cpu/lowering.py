@@ -131,7 +131,7 @@ def _lowered(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: Targe
 def _passing(lowered: Lowered, kernel: Kernel, outputs: set[Node]) -> Lowered:
     buffers = lowered.loops.buffers[len(kernel.inputs) :]  # behind those of the outputs, scratch memory may follow
     found = tuple(b for b, n in zip(buffers, kernel.outputs, strict=False) if n in outputs)
-    return replace(lowered, loops=replace(lowered.loops, passing=found)) if found else lowered
+    return replace(lowered, loops=replace(lowered.loops, streamed=found)) if found else lowered
 
 
 def passing_outputs(kernel: Kernel, fused: Fused, replaced: Mapping[Node, Node], target: Target) -> set[Node]:

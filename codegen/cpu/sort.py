@@ -23,7 +23,7 @@ from ...wording import plural
 from ..kernels.evaluate import counter, load
 from ..kernels.loop_axes import nested
 from ..kernels.lowered import Lowered
-from ..kernels.sorting import PACKED_BITS, Sorting, place_at, with_constant
+from ..kernels.sorting import PACKED_BITS, Sorting, packed, place_at, place_in, with_constant
 from ..llvm.target import Target
 from .chunks import Chunks, Tuning
 
@@ -124,15 +124,12 @@ class _Records:
         stored = self._load(p, line, i)
         if self.packed:
             word = node(Op.BITCAST, (stored,), dt.uint64)
-            return word, node(Op.BITCAST, (with_constant(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
+            return word, place_in(word)
         return load(self.keys[p % 2], line * self.s.n + i), stored
 
     def _word(self, key: Node, place: Node) -> Node:
         key = cast(key, dt.uint64)
-        if not self.packed:
-            return key
-        high = with_constant(Op.SHL, key, PACKED_BITS)
-        return node(Op.OR, (high, cast(place, dt.uint64)))
+        return packed(key, place) if self.packed else key
 
     def _load(self, p: int, line: Index, i: Index) -> Node:
         buf, at = self._memory(p - 1, line, i)

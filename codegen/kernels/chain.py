@@ -23,14 +23,14 @@ from ...ir.loops.loop import Stmt, Store
 from ...ir.loops.walk import indices, postorder
 from . import loop_axes
 from .chain_mask import SpaceMask, mask_of
-from .contraction import Groups, groups_extent, spread_groups
+from .contraction import AxisGroups, groups_extent, spread_groups
 from .evaluate import Evaluator, Place
 from .framing import lane_width, place_values
 from .loop_axes import Lanes, extent
 from .stages import EXPENSIVE
 
-Held = dict[Node, Node]  # values that are known where an expression is evaluated
-Position = dict[Var, Index]  # of the variables of the space
+KnownValues = dict[Node, Node]  # values that are known where an expression is evaluated
+SpacePosition = dict[Var, Index]  # of the variables of the space
 
 
 @dataclass(eq=False)
@@ -40,7 +40,7 @@ class Score:
     unit: Unit
     query: Node
     key: Node
-    terms: Groups
+    terms: AxisGroups
 
     @property
     def length(self) -> int:
@@ -54,7 +54,7 @@ class Result:
     unit: Unit
     weight: Node
     value: Node
-    lanes: Groups
+    lanes: AxisGroups
     over_rows: bool
 
     @property
@@ -85,12 +85,12 @@ class ChainProblem:
 
     def _collapse(self) -> None:
         """Neighbouring axes become one where every access walks them as one; rows are the lanes, others of their axes loops."""
-        self.batch: Groups = [[v] for v in self.chain.batch]
-        self.others: Groups = [[v] for v in self.chain.rows[:-1]]
+        self.batch: AxisGroups = [[v] for v in self.chain.batch]
+        self.others: AxisGroups = [[v] for v in self.chain.rows[:-1]]
         self.row, self.columns = [self.chain.rows[-1]], [[v] for v in self.chain.columns]
         self.scores = [self._score(u) for u in self.chain.scores]
         self.results = [self._result(u) for u in self.chain.results]
-        self.trial: Position = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
+        self.trial: SpacePosition = {v: var(v) for v in (*self.chain.batch, *self.chain.rows, *self.chain.columns)}
         found = self._accesses()
         self.batch = loop_axes.collapse(self.chain.batch, found)
         *self.others, self.row = loop_axes.collapse(self.chain.rows, found)
@@ -145,22 +145,22 @@ class ChainProblem:
     def length(self) -> int:
         return groups_extent(self.columns)
 
-    def at(self, batch: Sequence[Index], row: Index, column: Index) -> Position:
+    def at(self, batch: Sequence[Index], row: Index, column: Index) -> SpacePosition:
         """A position of the space; `batch` also has those of the rows' other axes."""
         by = spread_groups([*self.batch, *self.others, self.row], [*batch, row])
         return by | spread_groups(self.columns, unravel(column, tuple(extent(g) for g in self.columns)))
 
-    def _own(self, u: Unit, at: Position, others: Groups, position: Sequence[Index]) -> Position:
+    def _own(self, u: Unit, at: SpacePosition, others: AxisGroups, position: Sequence[Index]) -> SpacePosition:
         own = {v: at[label] for v, label in self.chain.labels[u].items() if label in at}
         return own | spread_groups(others, position)
 
-    def _split(self, groups: Groups, position: Index | Sequence[Index]) -> Sequence[Index]:
+    def _split(self, groups: AxisGroups, position: Index | Sequence[Index]) -> Sequence[Index]:
         return unravel(position, tuple(extent(g) for g in groups)) if isinstance(position, Index) else position
 
     # ------------------------------------------------------------ values
 
     def term(
-        self, s: Score, factor: Node, at: Position, k: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+        self, s: Score, factor: Node, at: SpacePosition, k: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
     ) -> Node:
         """A factor of a score at a step of its sum; 0 where a guard does not hold. `narrow`: the 16-bit float that it widens."""
         groups = s.terms if isinstance(k, Index) else [[v] for g in s.terms for v in g]
@@ -168,7 +168,7 @@ class ChainProblem:
         return self._factor(factor, [e.substitute(by) for e in s.unit.coordinates()], guard, narrow)
 
     def weighted(
-        self, r: Result, at: Position, lane: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
+        self, r: Result, at: SpacePosition, lane: Index | Sequence[Index], guard: Mask = (), narrow: bool = False
     ) -> Node:
         """The factor of a result that is not in the space."""
         groups = r.lanes if isinstance(lane, Index) else [[v] for g in r.lanes for v in g]
@@ -186,31 +186,31 @@ class ChainProblem:
         n, _, _ = resolve(factor, [Index() for _ in factor.shape])
         return n.src[0].dtype if is_widening(n) and n not in self.inputs else None
 
-    def _any(self, u: Unit) -> Position:
+    def _any(self, u: Unit) -> SpacePosition:
         return {v: Index() for sub in u.axes for v in sub}
 
-    def reduced(self, u: Unit, at: Position, held: Held, guard: Mask = ()) -> Node:
+    def reduced(self, u: Unit, at: SpacePosition, held: KnownValues, guard: Mask = ()) -> Node:
         """What a reduction along the rows combines."""
         by = self._own(u, at, [], [])
         return self.value(u.node.src[0], [e.substitute(by) for e in u.coordinates()], held, guard)
 
-    def of_space(self, u: Unit, at: Position, held: Held, guard: Mask = ()) -> Node:
+    def of_space(self, u: Unit, at: SpacePosition, held: KnownValues, guard: Mask = ()) -> Node:
         """A map of the space."""
         by = self._own(u, at, [], [])
         return self.value(u.node, [join(sub).substitute(by) for sub in u.kept()], held, guard)
 
-    def condition(self, mask: SpaceMask, at: Position) -> Node:
+    def condition(self, mask: SpaceMask, at: SpacePosition) -> Node:
         """The condition of a mask."""
         by = self._own(mask.unit, at, [], [])
         return self.value(mask.condition, [join(sub).substitute(by) for sub in mask.unit.kept()], {})
 
-    def ruled_out(self, r: Result, at: Position) -> Node:
+    def ruled_out(self, r: Result, at: SpacePosition) -> Node:
         """The weight of a place that the mask rules out, as far as that depends on values of its row from elsewhere."""
         assert self.mask is not None
         held = {u.node: const(0, u.node.dtype) for u in self.chain.scores}
         return self.weight(r, at, held | {base_of(self.mask.condition): const(not self.mask.live, dt.bool_)})
 
-    def weight(self, r: Result, at: Position, held: Held, guard: Mask = ()) -> Node:
+    def weight(self, r: Result, at: SpacePosition, held: KnownValues, guard: Mask = ()) -> Node:
         """The factor of a result that is in the space, taken before a division that the result makes up for."""
         by = self._any(r.unit) | self._own(r.unit, at, [], [])
         index = [e.substitute(by) for e in r.unit.coordinates()]
@@ -222,11 +222,11 @@ class ChainProblem:
         ev = Evaluator(self.inputs, local)
         return ev.value(r.weight, index, guard)
 
-    def value(self, n: Node, index: Sequence[Index], held: Held, guard: Mask = ()) -> Node:
+    def value(self, n: Node, index: Sequence[Index], held: KnownValues, guard: Mask = ()) -> Node:
         return Evaluator(self.inputs, lambda n, _: held.get(n)).value(n, index, guard)
 
     def stored(
-        self, n: Node, at: Position, lane: Index | Sequence[Index], held: Held, guard: Mask = ()
+        self, n: Node, at: SpacePosition, lane: Index | Sequence[Index], held: KnownValues, guard: Mask = ()
     ) -> tuple[Place, list[Index], Node]:
         """(place, index, value) of an output: of the rows, or of the map of a result."""
         unit = next(u for u in self.kernel.units if u.node is n)
@@ -242,7 +242,7 @@ class ChainProblem:
         return self.outputs[n], index, self.value(n, index, held, guard)
 
     def writes(
-        self, outputs: Iterable[Node], at: Position, lane: Index | Sequence[Index], held: Held, guard: Mask = ()
+        self, outputs: Iterable[Node], at: SpacePosition, lane: Index | Sequence[Index], held: KnownValues, guard: Mask = ()
     ) -> list[Stmt]:
         """Stores of outputs where the guard holds."""
         stored = (self.stored(n, at, lane, held, guard) for n in outputs)
@@ -257,7 +257,7 @@ class ChainProblem:
 
 
 @dataclass(eq=False)
-class StageOf:
+class ChainStage:
     """What one pass over a block of the space computes."""
 
     reductions: list[Unit]
@@ -317,7 +317,7 @@ class StagePlan:
         of_space = u.node.dtype is self.p.chain.scores[0].node.dtype
         return of_space and self.p.chain.spans(u) and self.total[u] >= EXPENSIVE
 
-    def _stages(self) -> list[StageOf]:
+    def _stages(self) -> list[ChainStage]:
         rows = [u for u in self.p.chain.inner if u.node.op is Op.REDUCE]
         last = max([self.level_of(r) for r in self.p.results])
         at = dict.fromkeys(self.p.results, last)  # all at once: each then overwrites what only they still need
@@ -332,9 +332,9 @@ class StagePlan:
             fresh = [u for u in self._walk(later, kept | costly) if u in costly]
             kept |= set(fresh)
             needed = set(self._walk(later, kept))
-            out.append(StageOf(*now, fresh, [u for u in live if u not in needed]))
+            out.append(ChainStage(*now, fresh, [u for u in live if u not in needed]))
             live = {u: None for u in (*live, *fresh) if u in needed}
         return out
 
 
-At = Callable[[Index, Index], Node]
+ValueAt = Callable[[Index, Index], Node]

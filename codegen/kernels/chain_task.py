@@ -19,7 +19,7 @@ from ...ir.kernels.kernel import WORDS, Unit
 from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
 from ...ir.loops.walk import indices, postorder
 from ...wording import plural
-from .chain import At, ChainProblem, Held, Position, Result, Score, StageOf
+from .chain import ChainProblem, ChainStage, KnownValues, Result, Score, SpacePosition, ValueAt
 from .chain_mask import FAR, may_hold
 from .evaluate import load
 from .loop_axes import cut, extent
@@ -83,10 +83,10 @@ class Task:
 
     # ------------------------------------------------------------ positions and loops
 
-    def _at(self, lane: Index, column: Index) -> Position:
+    def _at(self, lane: Index, column: Index) -> SpacePosition:
         return self.p.at(self.batch, self.first + lane, column)
 
-    def _held(self, lane: Index, place: Index) -> Held:
+    def _held(self, lane: Index, place: Index) -> KnownValues:
         """What is known at a row of the block, and at a place of the space."""
         held = {u.node: load(b, place) for u, b in self.strips.items()}
         return held | {u.node: load(b, lane) for u, b in self.rows_known.items()}
@@ -108,7 +108,7 @@ class Task:
     def _strip(self, number: int) -> Buf:
         return self._scratch(f"space{number}", self.s.columns * self.s.rows)
 
-    def _stage_values(self, stage: StageOf, accs: dict[Unit, Buf], at: Position, lane: Index, place: Index) -> list[Stmt]:
+    def _stage_values(self, stage: ChainStage, accs: dict[Unit, Buf], at: SpacePosition, lane: Index, place: Index) -> list[Stmt]:
         """What a stage does at one place of the space; `lane` is that of the sums."""
         held = self._held(lane, place)
         body: list[Stmt] = [Reduce(b, lane, u.node.arg[0], self.p.reduced(u, at, held)) for u, b in accs.items()]
@@ -165,7 +165,7 @@ class Task:
         sums = [b for u, b in self.stats.items() if u.node is not self.p.maximum]
         return [Store(b, row, whole_sum(load(maximum, row), load(b, row))) for b in sums if maximum is not None]
 
-    def _with_result(self, r: Result, total: Node, held: Held) -> Held:
+    def _with_result(self, r: Result, total: Node, held: KnownValues) -> KnownValues:
         """The same with a result known, which was summed without the division of its weights."""
         if self.p.softmax is not None and self.p.online:
             total = node(Op.DIV, (total, held[self.p.softmax.total]))
@@ -224,9 +224,9 @@ class Task:
         is_zero = node(Op.EQ, (total, total))
         return [*out, Store(self._flag(), Index(), node(Op.WHERE, (is_zero, const(0, dt.int64), const(1, dt.int64))))]
 
-    def _operands(self) -> list[tuple[int, int, At]]:
+    def _operands(self) -> list[tuple[int, int, ValueAt]]:
         """(lines, elements of each, value) of what is multiplied by weights; of all rows and scores if a task walks them all."""
-        p, out = self.p, list[tuple[int, int, At]]()
+        p, out = self.p, list[tuple[int, int, ValueAt]]()
         for r in p.results:
             out.append((self._all() if r.over_rows else p.length(), r.width, self._value_of(r)))
         if p.sums_rows:
@@ -244,31 +244,31 @@ class Task:
         met = {v for n in weight for i in indices(n) for v in i.vars()}
         return not met.isdisjoint(self.p.chain.rows), not met.isdisjoint(self.p.chain.columns)
 
-    def _ruled_out(self, r: Result) -> list[tuple[int, int, At]]:
+    def _ruled_out(self, r: Result) -> list[tuple[int, int, ValueAt]]:
         """Such weights: 0 unless a value of their row (or column) from elsewhere is not finite."""
         row, column = self._follows(r)
         if column:
             return [(1, self.p.length(), lambda _, j: self.p.ruled_out(r, self._at_column(j)))]
         return [(1, self._all(), lambda _, i: self.p.ruled_out(r, self._at_row(i)))] if row else []
 
-    def _value_of(self, r: Result) -> At:
+    def _value_of(self, r: Result) -> ValueAt:
         where = self._at_row if r.over_rows else self._at_column
         return lambda line, c: self.p.weighted(r, where(line), c)
 
-    def _key_of(self, q: Score) -> At:
+    def _key_of(self, q: Score) -> ValueAt:
         return lambda j, d: self.p.term(q, q.key, self._at_column(j), d)
 
-    def _query_of(self, q: Score) -> At:
+    def _query_of(self, q: Score) -> ValueAt:
         return lambda i, d: self.p.term(q, q.query, self._at_row(i), d)
 
-    def _at_column(self, column: Index) -> Position:
+    def _at_column(self, column: Index) -> SpacePosition:
         return self._at(Index(), column)
 
     def _all(self) -> int:
         """Rows of a batch element."""
         return prod(extent(g) for g in self.p.others) * self.p.rows()
 
-    def _at_row(self, row: Index) -> Position:
+    def _at_row(self, row: Index) -> SpacePosition:
         *others, last = unravel(row, (*(extent(g) for g in self.p.others), self.p.rows()))
         return self.p.at([*self.batch[: len(self.p.batch)], *others], last, Index())
 

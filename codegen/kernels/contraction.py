@@ -27,7 +27,7 @@ from .framing import lane_width, place_values
 from .loop_axes import Lanes, extent, itemsize_in_memory
 from .residues import Residues, classes
 
-Groups = list[list[Var]]
+AxisGroups = list[list[Var]]
 
 MIN_LANES = 4  # fewer would leave most of a vector empty: lanes are then taken from the other factor
 
@@ -49,10 +49,10 @@ class Problem:
     row_factor: Node
     lane_factor: Node
     width: int = 0
-    batch: Groups = field(default_factory=list)
-    rows: Groups = field(default_factory=list)
-    lanes: Groups = field(default_factory=list)
-    reduced: Groups = field(default_factory=list)
+    batch: AxisGroups = field(default_factory=list)
+    rows: AxisGroups = field(default_factory=list)
+    lanes: AxisGroups = field(default_factory=list)
+    reduced: AxisGroups = field(default_factory=list)
 
     @property
     def m(self) -> int:
@@ -116,7 +116,7 @@ class Problem:
         return read + [place.at(at) for place, at, _ in stored]
 
 
-def groups_extent(groups: Groups) -> int:
+def groups_extent(groups: AxisGroups) -> int:
     return prod(extent(g) for g in groups)
 
 
@@ -184,7 +184,7 @@ def _variables_of(value: Node) -> set[Var]:
     return {v for n in postorder([value]) for v in variables(n)}
 
 
-def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]:
+def spread_groups(groups: AxisGroups, position: Sequence[Index]) -> dict[Var, Index]:
     """Every variable of collapsed groups from one position a group."""
     by: dict[Var, Index] = {}
     for g, at in zip(groups, position, strict=True):
@@ -192,7 +192,7 @@ def spread_groups(groups: Groups, position: Sequence[Index]) -> dict[Var, Index]
     return by
 
 
-def groups_at(groups: Groups, position: Index) -> dict[Var, Index]:
+def groups_at(groups: AxisGroups, position: Index) -> dict[Var, Index]:
     """Every variable of the groups from one position in all of them."""
     return spread_groups(groups, unravel(position, tuple(extent(g) for g in groups)))
 

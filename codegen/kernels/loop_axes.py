@@ -186,6 +186,14 @@ def lane_block(n: int, itemsize: int, others: int, most: int = BLOCK_BYTES) -> i
     return min(n, size // itemsize)
 
 
+def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
+    """Tiles of n as (size, first, count), near `most` each: at most two sizes, none padded."""
+    count = -(-n // most)
+    small, extra = divmod(n, count)
+    tiles = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
+    return [t for t in tiles if t[2]]
+
+
 def grouped(axis: Var, count: int) -> list[tuple[list[Var], list[Index]]]:
     """A reduced axis by `count` neighbouring steps at once, and what is left: (loops, indices) of each."""
     groups, rest = divmod(axis.extent, count)

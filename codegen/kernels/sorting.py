@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, cast, const, node
-from ...ir.graph.index import Index, Mask, unravel
+from ...ir.graph.index import Index, Mask
 from ...ir.graph.op import Op
 from .evaluate import as_index
-from .single_op import Alone
+from .single_op import Lines
 
 PACKED_BITS = 32  # of a key that shares a word with a place
 _UNSIGNED = {d.bits: d for d in (dt.uint8, dt.uint16, dt.uint32, dt.uint64)}
@@ -49,39 +47,22 @@ def with_constant(op: Op, x: Node, value: float) -> Node:
     return node(op, (x, const(value, x.dtype)))
 
 
-class Sorting(Alone):
-    """What all schedules share: the lines of x, where an element is, where its place in the order goes."""
-
-    @property
-    def x(self) -> Node:
-        return self.node.src[0]
-
-    @property
-    def axis(self) -> int:
-        return self.node.arg[0]  # type: ignore[no-any-return]
-
-    @property
-    def n(self) -> int:
-        return self.x.shape[self.axis]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The axes that number the lines."""
-        return tuple(d for a, d in enumerate(self.x.shape) if a != self.axis)
-
-    @property
-    def lines(self) -> int:
-        return prod(self.shape)
-
-    def at(self, line: Index, i: Index) -> list[Index]:
-        """Element i of a line."""
-        index = unravel(line, self.shape)
-        index.insert(self.axis, i if self.n > 1 else Index())
-        return index
+class Sorting(Lines):
+    """What all schedules share: the keys of the lines."""
 
     def key(self, line: Index, i: Index, guard: Mask = ()) -> Node:
         """The key of element i; of 0 where the guard does not hold."""
-        return sort_key(self.evaluator.value(self.x, self.at(line, i), guard), self.kernel.units[0].node.arg[1])
+        return sort_key(self.evaluator.value(self.node.src[0], self.at(line, i), guard), self.node.arg[1])
+
+
+def packed(key: Node, place: Node) -> Node:
+    """A key and a place in one word: words compare as the keys, equal ones as the places."""
+    return node(Op.OR, (with_constant(Op.SHL, key, PACKED_BITS), cast(place, dt.uint64)))
+
+
+def place_in(word: Node) -> Node:
+    """The place in such a word."""
+    return node(Op.BITCAST, (with_constant(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
 
 
 def place_at(n: Node, extent: int) -> Index:

@@ -44,9 +44,9 @@ class Function:
     constant: frozenset[Buf]  # read by the phase and never written
     base: dict[Buf, Val] = field(default_factory=dict)
     partials: dict[Buf, list[Partials]] = field(default_factory=dict)
-    unsettled: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
+    uncombined: dict[Buf, None] = field(default_factory=dict)  # partial sums not yet added up
     contents: dict[Node, frozenset[Buf]] = field(default_factory=dict)
-    passing: frozenset[Buf] = frozenset()  # buffers that are written past the caches
+    streamed: frozenset[Buf] = frozenset()  # buffers that are written past the caches
     names: Names = field(default_factory=Names)  # those of the Loops' text
 
     def buffers_of(self, root: Node) -> frozenset[Buf]:
@@ -258,7 +258,7 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
     w = a.fn.writer
     if a.buf.space == REG:
         write_slot(a, ptr, value)
-    elif live is None and a.buf in a.fn.passing and _is_whole(a):
+    elif live is None and a.buf in a.fn.streamed and _is_whole(a):
         w.store_past_caches(value, ptr, a.lanes * a.align)
     elif live is None:
         w.store(value, ptr, a.align)

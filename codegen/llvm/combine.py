@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
+from ...ir.loops.loop import neutral
 from .target import Target
 from .values import Val, const_text, elem_type, integer
 from .writer import Writer
@@ -29,14 +29,8 @@ def fused(w: Writer, target: Target, a: Val, b: Val, c: Val) -> Val:
 
 
 def identity(op: str, dtype: DType) -> Val:
-    """What changes nothing: -0.0 for a float sum, so that -0.0 stays."""
-    if op == "max":
-        value = dt.lowest(dtype)
-    elif dtype.kind == "b":
-        value = op == "mul"
-    else:
-        value = 1 if op == "mul" else -0.0 if dtype.is_float else 0
-    return Val(const_text(value, dtype), elem_type(dtype))
+    """What changes nothing."""
+    return Val(const_text(neutral(op, dtype), dtype), elem_type(dtype))
 
 
 def combined(w: Writer, op: str, dtype: DType, a: Val, b: Val) -> Val:

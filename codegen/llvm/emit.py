@@ -73,7 +73,7 @@ class Emitter:
         self.scope = fn.scope
         self.params: dict[Param, Val] = {}
         self.status: Val | None = None
-        self.told: set[str] = set()  # notes of loops without a block
+        self.noted: set[str] = set()  # notes of loops without a block
         self.lanes: dict[object, Lanes] = {}
         self.varies: dict[object, dict[Node, bool]] = {}
 
@@ -81,18 +81,18 @@ class Emitter:
 
     def body(self, body: list[Stmt]) -> None:
         for s in body:
-            self.settle_for(s)
+            self.combine_before(s)
             self.statement(s)
 
-    def settle_for(self, s: Stmt) -> None:
+    def combine_before(self, s: Stmt) -> None:
         """Partial sums are added up before the first statement that LOADs or overwrites them."""
-        if not self.fn.unsettled:
+        if not self.fn.uncombined:
             return
         if memory.hands_over(self.fn, s):
             return
         wanted = reads([s]) | {t.buf for t in statements([s]) if isinstance(t, Store)}
-        for buf in [b for b in self.fn.unsettled if b in wanted]:
-            memory.settle(self.fn, buf)
+        for buf in [b for b in self.fn.uncombined if b in wanted]:
+            memory.combine_partials(self.fn, buf)
 
     def statement(self, s: Stmt) -> None:
         match s:
@@ -168,11 +168,11 @@ class Emitter:
 
     @contextmanager
     def maybe(self, cond: Val | None) -> Iterator[None]:
-        """A branch after which partial sums count as unsettled if they did before."""
-        before = dict(self.fn.unsettled)
+        """A branch after which partial sums count as uncombined if they did before."""
+        before = dict(self.fn.uncombined)
         with self.w.when(cond):
             yield
-        self.fn.unsettled = {**before, **self.fn.unsettled}
+        self.fn.uncombined = {**before, **self.fn.uncombined}
 
     def check(self, s: Check) -> None:
         for group in self.groups:
@@ -248,11 +248,11 @@ class Emitter:
         written = writes(s.body)
         for buf in written:
             self.w.forget(buf)
-        before = dict(self.fn.unsettled)
-        self.fn.unsettled.update(dict.fromkeys(b for b in self.fn.partials if b in written))
+        before = dict(self.fn.uncombined)
+        self.fn.uncombined.update(dict.fromkeys(b for b in self.fn.partials if b in written))
         with self.w.counted(start, stop, step, written, self.fn.names.name(s.var), s.note) as i:
             yield i
-        self.fn.unsettled = {**before, **self.fn.unsettled}
+        self.fn.uncombined = {**before, **self.fn.uncombined}
 
     def unroll(self, s: For) -> None:
         assert isinstance(s.extent, int)
@@ -345,8 +345,8 @@ class Emitter:
     def straight(self, s: For, w: int, base: Val, n: Val, groups: int) -> None:
         if base.text != "0":
             self.tell(s, "its rest")
-        elif s.note not in self.told:
-            self.told.add(s.note)
+        elif s.note not in self.noted:
+            self.noted.add(s.note)
             self.tell(s, "straight")
         self.vectors(s, w, base, [self.tail(w, n, group * w) for group in range(groups)])
 
@@ -395,8 +395,8 @@ def _phase(loops: Loops, number: int, target: Target, declared: set[str], names:
     notes = any(isinstance(s, For) and s.note for s in statements(phase.body))
     writer = Writer(declared, for_readers=notes, freezes=freezes(loops))
     constant = frozenset(reads(phase.body) - writes(phase.body))
-    plan, passing = plan_phase(phase, target), frozenset(loops.passing)
-    fn = Function(writer, target, Scope(writer), plan, constant, passing=passing, names=names)
+    plan, streamed = plan_phase(phase, target), frozenset(loops.streamed)
+    fn = Function(writer, target, Scope(writer), plan, constant, streamed=streamed, names=names)
     emitter = Emitter(fn)
     _bind_arguments(emitter, loops, phase)
     chunk: Var = phase.var

@@ -2,7 +2,7 @@
 
 REG and SCRATCH buffers are arrays on the stack, which SROA turns into registers where all offsets are constant. Three kinds
 of REG accumulator: an array (the lane variable is in the index), one slot a lane (allocated inside the LANES loop), and
-partial sums (allocated outside), which `settle` adds up before a LOAD.
+partial sums (allocated outside), which `combine_partials` adds up before a LOAD.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _update_uniform(a: Access, op: str, value: Val, update: Update) -> None:
     if a.buf.space == REG:
         part = next(p for p in a.fn.partials[a.buf] if p.w == a.lanes)
         _update_slot(a, _partial_slot(a, part), update)
-        a.fn.unsettled[a.buf] = None
+        a.fn.uncombined[a.buf] = None
         return
     w, dtype = a.fn.writer, a.buf.dtype
     value = w.splat(value, a.lanes)
@@ -189,7 +189,7 @@ def allocate(fn: Function, s: Alloc) -> None:
     fn.writer.forget(s.buf)
     for part in fn.partials.get(s.buf, ()):
         _clear_partials(fn, s.buf, part)
-    fn.unsettled.pop(s.buf, None)
+    fn.uncombined.pop(s.buf, None)
     if s.init is not None:
         _fill(fn, s.buf, Val(const_text(s.init, s.buf.dtype), elem_type(s.buf.dtype)))
 
@@ -247,7 +247,7 @@ def _clear_partials(fn: Function, buf: Buf, part: Partials) -> None:
     _fill_vectors(fn, buf, part.base, neutral, buf.size * part.groups)
 
 
-def settle(fn: Function, buf: Buf) -> None:
+def combine_partials(fn: Function, buf: Buf) -> None:
     """Adds the partial sums of every element to it, groups first, then lanes; and starts afresh."""
     w, elem = fn.writer, memory_type(buf.dtype)
     a = Access(fn, buf, Index(), 0, None, w.depth)
@@ -259,13 +259,13 @@ def settle(fn: Function, buf: Buf) -> None:
             old = to_register(a, w.load(ptr, elem, 1, a.align, w.depth))
             w.store(to_memory(a, combined(w, part.op, buf.dtype, old, total)), ptr, a.align)
         _clear_partials(fn, buf, part)
-    fn.unsettled.pop(buf, None)
+    fn.uncombined.pop(buf, None)
 
 
 def hands_over(fn: Function, s: Stmt) -> bool:
     """Does it add partial sums to another accumulator, whose own stay apart?"""
     part = part_of(s)
-    return part in fn.unsettled and bool(fn.partials[part]) and fn.scope.lanes is None
+    return part in fn.uncombined and bool(fn.partials[part]) and fn.scope.lanes is None
 
 
 def hand_over(fn: Function, s: Reduce) -> None:
@@ -278,8 +278,8 @@ def hand_over(fn: Function, s: Reduce) -> None:
     for held in fn.partials[part]:
         into = next(p for p in fn.partials[s.buf] if p.w == held.w)
         _add_elements(a, s.op, into.base, held.base, held.groups, held.w)
-    fn.unsettled.pop(part)
-    fn.unsettled[s.buf] = None
+    fn.uncombined.pop(part)
+    fn.uncombined[s.buf] = None
 
 
 def _add_elements(a: Access, op: str, into: Val, part: Val, count: int, lanes: int) -> None:

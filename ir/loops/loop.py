@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..graph import dtype as dt
 from ..graph.dtype import DType
 from ..graph.graph import Node
 from ..graph.index import Index, Mask, Var
@@ -127,6 +128,13 @@ class Reduce:
         return self.op == "add" and self.value.op is Op.MUL and self.value.dtype.is_float and not self.rounded
 
 
+def neutral(op: str, dtype: DType) -> float | int | bool:
+    """What a Reduce adds without changing anything: -0.0 for a float sum, so that -0.0 stays."""
+    if op == "max":
+        return dt.lowest(dtype)
+    return 1 if op == "mul" else -0.0 if dtype.is_float else 0
+
+
 @dataclass
 class If:
     cond: Mask
@@ -217,5 +225,5 @@ class Loops:
     params: tuple[Param, ...]
     phases: list[For]
     tiny: bool = False  # so little work that its code is made fast rather than fast code
-    passing: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
+    streamed: tuple[Buf, ...] = ()  # outputs, at multiples of 64, whose whole vectors are written past the caches
     threads: tuple[int, ...] = ()  # CUDA: those of a block, for each phase; multiples of 32

@@ -106,8 +106,8 @@ class Printer(Names):
 
     def kernel(self, loops: Loops) -> None:
         """All of it."""
-        passing = {b: " past the caches" for b in loops.passing}
-        arguments = [f"{self.name(b)}: {b.dtype.name}{passing.get(b, '')}" for b in loops.buffers]
+        streamed = {b: " past the caches" for b in loops.streamed}
+        arguments = [f"{self.name(b)}: {b.dtype.name}{streamed.get(b, '')}" for b in loops.buffers]
         arguments += [self.name(q) for q in loops.params]
         self.line(0, f"{'tiny ' if loops.tiny else ''}kernel {loops.name}({', '.join(arguments)})")
         for i, phase in enumerate(loops.phases):

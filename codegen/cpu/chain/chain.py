@@ -23,7 +23,7 @@ from ....ir.kernels.kernel import WORDS, Kernel, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, For, Reduce, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ....wording import plural
-from ...kernels.chain import At, ChainProblem, Held, Position, Result, StageOf, StagePlan
+from ...kernels.chain import ChainProblem, ChainStage, KnownValues, Result, SpacePosition, StagePlan, ValueAt
 from ...kernels.chain_task import ROW_VECTORS, Sizes, Task
 from ...kernels.contraction import contiguous, is_plain
 from ...kernels.evaluate import load
@@ -167,7 +167,7 @@ class _Chain(Task):
 
         return self._chunks(first, columns, chunk)
 
-    def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], At]:
+    def _keys(self, number: int, first: Index, columns: int) -> tuple[list[Stmt], ValueAt]:
         """key(column, d), read in place if that is one load, else from scratch where a first loop puts it."""
         q = self.p.scores[number]
 
@@ -183,7 +183,7 @@ class _Chain(Task):
 
     # ------------------------------------------------------------ stages
 
-    def _stage(self, stage: StageOf, first: Index, columns: int) -> list[Stmt]:
+    def _stage(self, stage: ChainStage, first: Index, columns: int) -> list[Stmt]:
         """One pass down the columns of a block: reductions, then values that are kept or weigh."""
         accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.s.rows, REG, u.node.site) for u in stage.reductions}
         column, lane = Var("column", columns), Var("l", self.s.rows)
@@ -271,8 +271,8 @@ class _Chain(Task):
         return packing + self._chunks(Index(), self.s.columns, chunk)
 
     def _values(
-        self, r: Result, lines: int, at: Callable[[Index], Position], cut: tuple[Index, int | None] = (Index(), None)
-    ) -> tuple[list[Stmt], At]:
+        self, r: Result, lines: int, at: Callable[[Index], SpacePosition], cut: tuple[Index, int | None] = (Index(), None)
+    ) -> tuple[list[Stmt], ValueAt]:
         """value(line, lane), read in place if that is a vector, else from scratch."""
         lanes = self._lanes(r)
 
@@ -299,11 +299,11 @@ class _Chain(Task):
         base, cut = (Index(), None) if r.over_rows else self._cut()
         line, c = Var("line", self.s.columns if r.over_rows else self.s.rows), Var("c", r.width)
         total = load(self._sums(r), var(line) * self._lanes(r) + var(c))
-        held = Held() if r.over_rows else self._held(var(line), Index())
+        held = KnownValues() if r.over_rows else self._held(var(line), Index())
         body = self.p.writes(self.p.outputs_of(r), self._at_line(r, var(line)), var(c), self._with_result(r, total, held))
         return [For(line, line.extent, SERIAL, [For(c, r.width, LANES, body)], base=base, total=cut)] if body else []
 
-    def _at_line(self, r: Result, line: Index) -> Position:
+    def _at_line(self, r: Result, line: Index) -> SpacePosition:
         """Where a line of a result belongs."""
         if not r.over_rows:
             return self._at(line, Index())

@@ -10,9 +10,9 @@ from ....ir.graph.graph import Node, node
 from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt, Store
-from ...kernels.chain import At
+from ...kernels.chain import ValueAt
 from ...kernels.evaluate import load
-from ..contract.dot import balanced
+from ...kernels.loop_axes import balanced
 
 Steps = Callable[[Callable[[Index], list[Stmt]]], list[Stmt]]  # loops around what one step does
 
@@ -25,8 +25,8 @@ class Product:
     lanes: int
     length: int
     dtype: DType
-    a: At
-    b: At
+    a: ValueAt
+    b: ValueAt
     finish: Callable[[Index, Index, Node], Stmt]  # row, lane, sum
     steps: Steps | None = None  # the loop over k, if it is not simply that
 
@@ -81,7 +81,7 @@ def _tile(p: Product, first_row: Index, first_lane: Index, rows: int, lanes: int
     ]
 
 
-def transposed(panel: Buf, value: At, rows: int, length: int, width: int, cut: tuple[Index, int | None]) -> list[Stmt]:
+def transposed(panel: Buf, value: ValueAt, rows: int, length: int, width: int, cut: tuple[Index, int | None]) -> list[Stmt]:
     """panel[d][row] = value(row, d), which is contiguous along d, by squares in registers; rows a multiple of the width."""
     whole = length // width
     out: list[Stmt] = []

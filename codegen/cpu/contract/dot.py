@@ -20,9 +20,9 @@ from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Param, Reduce, Stmt, Store
 from ....wording import plural
 from ...kernels import loop_axes
-from ...kernels.contraction import Groups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
+from ...kernels.contraction import AxisGroups, Problem, contiguous, groups_extent, is_plain, lies_beyond, spread_groups
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import cut, extent, in_last, itemsize_in_memory
+from ...kernels.loop_axes import balanced, cut, extent, in_last, itemsize_in_memory
 from ...kernels.lowered import Lowered
 from ...llvm.target import Target
 from ..chunks import Tuning
@@ -40,21 +40,13 @@ MANY_TILES, MOST_TILES = 4, 1 << 30  # of rows, whose count may be an argument
 LATENCY = 8  # sums under way that keep the multipliers busy
 
 
-def balanced(n: int, most: int) -> list[tuple[int, int, int]]:
-    """Tiles of n as (size, first, count): at most two sizes, none padded."""
-    count = -(-n // most)
-    small, extra = divmod(n, count)
-    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
-    return [t for t in found if t[2]]
-
-
 def lower_dot(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowered:
     """Loops of the dot schedule."""
     task = _Block(p, target, tuning)
     rows = "/".join(str(size) for size, _, _ in task.row_tiles)
     text = f"lanes over k, tiles {rows}x{task.columns}, blocks of {plural(task.tiles, 'tile')}, "
     text += f"rows {'packed' if task.panel else 'read in place'}, k in blocks of {task.k_block}, "
-    text += f"{'the matrix asked for ahead, ' * task.ahead}{plural(prod(task.shape), 'task')}; {why}"
+    text += f"{'the matrix asked for ahead, ' * task.hints}{plural(prod(task.shape), 'task')}; {why}"
     return task.lowered(text)
 
 
@@ -63,15 +55,15 @@ class _Block(ContractionTask):
 
     def __init__(self, p: Problem, target: Target, tuning: Tuning) -> None:
         super().__init__(p, target, tuning)
-        outer: Groups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
+        outer: AxisGroups = [*p.batch, *p.rows[:-1], *p.lanes[:-1]]
         self.m, self.n = groups_extent(p.rows[-1:]), extent(p.lanes[-1])  # there may be no row axis
         accumulators, most_rows = ACCUMULATORS[32 if target.registers >= 32 else 16]
         self.row_tiles = balanced(self.m, most_rows)
         small, matrix = p.factor(p.row_factor, p.itself), p.factor(p.lane_factor, p.itself)
         self.item = itemsize_in_memory(matrix)
-        self.ahead = lies_beyond(p, matrix, target.l3 // 2)
+        self.hints = lies_beyond(p, matrix, target.l3 // 2)
         self.blocked = self.m <= BLOCKED_ROWS and p.k * self.m * small.dtype.itemsize > target.l1 * 2 // 3
-        most_columns = COLUMNS_AHEAD if self.ahead and self.blocked else MOST_COLUMNS
+        most_columns = COLUMNS_AHEAD if self.hints and self.blocked else MOST_COLUMNS
         self.columns = min(self.n, most_columns, accumulators // self.row_tiles[0][0])
         self._block_k(small.dtype.itemsize, target)
         lies_along_k = contiguous(small, p.reduced[-1][-1])
@@ -97,7 +89,7 @@ class _Block(ContractionTask):
         what is asked for ahead."""
         *front, last = (extent(g) for g in self.p.reduced)
         most = target.l1 // 2 // (self.m * itemsize)
-        most = max(self.p.width, min(most, AHEAD // (self.columns * self.item)) if self.ahead else most)
+        most = max(self.p.width, min(most, AHEAD // (self.columns * self.item)) if self.hints else most)
         parts = -(-last // most) if self.blocked else 1
         self.k_block = last if parts == 1 else -(-last // (parts * self.p.width)) * self.p.width
         self.k_parts = -(-last // self.k_block)
@@ -157,7 +149,7 @@ class _Block(ContractionTask):
         out: list[Stmt] = []
         for rows, first, count in self.row_tiles:
             at = Var("rows", MOST_TILES if self.params else count)
-            tile = self._tile(var(at) * rows + first, rows, column, columns, self.ahead and first + count * rows == self.m)
+            tile = self._tile(var(at) * rows + first, rows, column, columns, self.hints and first + count * rows == self.m)
             out.append(For(at, next(iter(self.params), count), SERIAL, tile))
         return out
 

@@ -36,7 +36,7 @@ def lower_stream(p: Problem, target: Target, tuning: Tuning, why: str) -> Lowere
     """Loops of the stream schedule."""
     task = _Block(p, target, tuning)
     text = f"{plural(task.steps, 'step')} of k at once, blocks of {task.block} lanes read once"
-    return task.lowered(f"{text}{', asked for ahead' * task.ahead}, {plural(prod(task.shape), 'task')}; {why}")
+    return task.lowered(f"{text}{', asked for ahead' * task.hints}, {plural(prod(task.shape), 'task')}; {why}")
 
 
 class _Block(LineTask):
@@ -45,7 +45,7 @@ class _Block(LineTask):
     def __init__(self, p: Problem, target: Target, tuning: Tuning) -> None:
         super().__init__(p, target, tuning)
         self.steps, self.vectors = STEPS[32 if target.registers >= 32 else 16]
-        self.ahead = lies_beyond(p, p.factor(p.lane_factor, p.itself), target.l2)
+        self.hints = lies_beyond(p, p.factor(p.lane_factor, p.itself), target.l2)
         block = self._lanes_of_block()
         self.place(block, (), float(p.m * block * p.k) / 4)
         self.pitch = block + (3 * p.width if p.m > 1 else 0)  # rows of sums do not fall into one cache set
@@ -59,9 +59,9 @@ class _Block(LineTask):
     def _lanes_of_block(self) -> int:
         """So many that their sums stay in L1, next to what is asked for ahead of its use where that is done."""
         l1, size = self.target.l1, self.dtype.itemsize
-        most = min(l1 * 2 // 3 // self.p.m, AHEAD // self.steps) if self.ahead else l1 // 3 // self.p.m
+        most = min(l1 * 2 // 3 // self.p.m, AHEAD // self.steps) if self.hints else l1 // 3 // self.p.m
         block = loop_axes.lane_block(self.lanes, size, groups_extent(self.outer), most)
-        return min(block, loop_axes.power_of_two(most) // size) if self.ahead else block
+        return min(block, loop_axes.power_of_two(most) // size) if self.hints else block
 
     def body(self) -> list[Stmt]:
         pack = [] if self.panel is None else [Alloc(self.panel), self._pack(self.panel)]
@@ -98,7 +98,7 @@ class _Block(LineTask):
         terms = [(self._scalar([*front, at], var(row)), self._wide([*front, at], lane)) for at in steps]
         place = var(row) * self.pitch + var(lane)
         store = Store(self.sums, place, self.add_products(terms, load(self.sums, place)))
-        later = [[*front, at + len(steps)] for at in steps] if self.ahead else []
+        later = [[*front, at + len(steps)] for at in steps] if self.hints else []
         hints = [hint for k in later for hint in prefetches(self._wide(k, lane), lane)]
         return self.lane_loop(lane, [*hints, For(row, row.extent, SERIAL, [store])], self.vectors)
 

@@ -22,11 +22,11 @@ from ....ir.loops.loop import LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, F
 from ....ir.loops.walk import postorder
 from ...kernels import loop_axes
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import nested
+from ...kernels.loop_axes import balanced, nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
 from .panel import pack_vector
-from .problem import Tile, Windows, best_tile, cells, each_cell, step_cycles, tile_lines, tiles_of, waiting
+from .problem import Tile, Windows, best_tile, each_cell, step_cycles, tile_lines, tiles_of, waiting
 from .task import Span, WindowTask
 
 CHEAP = 12  # operations of an epilogue that is repeated for each of the vectors of a square
@@ -89,7 +89,8 @@ class _Task(WindowTask):
 
     def _line_tile(self, line: Index, lines: int) -> list[Stmt]:
         """All places and channels of a few lines."""
-        out = each_cell("places", cells(self.w.line, self.tile.places), lambda x, n: self._channel_tiles((line, lines), (x, n)))
+        places = balanced(self.w.line, self.tile.places)
+        out = each_cell("places", places, lambda x, n: self._channel_tiles((line, lines), (x, n)))
         finish = tiles_of(self.w.m, self.block, self.width, self.part, lambda c, n: self._finish((line, lines), (c, n)))
         return out + finish
 

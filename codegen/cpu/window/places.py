@@ -16,10 +16,10 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SCRATCH, UNROLL, Alloc, Buf, Reduce, Stmt, Store
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import nested
+from ...kernels.loop_axes import balanced, nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
-from .problem import Tile, Windows, best_tile, cells, channel_block, each_cell, step_cycles, tile_lines
+from .problem import Tile, Windows, best_tile, channel_block, each_cell, step_cycles, tile_lines
 from .task import Span, WindowTask
 
 
@@ -79,7 +79,7 @@ class _Task(WindowTask):
 
 def _lane_cells(line: int, width: int, vectors: int) -> list[tuple[int, int, int]]:
     """Tiles of a line as (lanes, first, count): whole vectors, except for what ends the line."""
-    found = [(size * width, first * width, count) for size, first, count in cells(-(-line // width), vectors)]
+    found = [(size * width, first * width, count) for size, first, count in balanced(-(-line // width), vectors)]
     if line % width:
         lanes, first, count = found.pop()
         found += [(lanes, first, count - 1)] if count > 1 else []

@@ -13,7 +13,7 @@ from ....ir.graph.index import Index, Var, unravel, var
 from ....ir.loops.loop import SERIAL, For, Param, Stmt, Store
 from ....ir.loops.walk import Substitution
 from ...kernels.contraction import Problem, contiguous, is_plain
-from ...kernels.loop_axes import CHUNK_WORK, in_last
+from ...kernels.loop_axes import CHUNK_WORK, balanced, in_last
 from ...llvm.target import Target
 from .source import Footprint, Source
 
@@ -151,7 +151,7 @@ def best_tile(
     tiles = []
     for o, r, x in candidates:
         total = 0.0
-        for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(extents[0], o), sizes(extents[1], r), cells(extents[2], x)):
+        for (bo, no), (br, nr), (bx, _, nx) in combinations(sizes(extents[0], o), sizes(extents[1], r), balanced(extents[2], x)):
             total += no * nr * nx * cycles(bo, br, bx)
         tiles.append(Tile(o, r, x, waits(r) * total))
     return min(tiles, key=lambda t: (round(t.cycles, 3), t.channels * t.lines * t.places))
@@ -166,14 +166,6 @@ def tile_lines(w: Windows) -> range:
 def spread(vs: list[Var], position: Index) -> dict[Var, Index]:
     """Variables from the row-major position in all of them."""
     return dict(zip(vs, unravel(position, tuple(v.extent for v in vs)), strict=True))
-
-
-def cells(n: int, most: int) -> list[tuple[int, int, int]]:
-    """Tiles of n as (size, first, count), near `most` each: at most two sizes, none padded."""
-    count = -(-n // most)
-    small, extra = divmod(n, count)
-    found = [(small + 1, 0, extra), (small, extra * (small + 1), count - extra)]
-    return [t for t in found if t[2]]
 
 
 def each_cell(name: str, cells: list[tuple[int, int, int]], body: Callable[[Index, int], list[Stmt]]) -> list[Stmt]:

@@ -14,10 +14,10 @@ from ....ir.graph.index import Index, Var, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, Alloc, Buf, For, Reduce, Stmt
 from ...kernels.evaluate import load
-from ...kernels.loop_axes import nested
+from ...kernels.loop_axes import balanced, nested
 from ...kernels.lowered import Lowered
 from ..chunks import Tuning
-from .problem import Tile, Windows, best_tile, cells, channel_block, each_cell, step_cycles
+from .problem import Tile, Windows, best_tile, channel_block, each_cell, step_cycles
 from .task import Span, WindowTask
 
 
@@ -59,7 +59,7 @@ class _Task(WindowTask):
         self.plain = plain
 
     def along(self, lines: Span, channels: Span) -> list[Stmt]:
-        return each_cell("places", cells(self.w.line, self.tile.places), lambda x, n: self._tile(lines, channels, (x, n)))
+        return each_cell("places", balanced(self.w.line, self.tile.places), lambda x, n: self._tile(lines, channels, (x, n)))
 
     def _tile(self, lines: Span, channels: Span, places: Span) -> list[Stmt]:
         """Every term for some channels and places, then the outputs."""

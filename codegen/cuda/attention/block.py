@@ -22,7 +22,7 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import WORDS, Unit
 from ....ir.loops.loop import LANES, REG, SERIAL, Alloc, Buf, Commit, For, If, Matrix, Reduce, Stmt, Store, Wait
 from ....wording import plural
-from ...kernels.chain import ChainProblem, Position, Result, Score, StageOf, StagePlan
+from ...kernels.chain import ChainProblem, ChainStage, Result, Score, SpacePosition, StagePlan
 from ...kernels.chain_task import Sizes, Task
 from ...kernels.evaluate import load
 from ...kernels.framing import identity
@@ -126,7 +126,7 @@ class RowBlock(Task):
         """Where a panel's lines of a block of columns begin."""
         return part % self.panels.slots * (self.s.columns * panel.stride)
 
-    def _lines(self, part: Index) -> tuple[Callable[[Index], Position], Callable[[Index], Mask]]:
+    def _lines(self, part: Index) -> tuple[Callable[[Index], SpacePosition], Callable[[Index], Mask]]:
         """Where a line of a block of columns is, and whether it is there."""
         first = part * self.s.columns
         return lambda j: self._at(Index(), first + j), lambda j: self._column_mask(first + j)
@@ -172,7 +172,7 @@ class RowBlock(Task):
 
     # ------------------------------------------------------------ stages
 
-    def _stage(self, stage: StageOf, first: Index) -> list[Stmt]:
+    def _stage(self, stage: ChainStage, first: Index) -> list[Stmt]:
         """One pass over the scores of every thread: reductions, then values that are kept or weigh."""
         accs = {u: Buf(f"row_{WORDS[u.node.arg[0]]}", u.node.dtype, self.space.lines, REG, u.node.site) for u in stage.reductions}
         pitch = self.space.shares + 1
@@ -188,7 +188,7 @@ class RowBlock(Task):
             return []
         return [self.space.by_threads(body), *([For(row, row.extent, LANES, whole)] if whole else [])]
 
-    def _values(self, stage: StageOf, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:
+    def _values(self, stage: ChainStage, accs: dict[Unit, Buf], first: Index, place: Place) -> list[Stmt]:
         """What a stage does with one score; past the last column the weight is 0."""
         p, at = self.p, self._at(place.row, first + place.element)
         mask = self._row_mask(place.row) + self._column_mask(first + place.element)

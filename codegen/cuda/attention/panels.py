@@ -15,13 +15,15 @@ from ....ir.graph.graph import Node
 from ....ir.graph.index import Index, Mask, Range, Var, var
 from ....ir.loops.loop import LANES, SCRATCH, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...kernels.chain import ChainProblem, Position, Result
+from ...kernels.chain import ChainProblem, Result, SpacePosition
 from ..contract.operand import is_piece
 from ..target import CudaTarget
 from .tiles import SIDE, VECTOR, Fragments, Square, Tile
 
 COLUMNS = (64, 32, 16)  # of a block
-Value = Callable[[Position, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
+LineAt = Callable[[Index], SpacePosition]
+LineMask = Callable[[Index], Mask]
+Value = Callable[[SpacePosition, Index, Mask], Node]  # at a place of the space, of an element; 0 where the guard does not hold
 
 
 @dataclass
@@ -45,7 +47,7 @@ class Panel:
     def buf(self, lines: int) -> Buf:
         return Buf(self.name, self.dtype, lines * self.stride, SCRATCH)
 
-    def copy(self, buf: Buf, lines: int, at: Callable[[Index], Position], mask: Callable[[Index], Mask]) -> Stmt:
+    def copy(self, buf: Buf, lines: int, at: LineAt, mask: LineMask) -> Stmt:
         """buf[line][element], every line where its mask holds, else zeros."""
         width = -(-self.padded // self.vector) * self.vector
         x = Var("x", lines * width)
@@ -54,7 +56,7 @@ class Panel:
         store = Store(buf, line * self.stride + element, self.value(at(line), element, guard))
         return For(x, x.extent, LANES, [store], self.vector)
 
-    def fetch(self, buf: Buf, first: Index, lines: int, at: Callable[[Index], Position], mask: Callable[[Index], Mask]) -> Stmt:
+    def fetch(self, buf: Buf, first: Index, lines: int, at: LineAt, mask: LineMask) -> Stmt:
         """The same as copies that arrive later, from an element of the buffer on."""
         pieces = -(-self.padded // self.vector)
         x, j = Var("x", lines * pieces), Var("j", self.vector)
@@ -65,7 +67,7 @@ class Panel:
         to = first + line * self.stride + piece * self.vector
         return For(x, x.extent, LANES, [Copy(buf, to, source, index, self.vector, where)])
 
-    def lies_in_pieces(self, at: Position) -> bool:
+    def lies_in_pieces(self, at: SpacePosition) -> bool:
         """Is it memory itself, in pieces of 16 bytes?"""
         piece, j = Var("piece", self.width // self.vector), Var("j", self.vector)
         return self.width % self.vector == 0 and is_piece(self.value(at, var(piece) * self.vector + var(j), ()), j)

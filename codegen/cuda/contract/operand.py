@@ -18,7 +18,7 @@ from ....ir.graph.op import Op
 from ....ir.graph.views import resolve
 from ....ir.loops.loop import LANES, SCRATCH, THREAD, Buf, Copy, For, Matrix, Stmt, Store
 from ....ir.loops.walk import Substitution
-from ...kernels.contraction import Groups, Problem, contiguous, groups_at, groups_extent
+from ...kernels.contraction import AxisGroups, Problem, contiguous, groups_at, groups_extent
 from ...kernels.evaluate import Evaluator, load
 from ...kernels.loop_axes import extent
 
@@ -73,7 +73,7 @@ class Operand:
     """
 
     def __init__(
-        self, p: Problem, name: str, factor: Node, sides: tuple[Groups, Groups], sizes: Sizes, steps_apart: bool
+        self, p: Problem, name: str, factor: Node, sides: tuple[AxisGroups, AxisGroups], sizes: Sizes, steps_apart: bool
     ) -> None:
         self.p, self.sizes = p, sizes
         self.groups, self.others = sides
@@ -93,7 +93,7 @@ class Operand:
         kept = 1 if steps_apart else sizes.kept
         self.tiles = [Buf(f"{name}_tile", self.node.dtype, kept * self.slot, SCRATCH) for _ in range(sizes.kept // kept)]
 
-    def _neighbours(self, groups: Groups) -> int:
+    def _neighbours(self, groups: AxisGroups) -> int:
         """Elements that follow each other in memory along these axes: all, those along the last axis, or 0."""
         position, by = Var("position", groups_extent(groups)), self.p.itself
         if contiguous(self.value(by | groups_at(groups, var(position)), ()), position):

@@ -8,7 +8,7 @@ thread. A statement without lanes is done by the first thread, if it writes memo
 lie in the memory of an input that is read at the same index, so those two count as one.
 
 A REG accumulator outside of LANES is `fresh` (its init in every thread), `partial` (a part of the
-sum in each) or `settled`.
+sum in each) or `whole`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .conflicts import State, Touch, may_be_one, owner
 from .expr import EmitError
 from .layout import Layout, accesses, own_loads
 
-FRESH, PARTIAL, SETTLED = "fresh", "partial", "settled"
+FRESH, PARTIAL, WHOLE = "fresh", "partial", "whole"
 FIRST = "first"  # the thread that acts for all
 
 
@@ -33,9 +33,9 @@ class Order:
     """By id of the statement."""
 
     barrier: set[int] = field(default_factory=set)  # before it
-    settle: dict[int, list[Buf]] = field(default_factory=dict)  # before it
+    combine: dict[int, list[Buf]] = field(default_factory=dict)  # before it
     restart: dict[int, list[Buf]] = field(default_factory=dict)  # before it: all threads but the first begin anew
-    settle_last: dict[int, list[Buf]] = field(default_factory=dict)  # at the end of its body
+    combine_last: dict[int, list[Buf]] = field(default_factory=dict)  # at the end of its body
     ops: dict[Buf, str] = field(default_factory=dict)  # of accumulators
 
 
@@ -144,24 +144,24 @@ class _Flow:
         before = state.copy()
         for _ in range(2 if isinstance(s, For) else 1):
             self.body(s.body, state)
-            unsettled = [b for b in kept if state.sums[b] == PARTIAL]
-            if unsettled:
-                self.order.settle_last[id(s)] = unsettled
-                state.sums |= dict.fromkeys(unsettled, SETTLED)
+            partial = [b for b in kept if state.sums[b] == PARTIAL]
+            if partial:
+                self.order.combine_last[id(s)] = partial
+                state.sums |= dict.fromkeys(partial, WHOLE)
             state.join(before)
         state.sums = {b: state.sums[b] for b in before.sums}
 
     # ------------------------------------------------------------ accumulators
 
     def carried(self, s: For | If, state: State) -> list[Buf]:
-        """Makes accumulators what they will be at the end of the body, too; gives those settled there."""
+        """Makes accumulators what they will be at the end of the body, too; gives those combined there."""
         added, used = self.added(s.body), self.used(s.body)
         for buf in state.sums:
             if buf in used:
                 if state.sums[buf] == PARTIAL:
-                    self.settle(s, buf, state)
+                    self.combine(s, buf, state)
                 if buf in added or buf in _written(s.body):
-                    state.sums[buf] = SETTLED
+                    state.sums[buf] = WHOLE
             elif buf in added:
                 self.restart(s, buf, state)
         return [b for b in state.sums if b in used and b in added]
@@ -191,24 +191,24 @@ class _Flow:
         if isinstance(s, For) and s.kind == WARPS and added & used:
             raise EmitError(f"{added & used} are read and added to in the warps loop {s.var}")
         for buf in [b for b in state.sums if b in used and state.sums[b] == PARTIAL]:
-            self.settle(s, buf, state)
+            self.combine(s, buf, state)
         for buf in [b for b in state.sums if b in added]:
             self.restart(s, buf, state)
 
     def sums_after(self, s: Stmt, state: State) -> None:
         if isinstance(s, Alloc) and s.buf.space == REG and s.buf not in self.layout.registers:
-            state.sums[s.buf] = FRESH if s.init is not None else SETTLED
+            state.sums[s.buf] = FRESH if s.init is not None else WHOLE
         elif isinstance(s, Store | Reduce) and s.buf in state.sums:
-            state.sums[s.buf] = SETTLED
+            state.sums[s.buf] = WHOLE
 
-    def settle(self, s: Stmt, buf: Buf, state: State) -> None:
-        _note(self.order.settle, s, buf)
-        state.sums[buf] = SETTLED
+    def combine(self, s: Stmt, buf: Buf, state: State) -> None:
+        _note(self.order.combine, s, buf)
+        state.sums[buf] = WHOLE
         if self.team > WARP:  # it has barriers
             state.synchronised()
 
     def restart(self, s: Stmt, buf: Buf, state: State) -> None:
-        if state.sums[buf] == SETTLED:
+        if state.sums[buf] == WHOLE:
             _note(self.order.restart, s, buf)
         state.sums[buf] = PARTIAL
 

@@ -47,7 +47,7 @@ def _phase(loops: Loops, number: int, target: CudaTarget) -> str:
     phase, threads = simplified(loops.phases[number]), threads_of(loops, number)
     layout = lay_out(phase, threads)
     fn = Function(target, layout, find_order(phase, layout, threads), threads, phase_name(loops, number))
-    fn.passing = frozenset(loops.passing)
+    fn.streamed = frozenset(loops.streamed)
     head = _signature(fn, loops, phase)
     with fn.variable(phase.var) as name:
         if phase.extent != 1:

@@ -52,7 +52,7 @@ class Function:
         self.names: dict[Buf | Param, str] = {}
         self.known: dict[Node, str] = {}
         self.contents: dict[Node, frozenset[Buf]] = {}
-        self.passing: frozenset[Buf] = frozenset()
+        self.streamed: frozenset[Buf] = frozenset()
         self.lanes: Lanes | None = None
         self.in_warps = False
         self.outside: set[Buf] = set()  # private buffers from outside of the WARPS loop

@@ -10,14 +10,14 @@ from contextlib import contextmanager
 
 from ....ir.graph.graph import Node
 from ....ir.graph.index import Index
-from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store
+from ....ir.loops.loop import LANES, REG, SERIAL, UNROLL, WARPS, Alloc, Buf, Check, For, If, Reduce, Stmt, Store, neutral
 from ....ir.loops.walk import index_values, statements, writes
 from ..target import WARP
 from .function import Function
 from .lanes import lanes_loop, trips
 from .layout import accesses, usual_loads, varies
 from .simple import PLAIN
-from .values import OPERATIONS, TYPES, identity, zero
+from .values import OPERATIONS, TYPES, literal, zero
 from .vector_pieces import loaded_again, write_body
 
 
@@ -86,7 +86,7 @@ def _runs_of_first_thread(fn: Function, statements: list[Stmt]) -> Iterator[list
 
 def _waits(fn: Function, s: Stmt) -> bool:
     order, at = fn.order, id(s)
-    return at in order.barrier or at in order.settle or at in order.restart
+    return at in order.barrier or at in order.combine or at in order.restart
 
 
 # ---------------------------------------------------------------- what threads do together
@@ -94,8 +94,8 @@ def _waits(fn: Function, s: Stmt) -> bool:
 
 def before(fn: Function, s: Stmt) -> None:
     """What threads do together before a statement."""
-    for buf in fn.order.settle.get(id(s), ()):
-        settle(fn, buf)
+    for buf in fn.order.combine.get(id(s), ()):
+        combine(fn, buf)
     for buf in fn.order.restart.get(id(s), ()):
         restart(fn, buf)
     if id(s) in fn.order.barrier:
@@ -108,12 +108,12 @@ def barrier(fn: Function) -> None:
 
 def restart(fn: Function, buf: Buf) -> None:
     """The sum so far stays with the first thread."""
-    neutral = identity(fn.order.ops[buf], buf.dtype)
-    _each_register(fn, buf, lambda at: f"if ({fn.thread} != 0) {at} = {neutral};")
+    start = literal(neutral(fn.order.ops[buf], buf.dtype), buf.dtype)
+    _each_register(fn, buf, lambda at: f"if ({fn.thread} != 0) {at} = {start};")
     fn.changed([buf])
 
 
-def settle(fn: Function, buf: Buf) -> None:
+def combine(fn: Function, buf: Buf) -> None:
     """Every thread gets the whole sum."""
     op = OPERATIONS[fn.order.ops[buf]]
     call = f"weft_warp_reduce<{op}>" if fn.in_warps else f"weft_block_reduce<{op}, {fn.threads}>"
@@ -151,8 +151,8 @@ def _if(fn: Function, s: If) -> None:
 
 def _inner(fn: Function, s: For | If) -> None:
     body(fn, s.body)
-    for buf in fn.order.settle_last.get(id(s), ()):
-        settle(fn, buf)
+    for buf in fn.order.combine_last.get(id(s), ()):
+        combine(fn, buf)
 
 
 def _for(fn: Function, s: For) -> None:

@@ -44,13 +44,6 @@ def zero(dtype: DType) -> str:
     return literal(0, dtype)
 
 
-def identity(op: str, dtype: DType) -> str:
-    """What a reduction adds without changing anything: -0.0 for a float sum, so that -0.0 stays."""
-    if op == "max":
-        return literal(dt.lowest(dtype), dtype)
-    return literal(1 if op == "mul" else -0.0 if dtype.is_float else 0, dtype)
-
-
 def _bits(bits: int) -> str:
     return f"0x{bits:x}"
 

@@ -196,7 +196,7 @@ def _stored_vector(fn: Function, s: Store, e: Var) -> Vector | None:
 
 
 def _store_piece(fn: Function, s: Store, v: Vector, name: str) -> None:
-    store = "weft_store_streaming" if s.buf in fn.passing else "weft_store"
+    store = "weft_store_streaming" if s.buf in fn.streamed else "weft_store"
     with fn.when(fn.condition(s.mask)):
         for part in range(v.parts):
             value = name if v.parts == 1 else f"{name}[{part}]"

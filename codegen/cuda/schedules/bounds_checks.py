@@ -6,11 +6,10 @@ The failure that is reported is that of the lowest site and position, whichever 
 from __future__ import annotations
 
 from ....ir.graph.graph import Node
-from ....ir.graph.index import Index, Var, row_major, unravel, var
-from ....ir.loops.loop import GRID, LANES, Check, For, Loops
-from ...kernels.evaluate import Evaluator, load
-from ...kernels.framing import places_of
+from ....ir.graph.index import Var, var
+from ....ir.loops.loop import GRID, LANES, For, Loops
 from ...kernels.lowered import Lowered
+from ...kernels.single_op import Checks
 from .grid import threads_for
 
 THREADS = 256
@@ -21,19 +20,15 @@ def lower_checks(
     checks: list[tuple[Node, int]], strides: dict[Node, tuple[int, ...]], places: list[Node], first_site: int
 ) -> Lowered:
     """One phase for each (index Node, extent): the first element outside 0 .. extent-1 is reported."""
-    stored = places_of(places, "in", strides)
-    evaluator = Evaluator(stored, lambda m, index: None)
-    buffers = tuple(p.buf for p in stored.values())
+    found = Checks(places, strides)
     phases, threads = [], []
     for site, (n, extent) in enumerate(checks, first_site):
         threads.append(threads_for(n.size, THREADS))
         size = min(n.size, threads[-1] * ROUNDS)
         grid, lane = Var("g", -(-n.size // size)), Var("l", size)
         first = var(grid) * size
-        at = unravel(first + var(lane), n.shape) if n.size > 1 else [Index() for _ in n.shape]
-        value = load(stored[n].buf, stored[n].at(at)) if n in stored else evaluator.value(n, at)
-        check = Check(value, extent, site, row_major(at, n.shape))
+        check = found.check(n, extent, site, first + var(lane))
         total = n.size if n.size % size else None
         phases.append(For(grid, grid.extent, GRID, [For(lane, size, LANES, [check], 1, first, total)]))
-    loops = Loops("check_indices", buffers, (), phases, threads=tuple(threads))
+    loops = Loops("check_indices", found.buffers, (), phases, threads=tuple(threads))
     return Lowered(loops, (), [n.size for n, _ in checks], ": lanes over all indices, the lowest failure wins")

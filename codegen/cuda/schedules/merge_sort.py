@@ -17,7 +17,7 @@ from ....ir.graph.index import Index, Mask, Range, Var, unravel, var
 from ....ir.graph.op import Op
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SCRATCH, Alloc, Buf, For, Stmt, Store
 from ...kernels.evaluate import as_index, condition, counter, load
-from ...kernels.sorting import PACKED_BITS, place_at, with_constant
+from ...kernels.sorting import PACKED_BITS, packed, place_at, place_in, with_constant
 from .grid import place_of, threads_for
 
 TILE = 2048  # records that a block sorts in shared memory
@@ -81,16 +81,12 @@ class Records:
 
     def _record(self, line: Index, i: Index, guard: Mask) -> Record:
         key, place = cast(self.key(line, i, guard), dt.uint64), counter(i)
-        if not self.packed:
-            return key, place
-        return node(Op.OR, (with_constant(Op.SHL, key, PACKED_BITS), cast(place, dt.uint64))), place
+        return (packed(key, place) if self.packed else key), place
 
     def _loaded(self, memory: tuple[Buf, Buf | None], at: Index) -> Record:
         words, places = memory
         word = load(words, at)
-        if places is not None:
-            return word, load(places, at)
-        return word, node(Op.BITCAST, (with_constant(Op.AND, word, (1 << PACKED_BITS) - 1),), dt.int64)
+        return word, place_in(word) if places is None else load(places, at)
 
     def _stored(self, memory: tuple[Buf, Buf | None], at: Index, record: Record) -> list[Stmt]:
         words, places = memory

@@ -15,13 +15,13 @@ from math import prod
 
 from ....ir.graph.graph import Node, const, node
 from ....ir.graph.index import Index, Range, Var, row_major, unravel, var
-from ....ir.graph.op import SCANS, Op
+from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, UNROLL, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ....wording import plural
 from ...kernels.evaluate import condition, load
 from ...kernels.lowered import Lowered
-from ...kernels.single_op import Alone
+from ...kernels.single_op import Scan
 from .grid import Blocks, place_of, threads_for
 
 COMBINE = {"add": Op.ADD, "mul": Op.MUL}
@@ -48,45 +48,16 @@ def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     return _by_blocks(s)
 
 
-class _Scan(Alone):
-    @property
-    def n(self) -> int:
-        return self.node.shape[self.node.arg]  # type: ignore[no-any-return]
-
+class _Scan(Scan):
     @property
     def inner(self) -> int:
         """Elements from one step to the next."""
-        return prod(self.node.shape[self.node.arg + 1 :])
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The axes that number the lines."""
-        return tuple(d for a, d in enumerate(self.node.shape) if a != self.node.arg)
-
-    @property
-    def lines(self) -> int:
-        return prod(self.shape)
-
-    @property
-    def kind(self) -> str:
-        return SCANS[self.node.op]
-
-    @property
-    def start(self) -> float:
-        return 1 if self.kind == "mul" else -0.0 if self.node.dtype.is_float else 0
+        return prod(self.node.shape[self.axis + 1 :])
 
     @property
     def threads(self) -> int:
         """Of the block of a line: each has several neighbours of a piece, and their number is a power of two."""
         return min(MOST_THREADS, threads_for(1 << (-(-self.n // NEIGHBOURS) - 1).bit_length()))
-
-    def at(self, line: list[Index], i: Index) -> list[Index]:
-        """Element i of a line."""
-        return [*line[: self.node.arg], i if self.n > 1 else Index(), *line[self.node.arg :]]
-
-    def value(self, line: list[Index], i: Index, mask: tuple[Range, ...] = ()) -> Node:
-        """What is scanned; 0 where the mask does not hold."""
-        return self.evaluator.value(self.node.src[0], self.at(line, i), mask)
 
     def combined(self, a: Node, b: Node) -> Node:
         return node(Op.OR if a.dtype.kind == "b" else COMBINE[self.kind], (a, b))

@@ -18,11 +18,10 @@ from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
 from ...kernels import loop_axes
-from ...kernels.evaluate import as_index, condition, counter, load
-from ...kernels.framing import identity
+from ...kernels.evaluate import condition, counter, load
 from ...kernels.loop_axes import Access
 from ...kernels.lowered import Lowered
-from ...kernels.single_op import Alone, owner_of
+from ...kernels.single_op import Scatter, owner_of
 from ..target import WARP
 from .grid import flat_phase
 from .merge_sort import Phases, Record, Records
@@ -36,7 +35,7 @@ WIDE = WARP  # numbers of an update along which lanes run; of shorter ones, lane
 
 def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lowered:
     """Each element of the result belongs to one thread or warp."""
-    s = _Scatter.of(kernel, strides)
+    s = Scatter.of(kernel, strides)
     owner, counted = owner_of(s.node)
     walked = s.steps if counted is None else s.steps // s.at_shape[counted]
     if counted is not None and walked * s.node.size <= max(MOST_STEPS, 2 * s.node.size):
@@ -46,58 +45,10 @@ def lower_scatter(kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Lower
     return _sorted(s)
 
 
-class _Scatter(Alone):
-    @property
-    def axes(self) -> tuple[int, ...]:
-        """Those of the result that indices choose on."""
-        return self.node.arg[0]  # type: ignore[no-any-return]
-
-    @property
-    def rest(self) -> list[int]:
-        """The other axes."""
-        return [a for a in range(self.node.ndim) if a not in self.axes]
-
-    @property
-    def kind(self) -> str:
-        return self.node.arg[2] if self.node.arg[2:] else "add"
-
-    @property
-    def start(self) -> float | int | bool:
-        return identity(self.kind, self.node.dtype)
-
-    @property
-    def at_shape(self) -> tuple[int, ...]:
-        return self.node.src[1].shape
-
-    @property
-    def steps(self) -> int:
-        return prod(self.at_shape)
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """The extents of the axes that indices choose on."""
-        return tuple(self.node.shape[a] for a in self.axes)
-
-    @property
-    def row(self) -> tuple[int, ...]:
-        """Those of the others."""
-        return tuple(self.node.shape[a] for a in self.rest)
-
-    def chosen(self, where: list[Index], guard: Mask = ()) -> list[Index]:
-        """Where an update goes, on each of its axes."""
-        values = [self.evaluator.value(i, where, guard) for i in self.node.src[1:]]
-        return [as_index(v, d) for v, d in zip(values, self.places, strict=True)]
-
-    def element(self, chosen: list[Index], rest: list[Index]) -> Index:
-        """Where an element of the result is."""
-        of_axis = dict(zip([*self.axes, *self.rest], [*chosen, *rest], strict=True))
-        return self.out.at([of_axis[a] for a in range(self.node.ndim)])
-
-
 # ---------------------------------------------------------------- walks
 
 
-def _by_elements(s: _Scatter, text: str, counts: tuple[int, int] | None) -> Lowered:
+def _by_elements(s: Scatter, text: str, counts: tuple[int, int] | None) -> Lowered:
     """A lane for each element of the result."""
     walked = tuple(d for i, d in enumerate(s.at_shape) if counts is None or i != counts[1])
 
@@ -119,7 +70,7 @@ def _by_elements(s: _Scatter, text: str, counts: tuple[int, int] | None) -> Lowe
 # ---------------------------------------------------------------- sorted
 
 
-def _sorted(s: _Scatter) -> Lowered:
+def _sorted(s: Scatter) -> Lowered:
     """Updates in the order of their destinations."""
     places = prod(s.places)
     order, keys = Buf("order", dt.int64, s.steps, GLOBAL), Buf("keys", dt.int64, s.steps, GLOBAL)
@@ -163,7 +114,7 @@ def _ends(keys: Buf, i: Index, steps: int, begin: Buf, end: Buf) -> list[Stmt]:
     return [Store(begin, own, counter(i), (starts,)), Store(end, own, counter(i + 1), (stops,))]
 
 
-def _add_sums(s: _Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
+def _add_sums(s: Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
     """The phase in which a warp adds up the updates of a destination."""
     places, row = begin.size, prod(s.row)
     grid = Var("g", -(-places // WARPS_OF_BLOCK))

@@ -42,7 +42,7 @@ class _Turn:
     across: Var
     along: Var
 
-    def turned(self, index: Index) -> bool:
+    def lies_across(self, index: Index) -> bool:
         """Does memory lie along the other axis?"""
         return index.coef(self.across) == 1 and abs(index.coef(self.along)) >= LEAST_EXTENT
 
@@ -64,7 +64,7 @@ def transposed(f: Framing) -> Estimate | Refusal:
 
 def _turned_bytes(f: Framing, across: list[Var], lanes: list[Var]) -> int:
     turn = _Turn(across[-1], lanes[-1])
-    return sum(a.itemsize for a in f.accesses if not a.index.values() and turn.turned(a.index))
+    return sum(a.itemsize for a in f.accesses if not a.index.values() and turn.lies_across(a.index))
 
 
 class _Tiles:
@@ -85,8 +85,8 @@ class _Tiles:
         self.writes = [w for s in f.placed(*f.by_groups([*rest, across, lanes]), at) for w in writes_of(s)]
         nodes = postorder(w.value for w in self.writes)
         found = [n for n in nodes if n.op is Op.LOAD and n.arg[0].space == GLOBAL and not n.arg[1].values()]
-        self.loads = [n for n in found if self.turn.turned(n.arg[1])]
-        self.stores = [w for w in self.writes if self.turn.turned(w.index)]
+        self.loads = [n for n in found if self.turn.lies_across(n.arg[1])]
+        self.stores = [w for w in self.writes if self.turn.lies_across(w.index)]
 
     @property
     def nbytes(self) -> int:

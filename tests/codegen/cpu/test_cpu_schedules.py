@@ -25,8 +25,7 @@ from cpu_schedules import (
     sort_short,
 )
 from harness import assert_close, compiled, inputs_of, interpret, leaf, normal_inputs, schedules
-from weft.codegen.cpu.contract.dot import balanced
-from weft.codegen.kernels.loop_axes import chunks, collapse, spread, unroll
+from weft.codegen.kernels.loop_axes import balanced, chunks, collapse, spread, unroll
 from weft.ir.graph import graph
 from weft.ir.graph.index import Var, row_major, var
 from weft.ir.loops.text import show

@@ -20,7 +20,7 @@ def passing(*outputs: wf.Tensor) -> list[int]:
     """How many outputs of each kernel go past the caches."""
     found = compiled_behind("explain", list(outputs), (), {})
     assert found is not None
-    return [len(k.step.loops.passing) for k in found.in_order()]
+    return [len(k.step.loops.streamed) for k in found.in_order()]
 
 
 def test_only_what_exceeds_the_last_cache_passes_it() -> None:
@@ -52,14 +52,14 @@ def test_only_whole_aligned_vectors_pass_the_caches(coefficient: int, first: int
     x, y, r, i = argument("x"), argument("y"), Var("r", 7), Var("i", 96)
     at = Index({r: coefficient, i: 1}, first)
     loops = kernel([x, y], serial(r, lanes(i, Store(y, at, load(x, at)), unroll=2)))
-    text = emit(replace(loops, passing=(y,)), named("avx512"))
+    text = emit(replace(loops, streamed=(y,)), named("avx512"))
     assert ("!nontemporal" in text) == ("fence" in text) == whole
     assert "!nontemporal" not in emit(loops, named("avx512"))
 
 
 def test_tails_do_not_pass_the_caches() -> None:
     x, y, i = argument("x"), argument("y"), Var("i", 100)
-    text = emit(replace(kernel([x, y], lanes(i, Store(y, var(i), load(x, i)))), passing=(y,)), named("avx512"))
+    text = emit(replace(kernel([x, y], lanes(i, Store(y, var(i), load(x, i)))), streamed=(y,)), named("avx512"))
     assert text.count("!nontemporal") == 1 and "masked.store" in text
 
 

@@ -13,7 +13,8 @@ from harness import assert_close, check_close, compiled, execute, interpret, lea
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
-from weft.codegen.cpu.window.problem import cells, sizes, tiles_of
+from weft.codegen.cpu.window.problem import sizes, tiles_of
+from weft.codegen.kernels.loop_axes import balanced
 from weft.codegen.llvm.target import named, supported
 from weft.compiler.compile import Compiled
 from weft.ir.gradient.gradient import vjp
@@ -268,7 +269,7 @@ def test_tiles_of_all_blocks_cover_everything_once(total: int, block: int, size:
 
 
 @pytest.mark.parametrize("n", range(1, 30))
-def test_cells_and_sizes_cover_everything(n: int) -> None:
+def test_balanced_tiles_and_sizes_cover_everything(n: int) -> None:
     for most in (1, 3, 8):
-        assert sum(size * count for size, _, count in cells(n, most)) == n and max(s for s, _, _ in cells(n, most)) <= most
+        assert sum(size * count for size, _, count in balanced(n, most)) == n and max(s for s, _, _ in balanced(n, most)) <= most
         assert sum(size * count for size, count in sizes(n, most)) == n

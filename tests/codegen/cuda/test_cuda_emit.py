@@ -227,7 +227,7 @@ def test_indices_have_64_bits_only_where_they_must():
 
 
 def test_what_passes_through_is_stored_past_the_caches():
-    loops = replace(scaled(), passing=(Y,))
+    loops = replace(scaled(), streamed=(Y,))
     assert "weft_store_streaming(y + (512 * g + 4 * c4), y_0, aligned);" in emit(loops, TARGET)
 
 
