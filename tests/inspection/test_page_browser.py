@@ -272,6 +272,7 @@ def test_the_map_is_shown_while_something_is_out_of_view(small: sync_api.Page) -
     assert not small.is_visible(".minimap")
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", ["small", "large"])
 @pytest.mark.parametrize("size", [LAPTOP, NARROW], ids=["laptop", "narrow"])
 def test_the_graph_begins_with_its_first_kernel_and_nothing_lies_over_it(open_: Open, name: str, size: dict) -> None:
@@ -753,6 +754,7 @@ def axe(page: sync_api.Page) -> list[str]:
 SEEN = dict(zip(VIEWS, ("overview", "source", "loops", "ll", "s", "cu", "overview"), strict=True))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(("view", "text"), SEEN.items(), ids=VIEWS)
 def test_the_page_is_accessible(open_: Open, view: str, text: str, scheme: str) -> None:

@@ -17,7 +17,7 @@ from weft.ir.ops.interp import EVALUATORS, run
 SERIAL = iter(range(10**6, 10**7))
 
 
-@pytest.mark.thinned(shown)
+@pytest.mark.thinned(by=shown)
 @pytest.mark.parametrize("specials", [False, True], ids=["plain", "specials"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_numpy(row: Row, specials: bool) -> None:

@@ -122,6 +122,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("name", GRADIENTS)
 @pytest.mark.parametrize("target", ["host", "avx2", "sse2"])
 def test_input_gradients(name: str, target: str) -> None:

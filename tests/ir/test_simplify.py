@@ -11,7 +11,7 @@ import pytest
 from effort import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from optable import ROWS, Row, assert_matches, draw, leaves, values
+from optable import ROWS, Row, assert_matches, draw, leaves, shown, values
 from optable import Spec as InputSpec
 from weft.ir.gradient.gradient import grad
 from weft.ir.graph import dtype as dt
@@ -209,6 +209,7 @@ def test_rule_keeps_the_numbers(name: str) -> None:
         assert_matches(after, before)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", [dt.float16, dt.bfloat16, dt.float32, dt.float64])
 @pytest.mark.parametrize("value", [0.1, -0.3, 1e-8, 3e4])
 @pytest.mark.parametrize("count", [1, 5, 7, 1000, 1023, 10**6 + 1])
@@ -227,6 +228,7 @@ def test_every_rule_has_a_case() -> None:
     assert {rule.__name__ for rules in SIMPLIFY.values() for rule in rules} == {name for name, _, _ in trace}
 
 
+@pytest.mark.thinned(by=shown)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_simplified_row_equals_the_row(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))

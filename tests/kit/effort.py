@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": list(HealthCheck)}
 settings.register_profile("quick", max_examples=20, derandomize=True, **COMMON)
 settings.register_profile("thorough", max_examples=100, **COMMON)
-LEAST = 8  # examples
+LEAST = 5  # examples
 
 
 def choose(thorough: bool) -> None:
@@ -46,24 +46,31 @@ def superfluous(items: Iterable[pytest.Item]) -> list[pytest.Item]:
 
 
 def _uncovering(cases: Sequence[pytest.Item]) -> list[pytest.Item]:
-    """All but a cover: first the cases of which everything is new, then those that show anything new."""
-    seen: set[Hashable] = set()
-    left = list(cases)
-    for is_needed in (set.isdisjoint, lambda shown, seen: not shown <= seen):
-        rest = []
-        for case in left:
-            shown = _shown(case)
-            if is_needed(shown, seen):
-                seen |= shown
-            else:
-                rest.append(case)
-        left = rest
-    return left
+    """All but a cover: for each value that is not shown yet, the case whose values were shown least."""
+    shown = {case: _shown(case) for case in cases}
+    showing: dict[Hashable, list[pytest.Item]] = defaultdict(list)
+    for case in cases:
+        for value in shown[case]:
+            showing[value].append(case)
+    counts: Counter[Hashable] = Counter()
+    chosen = set()
+    for value, having in showing.items():
+        if not counts[value]:
+            chosen.add(best := min(having, key=lambda case: sum(counts[v] for v in shown[case])))
+            counts.update(shown[best])
+    return [case for case in cases if case not in chosen]
 
 
-def _shown(case: pytest.Item) -> set[Hashable]:
-    """The value of each parameter; of rows of a table, what the mark's function says of them."""
+def _shown(case: pytest.Item) -> list[Hashable]:
+    """The value of each parameter, or the values of several that come together; else what the mark's function says of them."""
     (mark,) = case.iter_markers("thinned")
-    call = case.callspec  # type: ignore[attr-defined]
-    by: Callable[..., Iterable[Hashable]] | None = mark.args[0] if mark.args else None
-    return {*by(**call.params)} if by else {*call.indices.items()}
+    params: dict[str, Any] = case.callspec.params  # type: ignore[attr-defined]
+    if "by" in mark.kwargs:
+        return [*mark.kwargs["by"](**params)]
+    groups = [_names(parametrize.args[0]) for parametrize in case.iter_markers("parametrize")]
+    groups += [(name,) for name in params if not any(name in group for group in groups)]  # of fixtures
+    return [(group, *(id(params[name]) for name in group)) for group in groups]
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(name.strip() for name in given.split(",")) if isinstance(given, str) else tuple(given)

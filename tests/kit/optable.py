@@ -417,9 +417,9 @@ ROWS = rows()
 KINDS = {d.name: d.name if d in (dt.float32, dt.float64) else "half" if d.is_half else d.kind for d in dt.ALL}
 
 
-def shown(row: Row, **others: Any) -> set[Any]:
+def shown(row: Row, **others: Any) -> list[Any]:
     """What a row shows, for `thinned`: its variant of the op, and the op for kinds of dtypes."""
     words = row.name.split("-")
     kinds = tuple(KINDS[word] for word in words if word in KINDS)
-    things = {"-".join(word for word in words if word not in KINDS), (words[0], kinds)}
-    return {(thing, *others.values()) for thing in things}
+    things = ["-".join(word for word in words if word not in KINDS), (words[0], kinds)]
+    return [(thing, *others.values()) for thing in things]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import weft as wf
+from effort import rarely
 from safetensors import numpy as files
 from weft import nn
 
@@ -446,7 +447,7 @@ nn.save(path, **state, epoch=last)
 """
 
 
-@pytest.mark.parametrize("mode", ["lazy", "jit"])
+@pytest.mark.parametrize("mode", ["lazy", *rarely("jit")])
 def test_four_epochs_are_two_and_two_more_in_another_process_bit_for_bit(tmp_path: Path, mode: str) -> None:
     def train(name: str, first: int, last: int) -> bytes:
         command = [sys.executable, "-c", TRAINING, str(tmp_path / name), str(first), str(last), mode]

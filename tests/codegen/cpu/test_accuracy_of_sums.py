@@ -24,6 +24,7 @@ def units(found: wf.Tensor, exact: Any, scale: Any) -> float:
     return float(np.max(np.abs(found.numpy().astype(np.longdouble) - exact) / scale)) / float(np.finfo(found.numpy().dtype).eps)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("n", [100, 1000, 10_000, 300_000])

@@ -22,7 +22,7 @@ FLOATS = [dt.float32, dt.float64]
 names = [d.name for d in FLOATS]
 
 
-@pytest.mark.thinned(shown)
+@pytest.mark.thinned(by=shown)
 @pytest.mark.parametrize("row", ROWS, ids=lambda r: r.name)
 def test_row_equals_the_oracle(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))

@@ -61,6 +61,7 @@ LAYERS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("kind", ["max", "add"])
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_a_layer_with_its_pool_is_one_kernel(
@@ -69,12 +70,14 @@ def test_a_layer_with_its_pool_is_one_kernel(
     assert is_pooled(close([layer(*shape, kind)], threads=(1, 2, 3)))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", LAYERS, ids=str)
 def test_every_target_pools(shape: tuple[tuple[int, ...], tuple[int, ...], int, Window], target: str) -> None:
     assert is_pooled(close([layer(*shape)], target=target))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("outs", [3, 20])
 @pytest.mark.parametrize("dtype", [dt.float64, dt.int32, dt.float16, dt.bfloat16], ids=lambda d: d.name)
 def test_every_dtype(dtype: DType, outs: int) -> None:
@@ -105,6 +108,7 @@ def test_a_line_pools_in_one_dimension() -> None:
     assert is_pooled(close([layer((1, 3, 1, 50), (20, 3, 1, 3), window=(1, 3))]))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("outs", [3, 17])
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 def test_loops_interpreted_equal_the_oracle(target: str, outs: int, monkeypatch: pytest.MonkeyPatch) -> None:

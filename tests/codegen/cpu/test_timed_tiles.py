@@ -37,6 +37,7 @@ def tuned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Product]
     return run
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("form", ["nn", "nt", "tn", "tt"])
 @pytest.mark.parametrize("shape", [(70, 90, 50), (128, 64, 1100), (33, 200, 64)], ids=str)
 def test_every_winner_gives_the_same_bits(shape, form, tuned, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,6 +113,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_target_gives_the_numbers_of_the_oracle(
@@ -135,6 +136,7 @@ def test_results_are_the_same_bits_on_any_number_of_threads(
     assert window_texts(close(conv(*shape), threads=(1, 2, 3)))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", ["avx512", "avx2", "sse2"])
 @pytest.mark.parametrize(
     "shape", [((1, 2, 5, 18), (17, 2, 2, 3)), ((2, 1, 5, 19), (5, 1, 2, 2)), ((3, 1, 8, 9), (4, 1, 3, 3))], ids=str
@@ -186,6 +188,7 @@ def test_several_outputs_of_one_kernel() -> None:
     assert len(close([y, g.relu(y), g.gelu(y)]).lowered.kernels) == 1
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("outs", [4, 16])
 @pytest.mark.parametrize("special", [np.inf, np.nan])
 def test_a_special_value_reaches_only_the_windows_that_hold_it(outs: int, special: float) -> None:
@@ -235,6 +238,7 @@ def square(rows: int, lanes: int) -> Loops:
     return kernel([x, y], For(i, rows, UNROLL, [For(k, lanes, LANES, [store])]))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("rows", "lanes"), [(16, 16), (16, 9), (7, 16), (3, 5), (2, 2), (8, 8), (8, 3), (4, 4), (4, 3)])
 def test_corners_of_squares_are_transposed(rows: int, lanes: int, target: str) -> None:

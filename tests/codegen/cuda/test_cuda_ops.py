@@ -31,7 +31,7 @@ def _is_ordered(output: Node) -> bool:
     return not (output.op is Op.REDUCE and output.arg[0] == "mul")
 
 
-@pytest.mark.thinned(shown)
+@pytest.mark.thinned(by=shown)
 @pytest.mark.parametrize("row", TABLE, ids=lambda r: r.name)
 def test_row_equals_the_oracle_in_any_order_of_threads(row: Row) -> None:
     rng = np.random.default_rng(zlib.crc32(row.name.encode()))

@@ -52,6 +52,7 @@ def wide(f: Callable, *xs: np.ndarray) -> np.ndarray:
         return f(*(x.astype(to) for x in xs)).astype(xs[0].dtype)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", UNARY)
 def test_special_values_equal_numpy(name: str, dtype: str) -> None:
@@ -60,6 +61,7 @@ def test_special_values_equal_numpy(name: str, dtype: str) -> None:
     near(getattr(wf.tensor(x), name)(), wide(UNARY[name], x))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", BINARY)
 def test_special_pairs_equal_numpy(name: str, dtype: str) -> None:
@@ -67,6 +69,7 @@ def test_special_pairs_equal_numpy(name: str, dtype: str) -> None:
     near(getattr(wf, name)(wf.tensor(x), wf.tensor(y)), wide(BINARY[name], x, y))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", ODD)
 def test_zeros_and_subnormals_pass_through(name: str, dtype: str) -> None:
@@ -101,6 +104,7 @@ LOGADDEXP = [(-INF, -INF, -INF), (INF, INF, INF), (INF, -INF, INF), (-INF, 5, 5)
 TABLES = {"atan2": ATAN2, "pow": POW, "hypot": HYPOT, "logaddexp": LOGADDEXP}
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", TABLES)
 def test_special_cases_of_the_standard(name: str, dtype: str) -> None:
@@ -137,6 +141,7 @@ def test_nothing_overflows_early() -> None:
         assert float(wf.hypot(small, small) / small) == pytest.approx(math.sqrt(2))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8"])
 @pytest.mark.parametrize("name", [*UNARY, "erf"])
 def test_integers_give_float32(name: str, dtype: str) -> None:

@@ -40,6 +40,7 @@ def test_sort_and_argsort_are_stable_in_both_directions(
     same(wf.sort(wf.tensor(x), axis=axis, descending=descending), np.take_along_axis(x, want, axis))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("d", DTYPES, ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(40,), (200,), (3, 150)], ids=str)
 def test_sort_of_every_dtype_equals_numpy(d: dt.DType, shape: tuple[int, ...]) -> None:
@@ -63,6 +64,7 @@ def test_views_and_layouts_sort_as_their_values(n: int) -> None:
             same(wf.argsort(got, axis=axis), places(source, axis, False))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("d", [dt.float16, dt.bfloat16], ids=lambda d: d.name)
 @pytest.mark.parametrize("shape", [(30,), (4, 200), (700,)], ids=str)
 def test_16_bit_floats_sort_as_the_same_values_in_float32(d: dt.DType, shape: tuple[int, ...]) -> None:
@@ -114,6 +116,7 @@ def test_topk_gives_values_and_places(k: int, largest: bool) -> None:
         same(values, np.take_along_axis(xs, want, axis))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 200])
 @pytest.mark.parametrize("d", [dt.float32, dt.float64, dt.int16, dt.bool_], ids=lambda d: d.name)
 def test_median_equals_numpy(n: int, d: dt.DType) -> None:

@@ -414,7 +414,7 @@ HALF = [("adam, decay", wf.float16), ("adamw, amsgrad", wf.bfloat16), ("rmsprop,
 CASES = [*((name, wf.float32) for name in EVERY), *HALF, ("nesterov, decay", wf.float64)]
 
 
-@pytest.mark.thinned(lambda name, dtype: {name, dtype})
+@pytest.mark.thinned(by=lambda name, dtype: [name, dtype])
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_every_optimiser_writes_everything_in_place(name: str, dtype: wf.DType) -> None:
     layers = wf.nn.Linear(108, 70), wf.nn.ReLU(), wf.nn.Linear(70, 10)

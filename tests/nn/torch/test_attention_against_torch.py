@@ -12,6 +12,7 @@ from torchref import Array, agree, draw, pair
 from weft import nn
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 F, TF, T = nn.functional, torch.nn.functional, torch.nn
 
 E, H, N, L, S = 8, 2, 3, 4, 5

@@ -13,7 +13,10 @@ from weft import nn
 torch = pytest.importorskip("torch")
 T = torch.nn
 
-pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")  # of torch, about its own copy
+pytestmark = [
+    pytest.mark.torch,
+    pytest.mark.filterwarnings("ignore:Using padding='same'"),  # of torch, about its own copy
+]
 
 Array = np.ndarray
 Case = tuple[str, tuple[int, ...], tuple[Any, ...], dict[str, Any]]  # layer, shape of the input, arguments

@@ -13,6 +13,7 @@ from weft import nn
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sklearn")
+pytestmark = pytest.mark.torch
 
 
 class TorchLeNet(torch.nn.Module):  # type: ignore[misc]

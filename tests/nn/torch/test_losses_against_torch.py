@@ -13,6 +13,7 @@ from torchref import Array, agree, draw
 from weft import nn
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 F, TF, T = nn.functional, torch.nn.functional, torch.nn
 
 LABELS = np.array([0, 2, -100, 1, 1, 2])

@@ -11,6 +11,7 @@ from torchref import Array, agree, draw
 from weft import nn
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.torch
 T = torch.nn
 
 F, TF = nn.functional, T.functional
