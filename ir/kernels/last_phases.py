@@ -29,9 +29,9 @@ class LastPhases:
 def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
     """The last phases over so many parts of each sum."""
     parts = {n: leaf(("parts", i), n.dtype, (count, *n.shape)) for i, (n, count) in enumerate(counts.items())}
-    after = [u.node for u in kernel.units if u in kernel.columns]
+    after = dict.fromkeys(u.node for u in kernel.units if u in kernel.columns)
     now = _rebuilt(after, {n: n for n in kernel.inputs} | {n: _total(n, p) for n, p in parts.items()})
-    outputs = {now[n]: n for n in after if n in kernel.outputs}
+    outputs = {now[n]: n for n in kernel.outputs if n in after}
     units = [Unit(now[n], i) for i, n in enumerate(after)]
     refine(Units(units, {u.node: u for u in units}, set(), set(outputs)))
     by_shape: dict[tuple[int, ...], list[Unit]] = {}
@@ -40,7 +40,8 @@ def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
     inputs = [*parts.values(), *kernel.inputs]
     kernels = []
     for extents, own in by_shape.items():
-        stored = [u.node for u in own if u.node in outputs]
+        members = {u.node for u in own}
+        stored = [n for n in outputs if n in members]
         kernels.append(Kernel(kernel.name, "rows", own, {u: u.kept_vars() for u in own}, extents, stored, inputs))
     return LastPhases(kernels, parts, outputs)
 
