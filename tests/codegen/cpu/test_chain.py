@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from weft import options
 from weft.codegen.cpu import lowering
 from weft.codegen.cpu.chain.chain import lower_chain
+from weft.codegen.kernels.schedule import Schedule, always
 from weft.codegen.llvm.target import host, named, supported
 from weft.compiler import compile
 from weft.frontend.lazy import realize
@@ -200,7 +201,8 @@ def test_columns_in_blocks_give_what_whole_rows_give(monkeypatch):
     mask[3] = False
     mask[4, :600] = False
     small = replace(host(), l2=1 << 16)
-    monkeypatch.setattr(lowering, "lower_chain", lambda kernel, strides, _, tuning: lower_chain(kernel, strides, small, tuning))
+    chain = Schedule("chain", always(lambda kernel, strides, _, tuning: lower_chain(kernel, strides, small, tuning)))
+    monkeypatch.setattr(lowering, "CHAIN", chain)
     with options.override(cache_dir=None):
         t = F.scaled_dot_product_attention(*tensors(q, k, v), wf.tensor(mask))
         assert "rescaled" in wf.explain(t).kernels[0].schedule
