@@ -135,7 +135,9 @@ def load_strided(a: Access, stride: int | None) -> Val:
     if stride in APART and stride <= a.lanes and _masks_are_cheap(a):
         return _load_apart(a, stride)
     stretch = a.fn.scope.lanes.stretch(a.index) if stride is None and a.fn.scope.lanes else None
-    return _load_stretched(a, stretch) if stretch else _gather(a, pointers(a, stride))
+    if stretch:
+        return _load_stretched(a, stretch)
+    return _load_masked(a, pointers(a, stride), a.lanes, w.splat(a.live or Val("true", "i1"), a.lanes))
 
 
 def _masks_are_cheap(a: Access) -> bool:
@@ -185,8 +187,7 @@ def _load_stretched(a: Access, by: int) -> Val:
     if not needed.literal:  # else of the first lanes: where any of the neighbours lives, the first one does
         for first in range(1, by):
             needed = w.binary("or", needed, w.shuffle(live, list(range(first, a.lanes, by))))
-    found = _masked(a, "load", few, f"{suffix(a.elem, few)}.p0", a.ptr(), integer(a.align, 32), needed, a.zero(few))
-    return w.select(live, w.shuffle(found, each), a.zero(a.lanes))
+    return w.select(live, w.shuffle(_load_masked(a, a.ptr(), few, needed), each), a.zero(a.lanes))
 
 
 def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
@@ -194,21 +195,17 @@ def load_vector(a: Access, ptr: Val, live: Val | None = None) -> Val:
     live = live or a.live
     if live is None or is_lanewise(a.fn, a.buf):
         return a.fn.writer.load(ptr, a.elem, a.lanes, a.align, a.level)
-    mask = a.fn.writer.splat(live, a.lanes)
-    return _masked(a, "load", a.lanes, f"{suffix(a.elem, a.lanes)}.p0", ptr, integer(a.align, 32), mask, a.zero(a.lanes))
+    return _load_masked(a, ptr, a.lanes, a.fn.writer.splat(live, a.lanes))
 
 
-def _gather(a: Access, ptrs: Val) -> Val:
-    mask = a.fn.writer.splat(a.live or Val("true", "i1"), a.lanes)
-    name = f"{suffix(a.elem, a.lanes)}.v{a.lanes}p0"
-    return _masked(a, "gather", a.lanes, name, ptrs, integer(a.align, 32), mask, a.zero(a.lanes))
-
-
-def _masked(a: Access, what: str, lanes: int, name: str, *args: Val) -> Val:
+def _load_masked(a: Access, ptr: Val, lanes: int, mask: Val) -> Val:
+    """Elements from a pointer on, or through one for each lane; zeros where the mask does not hold."""
     w, full = a.fn.writer, vector_type(a.elem, lanes)
-    w.declare(full, f"llvm.masked.{what}.{name}", *(v.full for v in args))
+    what, of = ("gather", f"v{lanes}p0") if ptr.w > 1 else ("load", "p0")
+    name, args = f"llvm.masked.{what}.{suffix(a.elem, lanes)}.{of}", (ptr, integer(a.align, 32), mask, a.zero(lanes))
+    w.declare(full, name, *(v.full for v in args))
     level = max(a.level, *(v.level for v in args))
-    return w.emit(f"call {full} @llvm.masked.{what}.{name}({', '.join(map(str, args))})", a.elem, lanes, level)
+    return w.emit(f"call {full} @{name}({', '.join(map(str, args))})", a.elem, lanes, level)
 
 
 def pointers(a: Access, stride: int | None) -> Val:
@@ -239,7 +236,7 @@ def store_strided(a: Access, value: Val, stride: int | None) -> None:
     elif stride in APART and a.fn.target.has_avx512 and a.elem[0] != "i":
         _store_apart(a, value, stride)
     else:
-        _scatter(a, value, pointers(a, stride))
+        store_masked(w, value, pointers(a, stride), a.align, w.splat(a.live or Val("true", "i1"), a.lanes))
 
 
 def _store_apart(a: Access, value: Val, stride: int) -> None:
@@ -250,8 +247,7 @@ def _store_apart(a: Access, value: Val, stride: int) -> None:
         spread = w.shuffle(value, [min((first + lane) // stride, n - 1) for lane in range(n)])
         mask = _live_apart(a, first, stride)
         assert mask is not None
-        name = f"llvm.masked.store.{suffix(a.elem, n)}.p0"
-        call_void(w, name, spread, a.ptr(first), integer(a.align, 32), mask)
+        store_masked(w, spread, a.ptr(first), a.align, mask)
 
 
 def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
@@ -265,8 +261,7 @@ def _store_vector(a: Access, value: Val, ptr: Val, live: Val | None) -> None:
     elif _is_first_lane(live):
         w.store(w.extract(value, integer(0)), ptr, a.align)
     else:
-        name = f"llvm.masked.store.{suffix(a.elem, a.lanes)}.p0"
-        call_void(w, name, value, ptr, integer(a.align, 32), w.splat(live, a.lanes))
+        store_masked(w, value, ptr, a.align, w.splat(live, a.lanes))
 
 
 def _is_whole(a: Access) -> bool:
@@ -291,10 +286,10 @@ def write_slot(a: Access, ptr: Val, value: Val) -> None:
     w.store(value, ptr, a.align)
 
 
-def _scatter(a: Access, value: Val, ptrs: Val) -> None:
-    w = a.fn.writer
-    mask = w.splat(a.live or Val("true", "i1"), a.lanes)
-    call_void(w, f"llvm.masked.scatter.{suffix(a.elem, a.lanes)}.v{a.lanes}p0", value, ptrs, integer(a.align, 32), mask)
+def store_masked(w: Writer, value: Val, ptr: Val, align: int, mask: Val) -> None:
+    """From a pointer on, or through one for each lane, where the mask holds."""
+    what, of = ("scatter", f"v{value.w}p0") if ptr.w > 1 else ("store", "p0")
+    call_void(w, f"llvm.masked.{what}.{suffix(value.type, value.w)}.{of}", value, ptr, integer(align, 32), mask)
 
 
 def call_void(w: Writer, name: str, *args: Val) -> None:

@@ -124,7 +124,7 @@ class Emitter:
             self.evaluate_all(needed(s.index, s.mask), group)
             values.append(evaluate(self.fn, s.value, group))
         for group, value in enumerate(values):
-            memory.store(self.fn, s.buf, s.index, s.mask, value, group)
+            memory.store(self.fn, s, value, group)
 
     def reduce(self, s: Reduce) -> None:
         if memory.hands_over(self.fn, s):
@@ -144,7 +144,7 @@ class Emitter:
                 return fused(self.w, self.fn.target, parts[0], parts[1], old)
             return combined(self.w, s.op, s.buf.dtype, *self.w.same_lanes(old, parts[0]))
 
-        memory.reduce(self.fn, s.buf, s.index, s.op, s.mask, parts[0], update, group, len(parts) == 2 and self.zero_behind_end(s))
+        memory.reduce(self.fn, s, parts[0], update, group, harmless=len(parts) == 2 and self.zero_behind_end(s))
 
     def zero_behind_end(self, s: Reduce) -> bool:
         """Whether both factors are masked vector loads: lanes past the loop's end then add 0 * 0, no select needed."""

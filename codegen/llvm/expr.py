@@ -31,6 +31,7 @@ class EmitError(ValueError):
 def evaluate(fn: Function, root: Node, group: int) -> Val:
     """The value of a Node in one group of lanes; what is known already is not written again."""
     values: dict[Node, Val] = {}
+    # walk.in_order would do; with a call for each operand, emission took 5 % longer
     stack = [] if _is_known(fn, root, group, values) else [root]
     while stack:
         n = stack[-1]

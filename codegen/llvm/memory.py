@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ...ir.graph.graph import Node
 from ...ir.graph.index import Index, Mask
-from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt
+from ...ir.loops.loop import GLOBAL, REG, Alloc, Buf, Prefetch, Reduce, Stmt, Store
 from ...ir.loops.walk import part_of
 from .access import (
     Access,
@@ -24,6 +24,7 @@ from .access import (
     load_uniform,
     load_vector,
     pointers,
+    store_masked,
     store_strided,
     stride_of,
     to_memory,
@@ -33,7 +34,7 @@ from .access import (
 from .combine import across_lanes, combined, identity, totals
 from .lanes import active, both, mask_value, pointer, tail_of
 from .short_rows import load_column, row_of
-from .values import Val, const_text, elem_type, integer, memory_type, suffix, vector_literal
+from .values import Val, const_text, elem_type, integer, memory_type, vector_literal
 
 LINE = 64  # bytes of a cache line
 PADDING = 64  # elements after a private array, so that a full vector may be read at its end
@@ -79,17 +80,17 @@ def _live(fn: Function, buf: Buf, mask: Mask, group: int, harmless: bool = False
     return mask_value(fn.scope, mask, group) if unseen or is_lanewise(fn, buf) else active(fn.scope, mask, group)
 
 
-def store(fn: Function, buf: Buf, index: Index, mask: Mask, value: Val, group: int) -> None:
-    """buf[index] = value in every live lane."""
-    a = Access(fn, buf, index, group, _live(fn, buf, mask, group), 0)
-    fn.writer.forget(buf)
-    if is_lanewise(fn, buf):
-        write_slot(a, _slot(fn, buf, index, group), to_memory(a, fn.writer.splat(value, a.lanes)))
+def store(fn: Function, s: Store, value: Val, group: int) -> None:
+    """The value to every live lane."""
+    a = Access(fn, s.buf, s.index, group, _live(fn, s.buf, s.mask, group), 0)
+    fn.writer.forget(s.buf)
+    if is_lanewise(fn, s.buf):
+        write_slot(a, _slot(fn, s.buf, s.index, group), to_memory(a, fn.writer.splat(value, a.lanes)))
     elif fn.scope.lanes is None:
         with fn.writer.when(a.live):
             fn.writer.store(to_memory(a, value), a.ptr(), a.align)
     else:
-        store_strided(a, to_memory(a, fn.writer.splat(value, a.lanes)), stride_of(fn, index))
+        store_strided(a, to_memory(a, fn.writer.splat(value, a.lanes)), stride_of(fn, s.index))
 
 
 def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) -> None:
@@ -102,30 +103,27 @@ def store_first(fn: Function, buf: Buf, index: Index, value: Val, count: int) ->
         w.store(raw, ptr, buf.dtype.itemsize)
         return
     mask = vector_literal("i1", (str(lane < count).lower() for lane in range(value.w)))
-    name = f"llvm.masked.store.{suffix(elem, value.w)}.p0"
-    call_void(w, name, raw, ptr, integer(buf.dtype.itemsize, 32), mask)
+    store_masked(w, raw, ptr, buf.dtype.itemsize, mask)
 
 
 # ---------------------------------------------------------------- accumulation
 
 
-def reduce(
-    fn: Function, buf: Buf, index: Index, op: str, mask: Mask, value: Val, update: Update, group: int, harmless: bool = False
-) -> None:
+def reduce(fn: Function, s: Reduce, value: Val, update: Update, group: int, harmless: bool = False) -> None:
     """buf[index] = update(buf[index]) in every live lane; `value` alone where lanes must be combined first.
 
     `harmless`: the update changes nothing in lanes past the loop's end.
     """
-    a = Access(fn, buf, index, group, _live(fn, buf, mask, group, harmless), fn.writer.depth)
-    fn.writer.forget(buf)
+    a = Access(fn, s.buf, s.index, group, _live(fn, s.buf, s.mask, group, harmless), fn.writer.depth)
+    fn.writer.forget(s.buf)
     if fn.scope.lanes is None:
         _update_scalar(a, update)
-    elif is_lanewise(fn, buf):
-        _update_slot(a, _slot(fn, buf, index, group), update)
-    elif stride_of(fn, index) == 0:
-        _update_uniform(a, op, value, update)
-    elif stride_of(fn, index) is None:
-        _update_lane_by_lane(a, op, value)
+    elif is_lanewise(fn, s.buf):
+        _update_slot(a, _slot(fn, s.buf, s.index, group), update)
+    elif stride_of(fn, s.index) == 0:
+        _update_uniform(a, s.op, value, update)
+    elif stride_of(fn, s.index) is None:
+        _update_lane_by_lane(a, s.op, value)
     else:
         _update_strided(a, update)
 
