@@ -18,13 +18,13 @@ examples:
   python -m weft run train.py --explain    run a script, then say what it computed
   python -m weft report train.py           show it on a page: graph, kernels, machine code, times
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3    every step with its value and gradient, and the graph
-  python -m weft devices                   what there is to compute on, what is missing and how to install it
-  python -m weft bench                     what this machine can do, and how near Weft comes
+  python -m weft devices                   devices, missing packages and how to install them
+  python -m weft bench                     the limits of this machine, and how close Weft comes
   python -m weft cache --stats             what is kept, where, and how much of it
-  python -m weft cache --clear             start afresh, even while programs run
+  python -m weft cache --clear             empty it, even while programs run
   WEFT_CACHE_DIR=folder python -m weft cache --stats
 
-import weft as wf; wf.explain(x) and WEFT_DUMP=folder show what becomes of an expression.
+import weft as wf; wf.explain(x) and WEFT_DUMP=folder show how an expression is compiled.
 """
 
 COMMANDS = {
@@ -80,7 +80,7 @@ def _unknown(arguments: Sequence[str], args: argparse.Namespace) -> str:
     """What to say of arguments that no command has: they may be meant for the script."""
     said, script = f"unrecognized arguments: {' '.join(arguments)}", getattr(args, "script", None)
     if args.command == "show" and not arguments[0].startswith("--"):
-        return f"{said}\nan expression that begins with - stands in brackets: python -m weft show \"({arguments[0]})\" ..."
+        return f"{said}\nan expression that begins with - must stand in brackets: python -m weft show \"({arguments[0]})\" ..."
     if script is None:
         return said
     return f"{said}\narguments for the script go after --: python -m weft {args.command} {script} -- {' '.join(arguments)}"

@@ -22,29 +22,28 @@ if TYPE_CHECKING:
     from ..inspection.profile.data import Profile
 
 ABOUT = """\
-Measures what this machine can do at most, and a dozen workloads, each beside the time that the
-roofline predicts: the larger of what its bytes take to and from memory and what its arithmetic
-takes. It needs about half a minute; more the first time, when the workloads are compiled, and on a
-busy machine.
+Measures the limits of this machine, and a dozen workloads against the time that the roofline
+predicts for each: the larger of the times for its memory traffic and its arithmetic. It takes about
+half a minute; longer the first time, when the workloads are compiled, and on a busy machine.
 """
 
 END = """\
 how to read it:
-  read, write  bytes/s of all threads from or to a cache or the memory; both: of as many that are
-               read as are written
-  rounds       how many of the rounds, made between the workloads, came within 5 % of the best: this
-               is how sure a limit is. Other work on the machine spoils rounds. "0 of 12" says that
-               a workload was faster than any of them: then the limit is what that has reached
+  read, write  bytes/s of all threads from or to a cache or the memory; both: half of them read, half
+               written
+  rounds       how many of the rounds, made between the workloads, came within 5 % of the best, which
+               shows how certain a limit is. Other work on the machine spoils rounds. "0 of 12" says
+               that a workload was faster than any round: its rate then becomes the limit
   time         of one warm run of the whole program, without Python
-  roofline     the least time by the bytes that it must move and the arithmetic that it must do on
-               this machine
+  roofline     the least time on this machine for the bytes it must move and the arithmetic it must
+               do
   reached      roofline / time. Products near 100 % are as fast as the processor; exp counts as the
                additions and multiplications of its polynomial, and a program of several kernels
                pays for each of them
   numpy        the time of the same by NumPy, where it has a direct equivalent
 
 The limits are kept for wf.explain, wf.profile and reports; each bench adds its rounds to them.
-`python -m weft devices --measure` forgets them and measures anew.
+`python -m weft devices --measure` discards them and measures again.
 
 examples:
   python -m weft bench
@@ -82,7 +81,7 @@ def add(commands: Commands) -> None:
     parser = described(
         commands,
         "bench",
-        "measure this machine, and a dozen workloads beside its limits",
+        "measure this machine, and a dozen workloads against its limits",
         ABOUT,
         END,
     )
@@ -90,7 +89,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--only",
         metavar="NAMES",
-        help="workloads whose names contain one of these, divided by commas",
+        help="workloads whose names contain one of these, separated by commas",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 

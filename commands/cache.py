@@ -13,17 +13,17 @@ from .status import DONE, FAILED, Commands, described, fail
 
 ABOUT = """\
 Weft keeps the machine code of every kernel and the plan of every program on disk, so that a later
-process compiles nothing. It is safe to remove at any time: what is missing is made again.
+process compiles nothing. It is safe to remove at any time: missing entries are made again.
 """
 
 END = """\
 environment:
-  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft), yours and writable by nobody else; "none"
-                    keeps nothing
-  WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); what was not used for longest
-                    goes first
+  WEFT_CACHE_DIR    the folder (default: ~/.cache/weft), which must be yours and writable only by
+                    you; "none" keeps nothing
+  WEFT_CACHE_LIMIT  about how many bytes it may hold (default: 1G); the least recently used are
+                    dropped first
 
-exit status: 0, also where there is no cache; 1 if the folder cannot be read or a file not be
+exit status: 0, even if there is no cache; 1 if the folder cannot be read or a file cannot be
 removed; 2 for wrong usage.
 """
 
@@ -31,7 +31,7 @@ removed; 2 for wrong usage.
 def add(commands: Commands) -> None:
     """Declares the arguments."""
     parser = described(
-        commands, "cache", "look at or empty the folder of compiled code", ABOUT, END
+        commands, "cache", "show or empty the folder of compiled code", ABOUT, END
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(

@@ -13,20 +13,20 @@ from ..wording import amount, binary
 from .status import DONE, Commands, described
 
 ABOUT = """\
-What Weft finds to compute on: the processor and what code is made for it, threads and what limits
-them, caches, memory, GPUs; and which packages are there or missing, with the command that installs
-them.
+Lists what Weft can compute on: the processor and the code made for it, threads and what limits
+them, caches, memory, GPUs; and the packages that are installed or missing, with the commands that
+install them.
 """
 
 END = """\
 environment:
-  WEFT_NUM_THREADS  how many threads share a kernel (default: the cores that this process may run
-                    on)
+  WEFT_NUM_THREADS  number of threads that share a kernel (default: the cores that this process may
+                    run on)
   WEFT_TARGET       the instruction set that code is made for: host, avx512, avx2 or sse2 (default:
                     host)
-  WEFT_DEVICE       where new data are put: cpu, cuda or cuda:1 (default: cpu)
+  WEFT_DEVICE       device for new data: cpu, cuda or cuda:1 (default: cpu)
 
-exit status: 0, also where everything is missing.
+exit status: 0, even if everything is missing.
 """
 
 PAGES = {
@@ -46,12 +46,12 @@ LIMITS = {
 def add(commands: Commands) -> None:
     """Declares the arguments."""
     parser = described(
-        commands, "devices", "what there is to compute on, and what is missing", ABOUT, END
+        commands, "devices", "list devices and missing packages", ABOUT, END
     )
     parser.add_argument(
         "--measure",
         action="store_true",
-        help="measure bandwidths and peaks anew, some seconds, and keep them",
+        help="measure bandwidths and peaks again, which takes some seconds, and keep them",
     )
     parser.add_argument("--json", action="store_true", help="the same as JSON")
 

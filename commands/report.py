@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..inspection.documents.running import INTERRUPTED, NoScript, Script
-from .scripts import BEHIND, add_script, empty, said, script_of
+from .scripts import OBSERVED, add_script, empty, said, script_of
 from .status import FAILED, MISUSED, Commands, described, fail, patience
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 SHOWN = 6  # programs with all details, by default
 
 ABOUT = f"""\
-Runs a script and writes one HTML file that shows what became of it: every program that was compiled
-and how long it took; of the slowest the graph with its kernels, the lines of yours that each
-computes, loops, machine code, memory, and what every pass did. The file needs no network.
+Runs a script and writes one HTML file about its programs: how long each took and, for the slowest,
+the graph with its kernels, the lines of yours that each computes, loops, machine code, memory, and
+what every pass did. The file needs no network.
 
-{BEHIND.format(command="report")}"""
+{OBSERVED.format(command="report")}"""
 
 END = """\
 examples:
@@ -39,7 +39,7 @@ a missing script.
 def add(commands: Commands) -> None:
     """Declares the arguments."""
     parser = described(
-        commands, "report", "run a script and write a page that shows what became of it", ABOUT, END
+        commands, "report", "run a script and write a page about its programs", ABOUT, END
     )
     add_script(parser)
     parser.add_argument(

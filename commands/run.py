@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import options
 from ..inspection.documents.running import INTERRUPTED, NoScript
-from .scripts import BEHIND, add_script, empty, said, script_of
+from .scripts import OBSERVED, add_script, empty, said, script_of
 from .status import FAILED, MISUSED, Commands, described, fail, patience
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LISTED = 40  # programs that are listed
 ABOUT = f"""\
 Runs a script and lists which programs it made, how often they ran, and how long they took.
 
-{BEHIND.format(command="run")}"""
+{OBSERVED.format(command="run")}"""
 
 END = """\
 examples:

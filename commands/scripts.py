@@ -12,10 +12,10 @@ from ..inspection.documents.running import Script
 if TYPE_CHECKING:
     from ..inspection.documents.collect import Collection
 
-BEHIND = """\
-The script is yours, as it is: `python -m weft {command} train.py -- --epochs 1` is `python train.py
---epochs 1`, looked into. Arguments after -- are the script's. What it prints stays as it is; what
-Weft says goes to stderr, when the script has ended.
+OBSERVED = """\
+The script runs unchanged: `python -m weft {command} train.py -- --epochs 1` runs `python train.py
+--epochs 1` and observes it. Arguments after -- are passed to the script. Its output stays as it is;
+Weft writes to stderr after the script has ended.
 """
 
 

@@ -15,16 +15,15 @@ ABOUT = """\
 Computes an expression step by step, forward and backward, and draws its graph. Each step is a line:
 its formula, its value, and what you wrote for it; each gradient is a line, too, with the rule that
 gives it. The steps are those of the compiler, so a matrix product is a product and a sum. All
-values come out of compiled machine code.
+values are computed by compiled machine code.
 """
 
 END = """\
 values:
   x=2  x=[1,2,3]            numbers are float32
   x=2:int64  y="[1,2]:float64"    another dtype
-  x="randn(3,4)"            an expression: every function of weft is known by its name, methods
-                            work, too
-  x="arange(6).reshape(2,3)"  y="x.T"    and so are the values named before
+  x="randn(3,4)"            an expression: all functions of weft and methods of Tensors work
+  x="arange(6).reshape(2,3)"  y="x.T"    and so do values named before
 
 examples:
   python -m weft show "(x*y).log() + (x*y).exp()" x=2 y=3
@@ -33,8 +32,8 @@ examples:
   python -m weft show "x @ w" x="randn(64,64)" w="randn(64,64)" --html product.html
   python -m weft show --layout "x.permute(1,0)[1:]" x="arange(6).reshape(2,3)"
 
-An expression that begins with - stands in brackets: "(-x)".
-The expression is evaluated by Python, as code of yours: it can do whatever Python can.
+An expression that begins with - must stand in brackets: "(-x)".
+The expression is evaluated by Python, like your own code: it can do whatever Python can.
 
 exit status: 0; 1 if a file cannot be written; 2 for an expression that cannot be computed, which is
 shown where.
@@ -68,7 +67,7 @@ def add(commands: Commands) -> None:
         "--html",
         type=Path,
         metavar="FILE",
-        help="a page on the program that computes it with its gradients",
+        help="a page about the program that computes it and its gradients",
     )
 
 
@@ -95,7 +94,7 @@ def _values(texts: list[str]) -> dict[str, str]:
         name, equals, value = text.partition("=")
         if not equals or not value.strip():
             raise ExpressionError(
-                f"{text!r} is no value: write name=value, like x=2 or x='randn(3, 4)'"
+                f"{text!r} is not a value: write name=value, like x=2 or x='randn(3, 4)'"
             )
         if name.strip() in values:
             raise ExpressionError(f"{name.strip()} is given twice")

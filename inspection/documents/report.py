@@ -63,7 +63,7 @@ def report(
         path = Path(path)
     except TypeError:
         raise errors.DTypeError(
-            f"report: path is that of the file to write, not {shown(path)}"
+            f"report: path must be that of the file to write, not {shown(path)}"
         ) from None
     calls = Calls()
     with watching_calls(calls):

@@ -72,5 +72,5 @@ def draw(x: Tensor) -> Drawing:
     from .values import steps_of
 
     if not isinstance(x, Tensor):
-        raise errors.DTypeError(f"draw: of a Tensor, not {shown(x)}")
+        raise errors.DTypeError(f"draw: expected a Tensor, not {shown(x)}")
     return Drawing(x.name or "x", tuple(steps_of(x.node)))

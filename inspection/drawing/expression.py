@@ -66,7 +66,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
         advice = f"use {', '.join(values)} in it" if values else "give it values: x=2"
         raise ExpressionError(
             _pointed(
-                text, 0, 0, f"the expression gives {shown(result)}, which is no Tensor: {advice}"
+                text, 0, 0, f"the expression gives {shown(result)}, which is not a Tensor: {advice}"
             )
         )
     texts: dict[Node, str] = {}
@@ -78,7 +78,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
 def _require_name(name: str) -> None:
     if not name.isidentifier() or name == NOTE:
         raise ExpressionError(
-            f"{name!r} is no name: write a value as name=value, like x=2 or x='randn(3, 4)'"
+            f"{name!r} is not a name: write a value as name=value, like x=2 or x='randn(3, 4)'"
         )
 
 
@@ -113,7 +113,7 @@ def _tensor(name: str, text: str, value: Any, dtype: dt.DType | None) -> Tensor:
         return tensor(value, chosen)
     except (errors.WeftError, ValueError) as error:
         raise ExpressionError(
-            _pointed(f"{name}={text}", 0, 0, f"this is no value for a Tensor: {error}")
+            _pointed(f"{name}={text}", 0, 0, f"this is not a value for a Tensor: {error}")
         ) from None
 
 

@@ -27,6 +27,6 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
     try:
         folder = Path(folder)
     except TypeError:
-        raise errors.DTypeError(f"dump: folder is a path, not {shown(folder)}") from None
+        raise errors.DTypeError(f"dump: folder must be a path, not {shown(folder)}") from None
     program = named_behind("dump", x, args, kwargs)
     return write_nothing(folder) if program is None else write(*program, folder)

@@ -20,7 +20,7 @@ ENDINGS = ("loops", "ll", "opt.ll", "s", "cu", "ptx", "sass")
 NOTHING = Artefact(
     "README.txt",
     "what is in this folder",
-    "0 kernels: nothing is to be computed, all is in memory already\n",
+    "0 kernels: nothing to compute, everything is in memory already\n",
 )
 
 
@@ -57,7 +57,7 @@ def _refuse_others(folder: Path, files: Mapping[str, str]) -> None:
         path = folder / name
         if path.exists() and not _is_of_dump(path):
             raise errors.ArgumentError(
-                f"dump: {path} is there and no dump has made it: give another folder"
+                f"dump: {path} exists and was not made by a dump: choose another folder"
             )
 
 

@@ -121,7 +121,7 @@ def _parts(r: Report) -> tuple[str, Table, list[KernelReport], str, Table, int]:
 def headline(r: Report) -> str:
     """The number of kernels, and what they take."""
     if not r.kernels:
-        nothing = "nothing is to be computed, all is in memory already or empty"
+        nothing = "nothing to compute: everything is in memory already, or empty"
         return f"0 kernels on {r.device}: {nothing}"
     cells = totals(r)
     parts = [f"{cells['kernel']} on {r.device}{' in strict mode' if r.strict else ''}"]

@@ -34,6 +34,6 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
         not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1
     ):
         raise errors.ArgumentError(
-            f"profile: repeat is a number of runs, 1 or more, not {shown(repeat)}"
+            f"profile: repeat must be a number of runs, 1 or more, not {shown(repeat)}"
         )
     return measure(x, args, kwargs, repeat)

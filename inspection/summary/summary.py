@@ -42,7 +42,7 @@ def summary(model: Module, *inputs: Any) -> Summary:
     from ...nn.module import Module
 
     if not isinstance(model, Module):
-        raise errors.DTypeError(f"summary: of a Module, not {shown(model)}")
+        raise errors.DTypeError(f"summary: expected a Module, not {shown(model)}")
     return summary_of(model, _outputs(model, inputs) if inputs else Calls())
 
 

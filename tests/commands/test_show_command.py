@@ -176,16 +176,16 @@ def test_text_for_graphviz(capsys: pytest.CaptureFixture[str]) -> None:
         (("x +* y", "x=1"), "invalid syntax\n    x +* y\n       ^"),
         (("ä + x.nö", "x=1", "ä=2"), "'nö'\n    ä + x.nö\n        ^^^^"),
         (("1/0", "x=1"), "ZeroDivisionError: division by zero\n    1/0\n    ^^^"),
-        (("3 + 4", "x=1"), "the expression gives 7, which is no Tensor: use x in it"),
+        (("3 + 4", "x=1"), "the expression gives 7, which is not a Tensor: use x in it"),
         (("3 + 4",), "give it values: x=2"),
         (("await x", "x=1"), "'await' outside function"),
         (("+".join(["x"] * 100_000), "x=1"), "weft: "),
         (("x", "x=1", "x=2"), "x is given twice"),
-        (("x", "x"), "'x' is no value: write name=value"),
-        (("x", "x="), "'x=' is no value"),
-        (("x", "2=x"), "'2' is no name"),
-        (("x", "x='word'"), "this is no value for a Tensor"),
-        (("x", "x=[[1],[2,3]]"), "this is no value for a Tensor"),
+        (("x", "x"), "'x' is not a value: write name=value"),
+        (("x", "x="), "'x=' is not a value"),
+        (("x", "2=x"), "'2' is not a name"),
+        (("x", "x='word'"), "this is not a value for a Tensor"),
+        (("x", "x=[[1],[2,3]]"), "this is not a value for a Tensor"),
         (("x", "x=y"), "there is no y"),
         (("x", "x=0.5", "y=x:"), "invalid syntax"),
         (("reduce(lambda a, k: (a + k).sin(), range(300), x)", "x=1", "reduce=1"), "'Tensor' object is not callable"),
@@ -208,7 +208,7 @@ def test_a_long_expression_is_cut_in_what_is_said_of_it(capsys: pytest.CaptureFi
 def test_an_expression_that_looks_like_an_option_is_told_to_stand_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["show", "-x.exp()", "x=1"])
-    assert 'stands in brackets: python -m weft show "(-x.exp())"' in capsys.readouterr().err
+    assert 'must stand in brackets: python -m weft show "(-x.exp())"' in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["show", "x", "x=1", "--layuot"])
     assert "brackets" not in capsys.readouterr().err

@@ -204,7 +204,7 @@ def test_values_of_too_many_bytes_are_refused() -> None:
 
 
 def test_what_is_no_tensor_is_refused() -> None:
-    with pytest.raises(DTypeError, match="draw: of a Tensor, not 3"):
+    with pytest.raises(DTypeError, match="draw: expected a Tensor, not 3"):
         wf.draw(3)
 
 

@@ -90,7 +90,7 @@ def test_names_of_files_are_safe_on_any_system(tmp_path):
 
 def test_what_lies_in_memory_needs_no_kernel(tmp_path):
     folder = wf.dump(randn(3), tmp_path)
-    assert files_of(folder) == ["README.txt"] and "0 kernels: nothing is to be computed" in read(folder, "README.txt")
+    assert files_of(folder) == ["README.txt"] and "0 kernels: nothing to compute" in read(folder, "README.txt")
 
 
 def test_jitted_functions_are_dumped_for_arguments_and_for_their_last_call(tmp_path):
@@ -141,14 +141,14 @@ def test_other_peoples_files_are_left_alone(tmp_path):
 def test_a_file_that_no_dump_has_made_is_not_overwritten(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text("# a project of mine\n")
-    with pytest.raises(wf.errors.ArgumentError, match=f"dump: .*{re.escape(name)} is there and no dump has made it"):
+    with pytest.raises(wf.errors.ArgumentError, match=f"dump: .*{re.escape(name)} exists and was not made by a dump"):
         wf.dump(randn(64, 100).exp(), tmp_path)
     assert files_of(tmp_path) == [name] and read(tmp_path, name) == "# a project of mine\n"
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path):
     (tmp_path / "graph.txt").mkdir()
-    with pytest.raises(wf.errors.ArgumentError, match=r"graph\.txt is there"):
+    with pytest.raises(wf.errors.ArgumentError, match=r"graph\.txt exists"):
         wf.dump(randn(3).exp(), tmp_path)
 
 
@@ -157,7 +157,7 @@ def test_a_link_is_not_written_through(tmp_path):
     target.write_text("# weft dump: looks like one\n")
     (tmp_path / "d").mkdir()
     (tmp_path / "d" / "graph.txt").symlink_to(target)
-    with pytest.raises(wf.errors.ArgumentError, match=r"graph\.txt is there"):
+    with pytest.raises(wf.errors.ArgumentError, match=r"graph\.txt exists"):
         wf.dump(randn(3).exp(), tmp_path / "d")
     assert target.read_text() == "# weft dump: looks like one\n"
 

@@ -196,7 +196,7 @@ def test_what_is_no_tensor_is_refused_by_name(look):
 def test_explain_of_what_is_in_memory_is_empty():
     assert wf.explain(randn(3)).kernels == []
     said = str(wf.explain([randn(3), randn(4)]))
-    assert "0 kernels" in said and "nothing is to be computed" in said and "measured" not in said
+    assert "0 kernels" in said and "nothing to compute" in said and "measured" not in said
 
 
 def test_a_jitted_function_is_explained_by_what_its_last_call_ran(tmp_path):
@@ -286,7 +286,7 @@ def test_a_compiled_graph_is_explained(tmp_path):
     assert (wf.dump(f, tmp_path) / "memory.txt").read_text()
     with pytest.raises(wf.errors.ShapeError, match=r"inputs\[0\] has shape"):
         wf.explain(f, randn(61))
-    with pytest.raises(wf.errors.ArgumentError, match="the inputs are 1 Tensors"):
+    with pytest.raises(wf.errors.ArgumentError, match="the inputs must be 1 Tensors"):
         wf.explain(f, randn(60), randn(60))
     with pytest.raises(wf.errors.ArgumentError, match="have no names, got x"):
         wf.explain(f, x=randn(60))

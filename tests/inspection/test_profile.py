@@ -253,7 +253,7 @@ def test_nothing_is_profiled_inside_a_jitted_function() -> None:
 
 @pytest.mark.parametrize("repeat", [0, -1, 1.5, True, "3"])
 def test_a_repeat_that_is_no_number_of_runs_is_refused(repeat: Any) -> None:
-    with pytest.raises(errors.ArgumentError, match="repeat is a number of runs"):
+    with pytest.raises(errors.ArgumentError, match="repeat must be a number of runs"):
         wf.profile(wf.tensor(ROWS).exp(), repeat=repeat)
 
 

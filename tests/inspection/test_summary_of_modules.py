@@ -146,6 +146,6 @@ def test_a_notebook_gets_a_table() -> None:
 
 
 def test_what_is_no_module_is_refused() -> None:
-    with pytest.raises(DTypeError, match="summary: of a Module, not 3"):
+    with pytest.raises(DTypeError, match="summary: expected a Module, not 3"):
         wf.summary(3)
     assert isinstance(wf.summary(nn.ReLU()), Summary)

@@ -68,7 +68,7 @@ def test_an_output_size_is_one_that_the_convolution_maps_back() -> None:
     x = wf.zeros(1, 2, 4, 4)
     assert layer(x).shape == (1, 3, 7, 10)
     assert layer(x, output_size=(8, 12)).shape == layer(x, (1, 3, 8, 12)).shape == (1, 3, 8, 12)
-    with pytest.raises(ValueError, match=r"output_size is from \(7, 10\) to \(8, 12\)"):
+    with pytest.raises(ValueError, match=r"output_size must be \(7, 10\) to \(8, 12\)"):
         layer(x, output_size=(9, 10))
     with pytest.raises(ValueError, match=r"not \(1, 8, 12\)"):
         layer(x, output_size=(1, 8, 12))

@@ -127,7 +127,7 @@ VIEWS: dict[str, Callable[[wf.Tensor], wf.Tensor]] = {
 def test_view_needs_contiguous_data_and_says_what_to_do(name: str) -> None:
     x = VIEWS[name](wf.tensor(X).realize())
     assert not x.is_contiguous()
-    with pytest.raises(E.ShapeError, match=r"view: shape .* is not contiguous, .*: call \.contiguous\(\) before, or \.reshape\("):
+    with pytest.raises(E.ShapeError, match=r"view: shape .* is not contiguous, .*: call \.contiguous\(\) first, or \.reshape\("):
         x.view(-1)
     assert x.contiguous().is_contiguous()
     assert x.contiguous().view(-1).tolist() == x.reshape(-1).tolist() == x.numpy().ravel().tolist()

@@ -45,7 +45,7 @@ CASES: list[tuple[Callable[[], object], type[Exception], str]] = [
     (lambda: wf.einsum(X, [70], [0]), E.ShapeError, r"einsum: axis numbers must be 0 to 51, not \[70\]"),
     (lambda: wf.ones_like("a"), E.DTypeError, "'a' is no number"),
     (lambda: wf.realize(3), E.DTypeError, "expected a Tensor.* got 3"),
-    (lambda: wf.dump(X, 3), E.DTypeError, "dump: folder is a path, not 3"),  # type: ignore[arg-type]
+    (lambda: wf.dump(X, 3), E.DTypeError, "dump: folder must be a path, not 3"),  # type: ignore[arg-type]
     (lambda: wf.jvp(lambda x: x, 1.5, [X]), E.DTypeError, "jvp: inputs must be a sequence, not 1.5"),  # type: ignore[arg-type]
     (lambda: wf.vjp(X, X), E.DTypeError, "vjp: f must be a function, not "),  # type: ignore[arg-type]
     (lambda: wf.check_grad(lambda x: x, X, seed=1.5), E.DTypeError, "check_grad: seed must be an int"),  # type: ignore[arg-type]
