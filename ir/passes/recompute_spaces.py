@@ -48,9 +48,11 @@ def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[N
     roots = list(roots)
     if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
         return roots
-    found, failed = _attempt(roots, False, only_blocks)
+    finder = _finder(roots, only_blocks)
+    found, failed = _attempt(roots, finder, by_side=False)
     if failed:
-        other, still_failed = _attempt(row_sums_of_results(roots, _spaces(_finder(roots, only_blocks))), True, only_blocks)
+        summed = row_sums_of_results(roots, _spaces(finder))
+        other, still_failed = _attempt(summed, _finder(summed, only_blocks), by_side=True)
         found = other if still_failed < failed else found
     return found
 
@@ -66,16 +68,16 @@ def _spaces(finder: ChainFinder) -> list[Chain]:
     return [c for c in finder.spaces if c.reduces]
 
 
-def _attempt(roots: list[Node], by_side: bool, only_blocks: bool) -> tuple[list[Node], int]:
+def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[list[Node], int]:
     """(the graph with spaces in parts where they then become chains, the number of spaces where they do not)."""
-    finder, order = _finder(roots, only_blocks), toposort(roots)
+    order = toposort(roots)
     whole = {u for c in finder.chains() for u in c.results}
     plans = [_plan(order, c, finder, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
     wanted = len(plans)
     while plans:
         done = _rebuilt(order, plans)
         new = [done[r] for r in roots]
-        chained = {u.node for c in _finder(new, only_blocks).chains() for u in c.results}
+        chained = {u.node for c in _finder(new, finder.only_blocks).chains() for u in c.results}
         left = [p for p in plans if all(done[n] in chained for n in p.results)]
         if len(left) == len(plans):
             return new, wanted - len(plans)
