@@ -9,10 +9,10 @@ Known gaps. A signal in the first moment of an `__exit__` written in Python leav
 end in force: `wf.debug_nans`, `wf.matmul_precision` and `no_sync()` in a `with`, the line that
 errors name (`provenance`), a temporary file beside a checkpoint. A signal is reported and lost in
 the first moment of what Python calls before fork(), which then goes on without the locks, and in
-some finalizers: of more than 1 MiB of memory, of a GPU's memory, of Nodes of loops (whose keys hash
-Indexes), of arrays that came by DLPack, of compiled code and of keys of a WeakKeyDictionary. A
-signal in a sampler written as a generator ends that pass. Between two calls of the user's
-(`unscale_()` and `step()`, forward and backward) nothing is taken back.
+some finalizers: of more than 1 MiB of memory, of a GPU's memory, of arrays that came by DLPack, of
+compiled code and of keys of a WeakKeyDictionary. A signal in a sampler written as a generator ends
+that pass. Between two calls of the user's (`unscale_()` and `step()`, forward and backward) nothing
+is taken back.
 """
 
 from __future__ import annotations

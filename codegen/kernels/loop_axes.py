@@ -28,7 +28,7 @@ LANE_BLOCKS = 4  # wanted: enough for a few threads, which share the bandwidth o
 
 
 class Lanes(Protocol):
-    """What the choice of lanes asks of a target."""
+    """The Lanes protocol: all that the choice of lanes asks of a target."""
 
     def lanes_of(self, dtypes: Iterable[DType]) -> int:
         """Lanes of a loop that computes these."""

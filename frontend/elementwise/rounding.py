@@ -180,7 +180,7 @@ def conj(x: Node) -> Node:
 
 @in_float32
 def isclose(a: Operand, b: Operand, /, rtol: Operand = 1e-5, atol: Operand = 1e-8, equal_nan: bool = False) -> Node:
-    """Is |a - b| <= atol + rtol * |b|, or a == b; NaNs are close to each other with equal_nan. Integers count as float64."""
+    """True where |a - b| <= atol + rtol * |b|, or a == b; NaNs are close with equal_nan. Integers count as float64."""
     dtype = common_dtype("isclose", (a, b))
     x, y = together("isclose", (a, b), dtype if dtype.is_float else dt.float64)
     near = le(absolute(sub(x, y)), add(mul(absolute(y), rtol), atol))

@@ -144,7 +144,7 @@ def _of_gpu(obj: Any, copy: bool) -> Tensor | None:
 
 def _moved(x: Tensor, device: str | None, copy: bool | None) -> Tensor:
     if copy is False and device not in (None, x.device):
-        raise errors.ShapeError(f"asarray: from {x.device} to {device} there is but a copy, which copy=False forbids")
+        raise errors.ShapeError(f"asarray: from {x.device} to {device} takes a copy, which copy=False forbids")
     return x.to(device)
 
 

@@ -118,8 +118,8 @@ def _moved(back: Text) -> Row:
 BACKWARD: dict[Op, Row] = {
     **{r.op: tuple(d and (d.words, d.gives) for d in r.derivatives) for r in RECORDS.values() if r.derivatives},
     Op.REDUCE: ((lambda n: _REDUCTIONS[n.arg[0]][0], _reduced),),
-    Op.SCAN: (("in all sums behind it", lambda n: "{g}.cumsum from the end, " + f"axis={n.arg}"),),
-    Op.SCANMUL: (("in all products behind it", "{g} * the others of {a}, summed"),),
+    Op.SCAN: (("in all later sums", lambda n: "{g}.cumsum from the end, " + f"axis={n.arg}"),),
+    Op.SCANMUL: (("in all later products", "{g} * the others of {a}, summed"),),
     Op.RESHAPE: _moved(lambda n: "{g}." + f"reshape({_tuple(n.src[0].shape)})"),
     Op.PERMUTE: _moved(
         lambda n: "{g}." + f"permute({_tuple(n.arg.index(axis) for axis in range(n.ndim))})"

@@ -161,7 +161,7 @@ class Sentences:
 
 
 def reviews(count: int, seed: int = 0) -> Sentences:
-    """So many different sentences about films, praise and blame in turn, the same for a seed on every machine.
+    """`count` different sentences about films, praise and blame in turn, the same for a seed on every machine.
 
     >>> nn.data.reviews(2, seed=1).texts
     ['There is no cruelty in the cast.', 'The hero has a lot of cruelty, and the film is rather predictable.']

@@ -138,7 +138,7 @@ class BucketBatchSampler:
         self.lengths = as_array("BucketBatchSampler", "lengths", lengths)
         self.drop_last = as_bool("BucketBatchSampler", "drop_last", drop_last)
         if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
-            raise errors.ArgumentError(f"BucketBatchSampler: lengths is one number for each row, not {shown(lengths)}")
+            raise errors.ArgumentError(f"BucketBatchSampler: lengths must be one number for each row, not {shown(lengths)}")
         self.batch_size = as_count("BucketBatchSampler", "batch_size", batch_size, 1)
         self.pool = as_count("BucketBatchSampler", "pool", pool, 1)
 

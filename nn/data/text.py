@@ -172,7 +172,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     except UnicodeDecodeError as e:
         raise DataError(f"{path}, line {number}: not UTF-8 text: {e.reason} at byte {e.start}") from None
     except (EOFError, zlib.error, gzip.BadGzipFile) as e:
-        raise DataError(f"{path}: damaged: it cannot be decompressed behind line {number} ({e})") from e
+        raise DataError(f"{path}: damaged: it cannot be decompressed after line {number} ({e})") from e
     except OSError as e:
         raise DataError(f"{path}: cannot be read: {e.strerror or e}") from e
 

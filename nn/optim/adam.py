@@ -204,7 +204,7 @@ class NAdam(Optimizer):
 
 
 class RAdam(Optimizer):
-    """Adam that does without v while too few steps tell its variance (Liu et al. 2020): p = p - lr * r * m / (sqrt(v) + eps).
+    """Adam that does without v while too few steps fix its variance (Liu et al. 2020): p = p - lr * r * m / (sqrt(v) + eps).
 
     m and v are corrected as in Adam. r is the rectification of the paper; in the first steps, five with the usual betas,
     p = p - lr * m. weight_decay * p is added to g, or with decoupled_weight_decay taken from p as in AdamW; maximize steps
@@ -259,7 +259,7 @@ def _with_decay(hyper: dict[str, Any], group: Group) -> dict[str, Any]:
 def _rectification(beta2: float, step: int) -> float:
     """The factor r, with the correction of v in it; 0 for a step in which v does not count."""
     correction, limit = 1.0 - beta2**step, 2.0 / (1.0 - beta2) - 1.0
-    length = limit - 2.0 * step * beta2**step / correction  # of a simple average that tells as much
+    length = limit - 2.0 * step * beta2**step / correction  # of a simple average that is as certain
     if length <= 5.0:
         return 0.0
     return sqrt(correction * (length - 4.0) * (length - 2.0) * limit / ((limit - 4.0) * (limit - 2.0) * length))

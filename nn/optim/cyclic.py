@@ -171,7 +171,7 @@ class OneCycleLR(LRScheduler):
         return next((p for p in self.phases if epoch <= p[0]), self.phases[-1])
 
     def part(self, epoch: float) -> float:
-        """How much of its phase lies behind a step, from 0 to 1."""
+        """The part of its phase that is over at a step, from 0 to 1."""
         end = self.phase(epoch)[0]
         start = max((p[0] for p in self.phases if p[0] < end), default=0.0)
         return (epoch - start) / (end - start) if end > start else 1.0
@@ -181,7 +181,7 @@ def _total(name: str, total_steps: Any, epochs: Any, steps_per_epoch: Any) -> in
     if total_steps is not None:
         return as_count(name, "total_steps", total_steps, 1)
     if epochs is None or steps_per_epoch is None:
-        raise errors.ArgumentError(f"{name}: how long the cycle is: give total_steps, or epochs and steps_per_epoch")
+        raise errors.ArgumentError(f"{name}: pass total_steps, or epochs and steps_per_epoch")
     return as_count(name, "epochs", epochs, 1) * as_count(name, "steps_per_epoch", steps_per_epoch, 1)
 
 

@@ -104,7 +104,7 @@ def _land(to: int, nbytes: int, slot: _Slot) -> None:
 
 
 class _Page:
-    """Memory, and the event behind the last copy from it."""
+    """Memory, and the event after the last copy from it."""
 
     def __init__(self, cuda: Any, nbytes: int) -> None:
         self.memory = cuda.pagelocked_empty(nbytes, np.uint8)

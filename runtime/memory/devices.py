@@ -40,7 +40,7 @@ class Device(Protocol):
         """Memory for nbytes, contents undefined. Raises MemoryError."""
 
     def foreign(self, address: int, nbytes: int, owner: Any) -> Buffer:
-        """Memory that belongs to somebody else."""
+        """Memory that belongs to another library."""
 
     def copy(self, to: int, start: int, nbytes: int) -> None:
         """From its memory to its memory."""
