@@ -87,7 +87,7 @@ class Problem:
 
     def factor(self, which: Node, by: dict[Var, Index]) -> Node:
         """A factor of the product at an index for every axis of the problem."""
-        return Evaluator(self.inputs, lambda n, index: None).value(which, self.coordinates(by))
+        return Evaluator(self.inputs).value(which, self.coordinates(by))
 
     def of_anchor(self, by: dict[Var, Index]) -> dict[Var, Index]:
         """The variables of the anchor, given those of the problem."""

@@ -19,6 +19,8 @@ from ...ir.loops.loop import Buf
 
 Key = tuple[Node, tuple[Index, ...], Mask]  # the value of a Node at an index, needed only where the mask holds
 
+Local = Callable[[Node, tuple[Index, ...]], Node | None]
+
 
 @dataclass(frozen=True)
 class Place:
@@ -77,7 +79,7 @@ def condition(r: Range) -> Node:
 class Evaluator:
     """Evaluates Nodes inside one kernel. `places` are stored values, `local(n, index)` overrides (accumulators, scratch rows)."""
 
-    def __init__(self, places: dict[Node, Place], local: Callable[[Node, tuple[Index, ...]], Node | None]) -> None:
+    def __init__(self, places: dict[Node, Place], local: Local = lambda n, at: None) -> None:
         self.places, self.local = places, local
         self.memo: dict[Key, Node] = {}
 

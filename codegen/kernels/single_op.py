@@ -30,7 +30,7 @@ class SingleOpKernel:
     def of(cls, kernel: Kernel, strides: dict[Node, tuple[int, ...]]) -> Self:
         """In the places of the kernel's arguments."""
         inputs, outputs, buffers = place_values(kernel, strides)
-        return cls(kernel, Evaluator(inputs, lambda m, index: None), outputs[kernel.units[0].node], buffers)
+        return cls(kernel, Evaluator(inputs), outputs[kernel.units[0].node], buffers)
 
     @property
     def node(self) -> Node:
@@ -136,7 +136,7 @@ class Checks:
 
     def __init__(self, places: list[Node], strides: dict[Node, tuple[int, ...]]) -> None:
         self.stored = places_of(places, "in", strides)
-        self.evaluator = Evaluator(self.stored, lambda m, index: None)
+        self.evaluator = Evaluator(self.stored)
         self.buffers = tuple(p.buf for p in self.stored.values())
 
     def check(self, n: Node, extent: int, site: int, position: Index) -> Check:

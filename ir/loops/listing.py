@@ -1,6 +1,6 @@
 """Loops for readers. In: Loops. Out: text with infix expressions, beside the user's lines that they come from.
 
-It says the same as `loop_text.show`. A value that one statement alone needs stands in that statement, unless another line of the
+It says the same as `text.show`. A value that one statement alone needs stands in that statement, unless another line of the
 user's made it; the loops of a kernel are numbered, and code that is printed of them (LLVM IR, assembly, CUDA C) names the number.
 """
 

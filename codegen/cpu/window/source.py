@@ -35,7 +35,7 @@ class Source(Box):
         """An element of the factor, given by its place in the base; along some axes it is sure to be within the bounds."""
         places = zip(at, self.bounds, sure, strict=True)
         inside = mask_of(Range(e, lo, hi) for e, (lo, hi), certain in places if not certain)
-        found = Evaluator(p.inputs, lambda n, index: None).value(self.base, at, inside)
+        found = Evaluator(p.inputs).value(self.base, at, inside)
         return reduce(lambda v, c: node(Op.CAST, (v,), c.arg), reversed(self.casts), found)
 
     def sure(self, beyond: Var | None) -> list[bool]:

@@ -34,7 +34,7 @@ def stored_factor(p: Problem, factor: Node) -> tuple[Node, Callable[[dict[Var, I
         return (n.src[0] if widens else n), at, mask_of([*guard, *ranges])
 
     def value(by: dict[Var, Index], guard: Mask) -> Node:
-        return Evaluator(p.inputs, lambda n, index: None).value(*found(by, guard))
+        return Evaluator(p.inputs).value(*found(by, guard))
 
     return found(p.itself, ())[0], value
 
