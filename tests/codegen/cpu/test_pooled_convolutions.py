@@ -5,8 +5,9 @@ from __future__ import annotations
 import graphs as g
 import numpy as np
 import pytest
+from effort import examples
 from harness import assert_close, check_close, compiled, execute, fused, interpret, leaf, normal_inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from weft.codegen.llvm.target import named, supported
 from weft.compiler.compile import Compiled
@@ -122,7 +123,7 @@ def test_loops_interpreted_equal_the_oracle(target: str, outs: int, monkeypatch:
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_any_shape(data: st.DataObject) -> None:
     def one(low: int, high: int) -> int:

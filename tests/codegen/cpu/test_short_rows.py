@@ -11,6 +11,7 @@ from weft.inspection.explain.explain import compiled_behind
 random = np.random.default_rng(0)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("columns", [2, 3, 5, 6, 7, 8, 10, 12, 16, 17])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int8"])
 @pytest.mark.parametrize("rows", [(4096,), (5001,), (7, 1999)], ids=str)

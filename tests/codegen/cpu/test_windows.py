@@ -9,8 +9,9 @@ import graphs as g
 import numpy as np
 import pytest
 from contractkit import conv
+from effort import examples
 from harness import assert_close, check_close, compiled, execute, interpret, leaf, normal_inputs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from loopkit import LANES, UNROLL, For, Loops, Store, Var, argument, check_kernel, kernel, load, var
 from weft.codegen.cpu.window.problem import sizes, tiles_of
@@ -154,7 +155,7 @@ def test_loops_interpreted_equal_the_oracle(
         assert_close(got, np.asarray(want), 1e-5)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_any_shape(data: st.DataObject) -> None:
     def one(low: int, high: int) -> int:

@@ -154,6 +154,7 @@ def programs():
     return made
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("seed", range(PROGRAMS))
 def test_random_programs_do_what_the_interpreter_does(seed, order):
