@@ -39,6 +39,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker("slow")
 
 
+def pytest_collection_finish() -> None:
+    """No garbage collection looks at the million objects that the run itself holds: it would take half a second."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="module")
 def no_device_is_left() -> Iterator[None]:
     """Devices that were there before the first test of a file are there after its last, and no other."""
@@ -51,9 +57,7 @@ def no_device_is_left() -> Iterator[None]:
 
 
 @pytest.fixture
-def young_objects() -> Iterator[None]:
+def young_objects() -> None:
     """gc.collect() looks at what a test makes alone; what others have left takes it long."""
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import inspect
 import warnings
 from collections.abc import Callable
@@ -38,7 +37,6 @@ class Young(dict[Any, Any]):
 @pytest.fixture(autouse=True)
 def nothing_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a new process."""
-    gc.collect()
     young = Young()
     monkeypatch.setattr(growth, "graph", SimpleNamespace(interned=young))
     monkeypatch.setattr(new_tensor, "interned", young)
