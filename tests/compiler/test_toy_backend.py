@@ -152,7 +152,7 @@ def test_wrong_uses_are_told() -> None:
         wf.zeros(2, device="toy:2")
     with pytest.raises(E.BufferError, match=r"write x.cpu\(\)"):
         x.__dlpack__()
-    with pytest.raises(E.DeviceError, match="'toy' is no GPU"):
+    with pytest.raises(E.DeviceError, match="'toy' is not a GPU"):
         wf.cuda.synchronize("toy")
 
 

@@ -84,7 +84,8 @@ def compiled(
     """The CUDA program of distinct outputs for the device, or another one; its inputs are laid out as in `env`, else dense."""
     leaves = inputs_of(outputs)
     with options.override(verify=True, cache_dir=None):
-        backend = CudaBackend(CudaSettings(target) if target else settings(matmul=matmul))
+        given = settings(matmul=matmul)  # installs the device
+        backend = CudaBackend(CudaSettings(target) if target else given)
         return build(list(outputs), leaves, values_of(leaves, env), donations or {}, backend)
 
 

@@ -33,7 +33,7 @@ from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime.buffer import DeviceBuffer
 from weft.runtime.failures import CheckFailed
 from weft.runtime.image import PlaceOf, SiteAt
-from weft.runtime.prepared import Prepared
+from weft.runtime.runnable import Prepared
 from weft.runtime.runnable import Runnable
 
 Array = np.ndarray[Any, Any]

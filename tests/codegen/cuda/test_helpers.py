@@ -30,7 +30,7 @@ from cuda_helpers import (
 )
 from weft.ir.graph import bfloat16
 from weft.ir.graph import dtype as dt
-from weft.ir.graph.arith import convert
+from weft.ir.ops.values import convert
 from weft.ir.graph.op import Op
 from weft.ir.loops.interp import OPS
 from weft.runtime.cuda.driver import Driver
