@@ -33,8 +33,7 @@ from weft.ir.program.program import Call, Program, Ref, Value
 from weft.runtime.buffer import DeviceBuffer
 from weft.runtime.failures import CheckFailed
 from weft.runtime.image import PlaceOf, SiteAt
-from weft.runtime.runnable import Prepared
-from weft.runtime.runnable import Runnable
+from weft.runtime.runnable import Prepared, Runnable
 
 Array = np.ndarray[Any, Any]
 FAR = 1 << 56  # beyond what a process can address

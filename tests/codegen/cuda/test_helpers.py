@@ -30,9 +30,9 @@ from cuda_helpers import (
 )
 from weft.ir.graph import bfloat16
 from weft.ir.graph import dtype as dt
-from weft.ir.ops.values import convert
 from weft.ir.graph.op import Op
 from weft.ir.loops.interp import OPS
+from weft.ir.ops.values import convert
 from weft.runtime.cuda.driver import Driver
 
 pytestmark = pytest.mark.skipif(build.compiler() is None, reason="no g++ for the CUDA emulator")
