@@ -207,7 +207,7 @@ def measured(name: str, how: str, turns: int) -> dict[str, Any]:
 def _built() -> int:
     if "weft" not in sys.modules:
         return 0
-    from weft.frontend.lazy.realize import statistics
+    from weft.frontend.lazy.program_table import statistics
 
     return statistics["built"]
 

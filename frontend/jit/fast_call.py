@@ -36,8 +36,9 @@ from sys import getrefcount
 from typing import Any
 
 from ...signals import Actions, deferred
-from ..lazy import realize, state
+from ..lazy import state
 from ..lazy.program_table import statistics
+from ..lazy.run import late_interrupt
 from ..tensor.tensor import Tensor, of_storage
 from .signature import mapped
 
@@ -195,7 +196,7 @@ class Writer:
             self.takes_back(first)
         self.add("late = None", "try:", f"    if call({addresses}):", "        fail()", call=call)
         self.add("except BaseException as failure:")
-        self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=realize.late_interrupt)
+        self.add("    late = late_interrupt(interrupted(failure), program, lines, undo)", late_interrupt=late_interrupt)
         self.values |= {"fail": step.prepared.fail, "interrupted": step.prepared.interrupted, "undo": step.scalars.undo}
         self.values |= {"program": step.program, "lines": step.lines}
         for i, k in self.exchanged():

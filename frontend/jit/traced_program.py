@@ -19,9 +19,10 @@ from ...ir.graph.graph import Node, cast, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape
 from ...runtime.memory.storage import VIEWED, Storage, seen_through
-from ..lazy import realize, state, transfers, weak_numbers
+from ..lazy import state, transfers, weak_numbers
 from ..lazy.any_tensor import AnyTensor
 from ..lazy.capture import Capture, is_constant
+from ..lazy.job import donations_of, root_of, visit
 from ..lazy.live_number import plain
 from ..lazy.trace import UNTOUCHED, Trace
 from ..operands.broadcast import default_float, default_int
@@ -98,18 +99,18 @@ class _Recorder:
         out.capture = Capture(self._device(targets, sources))
         out.capture.owners = {buffer: weakref.ref(t) for buffer, t in self.places.items()}
         for n in [n for _, n in targets] + sources:
-            realize.visit(out.capture, realize.root_of(n))
+            visit(out.capture, root_of(n))
         self._finish(targets, returned, sources)
         self._gradients()
         return out
 
     def _device(self, targets: list[tuple[int, Node]], sources: list[Node]) -> str:
         """Where the program runs. Raises JitError where that is not one device."""
-        wanted = [root for n in [*(n for _, n in targets), *sources] if seen_through(root := realize.root_of(n)) is None]
+        wanted = [root for n in [*(n for _, n in targets), *sources] if seen_through(root := root_of(n)) is None]
         device = transfers.one_device(self.out.name, wanted)
         for number, n in targets:
             t = self.out.tensors[number]
-            if (stored := t._storage) is not None and stored.device != device and realize.root_of(n) in wanted:
+            if (stored := t._storage) is not None and stored.device != device and root_of(n) in wanted:
                 what = f"gives {state.described(t)} on {stored.device} a value on {device}"
                 raise errors.JitError(f"the jitted function {self.out.name} {what}: {transfers.ONE_DEVICE}")
         return device
@@ -150,9 +151,9 @@ class _Recorder:
         n: Node = t.node
         if n in weak_numbers.marks:
             n = cast(n, default_float() if n.dtype.is_float else default_int if n.dtype.is_int else n.dtype)
-        root = realize.root_of(n)
+        root = root_of(n)
         while root.op in VIEWED:
-            root = realize.root_of(root.src[0])
+            root = root_of(root.src[0])
         stored = root.arg.storage if root.op is Op.INPUT else None
         if stored is None or not stored.is_absent:
             return n
@@ -161,27 +162,27 @@ class _Recorder:
 
     def _finish(self, targets: list[tuple[int, Node]], returned: list[Tensor], sources: list[Node]) -> None:
         out, capture, views = self.out, self.out.capture, self.out.capture.views
-        wanted = [n for _, n in targets if realize.root_of(n) not in views]
-        places = {realize.root_of(n): k for k, n in reversed(list(enumerate(wanted)))}  # of outputs
+        wanted = [n for _, n in targets if root_of(n) not in views]
+        places = {root_of(n): k for k, n in reversed(list(enumerate(wanted)))}  # of outputs
         for n in sources:
-            root = realize.root_of(n)
+            root = root_of(n)
             if root not in views and root not in places:
                 places[root] = len(wanted)
                 wanted.append(n)
-        numbers = capture.numbers([realize.root_of(n) for n in wanted])
-        donations = realize.donations_of(wanted, capture)
+        numbers = capture.numbers([root_of(n) for n in wanted])
+        donations = donations_of(wanted, capture)
         out.key = capture.finish(numbers, donations)
         out.outputs = [(n.dtype, n.shape) for n in wanted]
         out.inputs = [self._input(s) for s in capture.inputs]
         order = iter(range(len(wanted)))
         for number, n in targets:
-            view = views.get(realize.root_of(n))
+            view = views.get(root_of(n))
             if view is None:
                 out.updates.append((number, next(order)))
             else:
                 out.moves.append((number, self._view(view)))
         for t, n in zip(returned, sources, strict=True):
-            root, note = realize.root_of(n), NOTE if t._requires_grad else None
+            root, note = root_of(n), NOTE if t._requires_grad else None
             shown = None if root in places else self._view(views[root])
             out.results[self.leaves[id(t)]] = Result(output=places.get(root), view=shown, note=note)
         self._donate(donations)
@@ -213,7 +214,7 @@ class _Recorder:
         self.out.without = [self._number(t) for t in self.trace.assumes_no_grad]
         found = [o for o in self.trace.outers.values() if o.gradient is not UNTOUCHED]
         self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in found]
-        roots = {id(o.gradient): realize.root_of(o.gradient.node) for o in found if o.gradient is not None}
+        roots = {id(o.gradient): root_of(o.gradient.node) for o in found if o.gradient is not None}
         if roots and not any(g in self.leaves or is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
             self._warn_of_lost_gradients(next(iter(roots.values())))
 

@@ -17,6 +17,7 @@ from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import Storage
 from ...signals import Actions, deferred
 from ..lazy import program_table, realize, state, watchers
+from ..lazy.run import late_interrupt, lines_of
 from ..lazy.trace import Trace, require_no_grad
 from ..tensor.tensor import Tensor, of_storage
 from .fast_call import Known, is_repeatable, references, repeater
@@ -41,7 +42,7 @@ class Step:
     def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = program_table.find(recorded.key, recorded.capture)
         self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
-        self.lines = realize.lines_of(self.program, self.structure.sites)
+        self.lines = lines_of(self.program, self.structure.sites)
         self.prepared = self.program.executable.prepared()  # under realize.lock, so for one at a time
         self.words = self.prepared.words
         self.name, self.key = recorded.name, recorded.key
@@ -142,8 +143,8 @@ class Step:
         except BaseException as failure:
             with deferred():
                 if not has_run:
-                    lines = self.lines if watched is None else realize.lines_of(self.program, self.structure.sites)
-                    failure = realize.late_interrupt(failure, self.program, lines, self.scalars.undo)
+                    lines = self.lines if watched is None else lines_of(self.program, self.structure.sites)
+                    failure = late_interrupt(failure, self.program, lines, self.scalars.undo)
                 self._finished(handles, memory, outputs, actions)
                 raise failure from None
         program_table.statistics["donated"] += 0 if watched else sum(free[t] for t in self.donors.values())

@@ -15,6 +15,7 @@ from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import lookup
 from ..lazy import realize, state, watchers
 from ..lazy.any_tensor import AnyTensor, bare
+from ..lazy.job import root_of
 
 MOST_NODES = 400  # of a graph that is computed to be shown; random bits are 150
 MOST_ELEMENTS = 100_000  # of all Nodes together: up to there compiling takes longer than computing
@@ -25,7 +26,7 @@ def text(t: AnyTensor) -> str:
     if t._stored() is not None or state.trace() is not None:
         return repr(t)
     if not _is_watched() and is_little_work(t):
-        shown = bare(realize.root_of(t.node))
+        shown = bare(root_of(t.node))
         with suppress(Exception):  # reading the value raises it
             realize.beside(shown)
             return repr(shown)

@@ -19,6 +19,7 @@ from ... import errors
 from ...compiler.compile import Compiled
 from ...frontend.lazy import realize
 from ...frontend.lazy.cached_program import Program
+from ...frontend.lazy.run import explained
 from ...frontend.lazy.trace import tracing
 from ...runtime import processor
 from ...runtime.failures import CheckFailed
@@ -60,7 +61,7 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
             rounds = _rounds(run, repeat)
         except CheckFailed as failure:
             program = Program(None, work.structure, work.structure.checked)
-            raise realize.explained(failure, program, {}) from None
+            raise explained(failure, program, {}) from None
     return _profile(run, rounds)
 
 

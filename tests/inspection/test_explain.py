@@ -10,7 +10,7 @@ import weft as wf
 from machinekit import machine_of
 from weft.codegen.kernels.loop_axes import TINY_WORK
 from weft.codegen.llvm.target import host
-from weft.frontend.lazy import realize
+from weft.frontend.lazy import program_table
 from weft.inspection.explain import build as report_module
 
 F = wf.nn.functional
@@ -232,10 +232,10 @@ def test_a_call_of_a_jitted_function_is_explained_without_running():
     for explains in (False, True):
         step, model, optimizer, batch = adam_step()
         if explains:
-            before, runs = [p.numpy().copy() for p in model.parameters()], realize.statistics["runs"]
+            before, runs = [p.numpy().copy() for p in model.parameters()], program_table.statistics["runs"]
             report = wf.explain(step, *batch, scale=2.0)
             assert report.in_place >= 8 and report.memory.peak_bytes > 0 and optimizer.steps == [0] * 4
-            assert realize.statistics["runs"] <= runs + 1, "the optimiser's state alone is computed"
+            assert program_table.statistics["runs"] <= runs + 1, "the optimiser's state alone is computed"
             assert all((p.numpy() == b).all() and p.grad is None for p, b in zip(model.parameters(), before, strict=True))
         losses = [step(*batch, scale=2.0).item() for _ in range(3)]
         results.append([losses, *(p.tolist() for p in model.parameters())])

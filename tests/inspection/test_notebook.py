@@ -14,7 +14,7 @@ import pytest
 import weft as wf
 from documents import document_in
 from weft import errors
-from weft.frontend.lazy import realize, state
+from weft.frontend.lazy import program_table, state
 from weft.inspection.documents.report import ReportPath
 from weft.ir.graph import site
 
@@ -82,9 +82,9 @@ LARGE: dict[str, Callable[[], wf.Tensor]] = {
 
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_cell_says_how_to_see_what_is_more_work(kind: str) -> None:
-    t, runs = LARGE[kind](), realize.statistics["runs"]
+    t, runs = LARGE[kind](), program_table.statistics["runs"]
     assert shown(t) == f"{repr(t)[:-1]}: print it, or call .realize(), to compute its values>"
-    assert realize.statistics["runs"] == runs
+    assert program_table.statistics["runs"] == runs
 
 
 OBSERVED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
@@ -97,8 +97,8 @@ OBSERVED: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 @pytest.mark.parametrize("kind", OBSERVED)
 def test_nothing_is_computed_where_somebody_looks_on(kind: str) -> None:
     with OBSERVED[kind]():
-        runs = realize.statistics["runs"]
-        assert ".realize()" in shown(wf.tensor([1.0]) * 2) and realize.statistics["runs"] == runs
+        runs = program_table.statistics["runs"]
+        assert ".realize()" in shown(wf.tensor([1.0]) * 2) and program_table.statistics["runs"] == runs
 
 
 def test_nothing_is_computed_in_a_trace_in_a_list_or_where_it_fails() -> None:

@@ -86,9 +86,9 @@ def test_nothing_is_computed_and_nothing_changes() -> None:
     model(x).realize()
     state = {name: t.tolist() for name, t in model.state_dict().items()}
     before = wf.get_rng_state()
-    programs = wf.frontend.lazy.realize.statistics["runs"]
+    programs = wf.frontend.lazy.program_table.statistics["runs"]
     wf.summary(model, x)
-    assert wf.frontend.lazy.realize.statistics["runs"] == programs and wf.get_rng_state() == before
+    assert wf.frontend.lazy.program_table.statistics["runs"] == programs and wf.get_rng_state() == before
     assert {name: t.tolist() for name, t in model.state_dict().items()} == state
 
 

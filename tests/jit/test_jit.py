@@ -19,7 +19,7 @@ from counted import Counted
 from stepping import states, stepper
 from weft import options
 from weft.frontend.lazy import program_table, state
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 from weft.nn import optim
 

@@ -17,7 +17,7 @@ import weft as wf
 from counted import Counted
 from weft import nn, options
 from weft.frontend.lazy.attributes import Attributes
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 
 X = [[-2.0, -0.5, 0.75], [1.5, 3.0, -4.0]]

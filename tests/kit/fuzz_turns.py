@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import weft as wf
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 
 Array = np.ndarray[Any, Any]
 Choose = Callable[[int], int]  # n -> one of 0 .. n-1

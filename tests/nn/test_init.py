@@ -135,12 +135,12 @@ def test_gains_are_torchs() -> None:
 
 
 def test_the_seed_decides_the_values_and_building_computes_nothing() -> None:
-    runs = wf.frontend.lazy.realize.statistics["runs"]
+    runs = wf.frontend.lazy.program_table.statistics["runs"]
     layers = [nn.Linear(3, 2), nn.Linear(3, 2)]
     for layer in layers:
         wf.manual_seed(7)
         init.kaiming_normal_(layer.weight)
-    assert wf.frontend.lazy.realize.statistics["runs"] == runs
+    assert wf.frontend.lazy.program_table.statistics["runs"] == runs
     np.testing.assert_array_equal(layers[0].weight.numpy(), layers[1].weight.numpy())
 
 

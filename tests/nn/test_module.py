@@ -447,14 +447,14 @@ def test_a_forward_updates_its_buffers_at_every_call(jitted: bool, grad: bool) -
 def test_a_buffers_update_joins_the_training_step() -> None:
     m = Counting()
     optimizer = nn.optim.SGD(m.parameters(), lr=0.1)
-    realize = wf.frontend.lazy.realize
+    program_table = wf.frontend.lazy.program_table
     for i, x in enumerate(BATCHES):
-        before = dict(realize.statistics)
+        before = dict(program_table.statistics)
         optimizer.zero_grad()
         m(wf.tensor(x)).backward()
         optimizer.step()
         if i > 1:
-            assert realize.statistics["runs"] == before["runs"] + 1 and realize.statistics["built"] == before["built"]
+            assert program_table.statistics["runs"] == before["runs"] + 1 and program_table.statistics["built"] == before["built"]
             assert m.calls._stored() is not None and m.mean._stored() is not None
     assert m.calls.item() == len(BATCHES)
 

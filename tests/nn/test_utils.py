@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import weft as wf
 from stepping import stepper
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 from weft.nn import optim, utils
 

@@ -242,7 +242,7 @@ def test_iteration_and_len() -> None:
 
 
 def test_views_of_memory_are_free() -> None:
-    from weft.frontend.lazy.realize import statistics
+    from weft.frontend.lazy.program_table import statistics
 
     t = wf.tensor(X)
     before = statistics["runs"]

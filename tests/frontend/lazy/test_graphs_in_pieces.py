@@ -10,7 +10,7 @@ import pytest
 import weft as wf
 from fuzz_turns import check_unread, random_loop
 from weft.frontend.lazy import pieces, program_table, realize
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 
 Built = Callable[[], int]
 

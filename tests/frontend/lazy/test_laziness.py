@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 import weft as wf
 from weft.frontend.lazy import program_table, state
-from weft.frontend.lazy.realize import graph_of, statistics
+from weft.frontend.lazy.program_table import statistics
+from weft.frontend.lazy.realize import graph_of
 from weft.ir.graph import graph
 from weft.ir.graph.op import Op
 from weft.runtime.memory import storage

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DataObject
 from weft.errors import GrowthWarning
 from weft.frontend.lazy import carried, computed, growth, program_table, realize, state
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.ir.graph import graph
 
 F = wf.nn.functional

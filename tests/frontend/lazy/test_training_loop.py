@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import weft as wf
 from project_root import ROOT
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 from weft.nn import optim
 from weft.runtime.buffer import memory

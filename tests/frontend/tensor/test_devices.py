@@ -20,7 +20,7 @@ from far_driver import FarDriver, far_devices, installed
 from weft import errors as E
 from weft import nn
 from weft.frontend.jit import traced_step
-from weft.frontend.lazy import realize
+from weft.frontend.lazy import program_table
 from weft.nn.parallel import flat
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -47,7 +47,7 @@ def device(request: Any) -> Iterator[str]:
 
 
 def programs() -> int:
-    return realize.statistics["runs"]
+    return program_table.statistics["runs"]
 
 
 # ---------------------------------------------------------------- where a value is
@@ -559,9 +559,9 @@ def test_constants_that_vary_are_one_program(device: str) -> None:
     x = wf.tensor(X).cuda().realize()
     built = []
     for k in range(4):
-        before = realize.statistics["built"]
+        before = program_table.statistics["built"]
         assert (x * (0.5 + k)).tolist() == (X * (0.5 + k)).tolist()
-        built.append(realize.statistics["built"] - before)
+        built.append(program_table.statistics["built"] - before)
     assert built[2:] == [0, 0]
 
 

@@ -178,7 +178,7 @@ def test_small_steps_of_an_average_are_not_lost() -> None:
 
 
 def test_a_parameter_is_updated_in_place() -> None:
-    from weft.frontend.lazy.realize import statistics
+    from weft.frontend.lazy.program_table import statistics
 
     p = wf.tensor(np.ones(1000), dtype=wf.float16, requires_grad=True)
     opt = wf.nn.optim.SGD([p], lr=0.5)

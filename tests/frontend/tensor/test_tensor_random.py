@@ -72,7 +72,7 @@ def test_seeding_repeats_and_draws_differ() -> None:
 
 
 def test_drawing_again_compiles_nothing() -> None:
-    from weft.frontend.lazy.realize import statistics
+    from weft.frontend.lazy.program_table import statistics
 
     wf.rand(7).realize()
     built = statistics["built"]

@@ -10,7 +10,7 @@ import pytest
 import weft as wf
 from nnref import Array
 from weft import nn
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import optim
 from weft.nn.optim.line_search import Point, strong_wolfe
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import weft as wf
 from stepping import states, stepper
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import optim
 
 MAKE: dict[str, Callable[[Any], optim.Optimizer]] = {

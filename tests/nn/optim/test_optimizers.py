@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import weft as wf
 from stepping import states, stepper
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 from weft.nn import optim
 

@@ -13,7 +13,7 @@ import weft as wf
 from processes import launched
 from weft import nn
 from weft.frontend.lazy import state
-from weft.frontend.lazy.realize import statistics
+from weft.frontend.lazy.program_table import statistics
 from weft.nn import functional as F
 from weft.nn import parallel
 from weft.nn.parallel import flat
@@ -53,7 +53,7 @@ COMMON = """
 SCRIPT = (
     COMMON
     + """
-    from weft.frontend.lazy.realize import statistics
+    from weft.frontend.lazy.program_table import statistics
 
     half = slice(rank * 4, rank * 4 + 4)  # of a batch of 8
 
