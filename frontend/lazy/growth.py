@@ -47,7 +47,6 @@ def look() -> None:
 
 def after_programs() -> None:
     """Warns of a chain that programs did not end; called at every program of which the number is divided by PERIOD."""
-    graph.forget_dead()
     alive = len(graph.interned)
     Seen.limit = min(Seen.limit, max(MOST_ALIVE, 4 * alive))
     Seen.rises = Seen.rises + 1 if alive >= Seen.after_programs + PERIOD else 0

@@ -108,7 +108,7 @@ def test_an_index_out_of_range_in_a_piece_is_told_at_its_line_and_changes_nothin
     for k in range(200):
         x = x * 0.5 + table[wf.tensor([k if k == 150 else k % 5])].sum()
     counter.assign(x)
-    with pytest.raises(IndexError, match=r"150 is out of range for axis 0 of extent 5.*test_pieces\.py"):
+    with pytest.raises(IndexError, match=r"150 is out of range for axis 0 of extent 5.*test_graphs_in_pieces\.py"):
         counter.item()
     assert counter.item() == 0.0
 
