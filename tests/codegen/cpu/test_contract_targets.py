@@ -24,9 +24,11 @@ FORCED = {"WEFT_MIN_CHUNKS": "3", "WEFT_SERIAL_THRESHOLD": "0"}
 @pytest.mark.thinned
 @pytest.mark.parametrize("forced", [{}, FORCED], ids=["free", "forced"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_products_are_right_on(target: str, forced: dict[str, str]) -> None:
+@pytest.mark.parametrize("dtype", products.TOLERANCE)
+def test_products_are_right_on(target: str, forced: dict[str, str], dtype: str) -> None:
     env = os.environ | {"WEFT_TARGET": target, "WEFT_CACHE_DIR": "none", "PYTHONPATH": PATH} | forced
-    run = subprocess.run([sys.executable, products.__file__], capture_output=True, text=True, check=False, env=env, timeout=300)
+    command = [sys.executable, products.__file__, dtype]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=env, timeout=300)
     assert run.returncode == 0, run.stderr
 
 

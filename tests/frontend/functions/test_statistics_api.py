@@ -70,6 +70,7 @@ def axes_of(ndim: int) -> list[Any]:
     return [None, (), *range(-ndim, ndim), *([(0, -1)] if ndim > 1 else [])]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", "any", "all"])
 def test_reductions(name: str, dtype: str) -> None:
@@ -81,6 +82,7 @@ def test_reductions(name: str, dtype: str) -> None:
                 close(getattr(wf, name)(x, axis=axis, keepdims=keepdims), want)
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["mean", "var", "std"])
 def test_moments(name: str, dtype: str) -> None:
@@ -92,6 +94,7 @@ def test_moments(name: str, dtype: str) -> None:
     close(wf.mean(x, dtype="float64"), np.mean(x, dtype="float64"))
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("target", DTYPES)
 def test_sums_and_products_in_the_dtype_asked_for(dtype: str, target: str) -> None:
@@ -159,6 +162,7 @@ SCANS = [
 ]
 
 
+@pytest.mark.thinned
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ["cumulative_sum", "cumulative_prod"])
 def test_running_sums_and_products(name: str, dtype: str) -> None:
