@@ -43,8 +43,8 @@ def require(size: int, what: str) -> None:
     """Refuses what would end the process, as LLVM does, where `ulimit -v` leaves less than these bytes. Raises MemoryError."""
     if not _has_room(size):
         room = _address_space()
-        rest = "there is not as much" if room is None else f"{shown(max(0, room))} are left"
-        raise errors.MemoryError(f"{what} needs {shown(size)} of address space, {rest}: `ulimit -v` allows no more")
+        rest = "there is not as much" if room is None else f"{bytes_text(max(0, room))} are left"
+        raise errors.MemoryError(f"{what} needs {bytes_text(size)} of address space, {rest}: `ulimit -v` allows no more")
 
 
 def has_room_for_thread() -> bool:
@@ -72,7 +72,7 @@ def _address_space() -> int | None:
     return None if limit == resource.RLIM_INFINITY or used is None else limit - (used << 10)
 
 
-def shown(nbytes: int) -> str:
+def bytes_text(nbytes: int) -> str:
     """Bytes in a unit that fits."""
     for power, unit in ((50, "PiB"), (40, "TiB"), (30, "GiB")):
         if nbytes >> power:

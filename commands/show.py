@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .. import errors
 from ..inspection.drawing.expression import Evaluated, ExpressionError, evaluate
-from ..inspection.terminal import say
+from ..inspection.terminal import print_safely
 from .status import DONE, MISUSED, Commands, described, fail
 
 ABOUT = """\
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     """The exit status."""
     try:
         evaluated = evaluate(args.expression, _values(args.values))
-        say(
+        print_safely(
             _page(args, evaluated)
             if args.html
             else _layout(evaluated)

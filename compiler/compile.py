@@ -27,7 +27,7 @@ from ..ir.passes.split_reductions import split_reductions
 from ..ir.passes.widen_halves import widen
 from ..ir.program.memory_report import Memory, memory_of
 from ..ir.program.plan import Planner, plan
-from ..ir.program.program import Program, Value
+from ..ir.program.program import Program, ValueLayout
 from ..runtime.runnable import Runnable
 from .backends.backend import Backend
 from .backends.kinds import current_backend
@@ -83,7 +83,7 @@ class Compiled:
 def build(
     outputs: Sequence[Node],
     leaves: Sequence[Node],
-    values: Sequence[Value],
+    values: Sequence[ValueLayout],
     donations: Mapping[int, int],
     backend: Backend | None = None,
 ) -> Compiled:

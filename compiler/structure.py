@@ -20,7 +20,7 @@ from ..ir.graph.dtype import DType
 from ..ir.graph.graph import Node
 from ..ir.graph.op import INDEXED, Op
 from ..ir.graph.site import NOWHERE, Site, provenance, settled
-from ..ir.program.program import Value
+from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
 
 Key = tuple[Any, ...]
@@ -59,10 +59,10 @@ class Structure:
         """The line of an entry."""
         return None if place is None else self.sites[place]
 
-    def values(self) -> list[Value]:
+    def values(self) -> list[ValueLayout]:
         """The layout of each input: those in memory, then the varying constants."""
-        stored = [Value(*entry) for entry in self.key[0] if isinstance(entry[0], DType)]
-        return stored + [Value(d, (), (), self.device != CPU) for d in self._varying_dtypes()]
+        stored = [ValueLayout(*entry) for entry in self.key[0] if isinstance(entry[0], DType)]
+        return stored + [ValueLayout(d, (), (), self.device != CPU) for d in self._varying_dtypes()]
 
     def text(self) -> str:
         """Equal for equal programs, in any process: constants that vary are left out."""
@@ -103,7 +103,7 @@ class Structure:
                 leaves.append(graph.leaf(_Place(i), v.dtype, v.shape))
         return leaves
 
-    def unfolded(self) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
+    def unfolded(self) -> tuple[list[Node], list[Node], list[ValueLayout], dict[int, int]]:
         """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build takes."""
         outputs, leaves = self.graph()
         return outputs, leaves, self.values(), dict(self.key[2])

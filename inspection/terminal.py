@@ -55,7 +55,7 @@ def _shows_unicode() -> bool:
     return True
 
 
-def say(text: object) -> None:
+def print_safely(text: object) -> None:
     """Prints it; characters that standard output cannot show, of a user's names, are escaped."""
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(str(text).encode(encoding, "backslashreplace").decode(encoding))

@@ -23,7 +23,7 @@ from ..frontend import ops
 from ..frontend.lazy.trace import tracing
 from ..frontend.operands.arguments import as_bool, as_path
 from ..frontend.tensor.tensor import Tensor
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 from .checkpoint_file import CheckpointError, CheckpointFileError, as_tensor, read, realized, write
 from .loading import fitting
 from .optim import Optimizer
@@ -64,7 +64,7 @@ def save(path: Any, /, *unnamed: Any, **objects: Any) -> None:
 
 def _require_names(who: str, unnamed: tuple[Any, ...]) -> None:
     if unnamed:
-        raise errors.CallError(f"{who}: objects are passed by name, as in {who}(path, model=model), not {shown(unnamed[0])}")
+        raise errors.CallError(f"{who}: objects are passed by name, as in {who}(path, model=model), not {brief(unnamed[0])}")
 
 
 def _state(x: Any) -> Any:
@@ -109,7 +109,7 @@ def load(path: Any, /, *unnamed: Any, random_state: bool = True, **objects: Any)
     place, random_state = as_path("load", path), as_bool("load", "random_state", random_state)
     for name, x in objects.items():
         if not isinstance(x, Tensor) and not (hasattr(x, "state_dict") and hasattr(x, "load_state_dict")):
-            raise errors.DTypeError(f"load: {name} is {shown(x)}, into which nothing can be loaded; load() returns the rest")
+            raise errors.DTypeError(f"load: {name} is {brief(x)}, into which nothing can be loaded; load() returns the rest")
     states, generator = _contents(place, objects)
     for name, x in objects.items():
         if name not in states:
@@ -174,5 +174,5 @@ def _load_one(x: Any, state: Any) -> None:
         x.load_state_dict(state)
         return
     if not isinstance(state, Tensor):
-        raise errors.DTypeError(f"the checkpoint has {shown(state)}, which is not a Tensor")
+        raise errors.DTypeError(f"the checkpoint has {brief(state)}, which is not a Tensor")
     x.assign(fitting("it", x, state))

@@ -13,7 +13,7 @@ from ..frontend import ops
 from ..frontend.gradients.gradient import no_grad
 from ..frontend.tensor.tensor import Tensor
 from ..ir.graph import dtype as dt
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 from .initial import (
     calculate_gain,
     fans,
@@ -63,14 +63,14 @@ def _drawn(draw: Callable[..., Tensor], tensor: T, *settings: Any) -> T:
     """The Tensor with values drawn in its dtype; 16-bit floats are rounded from float32."""
     name = f"{draw.__name__}_"
     if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
-        raise errors.DTypeError(f"{name}: the tensor must hold floats, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must hold floats, not {brief(tensor)}")
     dtype = dt.float32 if tensor.dtype.is_half else tensor.dtype
     return _filled(name, tensor, draw(tensor.shape, *settings, dtype))
 
 
 def _filled(name: str, tensor: T, value: float | Tensor) -> T:
     if not isinstance(tensor, Tensor):
-        raise errors.DTypeError(f"{name}: the tensor must be a Tensor, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must be a Tensor, not {brief(tensor)}")
     with no_grad():
         return tensor.assign(value)
 
@@ -136,7 +136,7 @@ def eye_(tensor: T) -> T:
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     """
     if not isinstance(tensor, Tensor) or tensor.ndim != 2:
-        raise errors.ShapeError(f"eye_: the tensor must be a matrix, not {shown(tensor)}")
+        raise errors.ShapeError(f"eye_: the tensor must be a matrix, not {brief(tensor)}")
     return _filled("eye_", tensor, ops.eye(*tensor.shape))
 
 

@@ -11,7 +11,7 @@ from .. import errors
 from ..frontend import ops
 from ..frontend.tensor.binding import as_tensor
 from ..frontend.tensor.tensor import Tensor
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 
 
 class Keys(NamedTuple):
@@ -24,7 +24,7 @@ class Keys(NamedTuple):
 def load(who: str, own: Mapping[str, Tensor], state: Mapping[str, Any], strict: bool) -> Keys:
     """Assigns by name. A Tensor may stand in `own` under several names, of which the state needs one."""
     if not isinstance(state, Mapping):
-        raise errors.DTypeError(f"load_state_dict: the state must be a dict of Tensors or arrays by name, not {shown(state)}")
+        raise errors.DTypeError(f"load_state_dict: the state must be a dict of Tensors or arrays by name, not {brief(state)}")
     named = {id(t) for name, t in own.items() if name in state}
     missing: dict[int, str] = {}
     for name, t in own.items():

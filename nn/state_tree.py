@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import errors
 from ..frontend.tensor.tensor import Tensor
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 
 
 def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:
@@ -40,12 +40,12 @@ def encoded(name: str, x: Any, tensors: dict[str, Tensor]) -> Any:
             plain = all(isinstance(key, str) and not key.startswith("$") for key in x)
             return dict(items) if plain else {"$items": [list(item) for item in items]}
     what = "neither a Tensor nor made of numbers, texts, lists and dicts, and has no state_dict()"
-    raise errors.DTypeError(f"save: {name} is {shown(x)}, which is {what}")
+    raise errors.DTypeError(f"save: {name} is {brief(x)}, which is {what}")
 
 
 def _key(name: str, key: Any) -> Any:
     if not isinstance(key, (str, int)):
-        raise errors.DTypeError(f"save: {name} is a dict with the key {shown(key)}, which is neither a text nor an int")
+        raise errors.DTypeError(f"save: {name} is a dict with the key {brief(key)}, which is neither a text nor an int")
     return key
 
 

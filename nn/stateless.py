@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import errors
 from ..frontend.tensor.tensor import Tensor
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 from .module import Module
 from .tree import some
 
@@ -41,7 +41,7 @@ def functional_call(
 def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
     """By id of a Parameter or Buffer, what stands for it."""
     if not isinstance(module, Module) or not isinstance(tensors, Mapping):
-        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {shown(module)}, {shown(tensors)}")
+        raise errors.DTypeError(f"functional_call: takes a Module and a dict of Tensors, not {brief(module)}, {brief(tensors)}")
     own = {**dict(module.named_buffers(remove_duplicate=False)), **dict(module.named_parameters(remove_duplicate=False))}
     unknown = [name for name in tensors if name not in own]
     if unknown:
@@ -49,7 +49,7 @@ def _values(module: Module, tensors: Any) -> dict[int, Tensor]:
         raise errors.StateError(f"functional_call: {type(module).__name__} has no {names}; it has {some([*own])}")
     for name, value in tensors.items():
         if not isinstance(value, Tensor):
-            raise errors.DTypeError(f"functional_call: {name} must be a Tensor, not {shown(value)}")
+            raise errors.DTypeError(f"functional_call: {name} must be a Tensor, not {brief(value)}")
     return {id(own[name]): value for name, value in tensors.items()}
 
 

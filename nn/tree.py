@@ -12,7 +12,7 @@ from ..frontend.lazy.live_number import LiveNumber
 from ..frontend.tensor.names_elsewhere import OF_MODULES, no_attribute
 from ..frontend.tensor.parameters_elsewhere import Naming
 from ..frontend.tensor.tensor import Tensor
-from ..ir.graph.brief import shown
+from ..ir.graph.brief import brief
 from .derived import recipe_of
 from .parameter import Buffer, Parameter
 
@@ -69,7 +69,7 @@ class Tree(Attributes, Naming):
     def register_parameter(self, name: str, parameter: Parameter | None) -> None:
         """The same as setting an attribute, for names that a program makes; None keeps the place free."""
         if not isinstance(parameter, Parameter | None):
-            raise errors.DTypeError(f"register_parameter: {name!r} must be a Parameter or None, not {shown(parameter)}")
+            raise errors.DTypeError(f"register_parameter: {name!r} must be a Parameter or None, not {brief(parameter)}")
         self._register("register_parameter", name, parameter)
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
@@ -80,14 +80,14 @@ class Tree(Attributes, Naming):
     def add_module(self, name: str, module: Any) -> None:
         """Sets the attribute to a Module, or to None."""
         if not isinstance(module, Tree | None):
-            raise errors.DTypeError(f"add_module: {name!r} must be a Module or None, not {shown(module)}")
+            raise errors.DTypeError(f"add_module: {name!r} must be a Module or None, not {brief(module)}")
         self._register("add_module", name, module)
 
     register_module = add_module
 
     def _register(self, who: str, name: str, value: Any) -> None:
         if not isinstance(name, str) or not name or "." in name:
-            raise errors.ArgumentError(f"{who}: a name must be a string without dots, not {shown(name)}")
+            raise errors.ArgumentError(f"{who}: a name must be a string without dots, not {brief(name)}")
         if hasattr(type(self), name):
             raise errors.ArgumentError(f"{who}: {name!r} is an attribute that every {type(self).__name__} has")
         setattr(self, name, value)
@@ -157,7 +157,7 @@ class Tree(Attributes, Naming):
         modules = dict(named)
         if not isinstance(target, str) or target not in modules:
             there = some([name for name in modules if name])
-            raise errors.AttributeError(f"{type(self).__name__} has no {what} {shown(target)}; it has {there}")
+            raise errors.AttributeError(f"{type(self).__name__} has no {what} {brief(target)}; it has {there}")
         return modules[target]
 
     def _named(

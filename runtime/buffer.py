@@ -192,8 +192,8 @@ def _large_pages(size: int) -> Block:
 
 def _refusal(size: int) -> errors.MemoryError:
     left = system.left()
-    rest = "there is not as much" if left is None else f"{system.shown(left)} are left"
-    return errors.MemoryError(f"{system.shown(size)} of memory are needed, {rest}")
+    rest = "there is not as much" if left is None else f"{system.bytes_text(left)} are left"
+    return errors.MemoryError(f"{system.bytes_text(size)} of memory are needed, {rest}")
 
 
 memory = Allocator()

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ...ir.graph.op import Op
 from ...ir.kernels.chain import base_of, factor_of
 from ...ir.kernels.kernel import Chain, Unit
@@ -120,11 +120,11 @@ def may_hold(condition: Node, over: Iterable[Var], truth: bool = True) -> Mask:
 def _extreme(index: Index, over: Iterable[Var], sign: int) -> Index | None:
     """The least (sign -1) or greatest value of an index as these variables run."""
     over = set(over)
-    if any(isinstance(t, Div | Mod | Value) and t not in over and _has(t, over) for t, _ in index.terms):
+    if any(isinstance(t, Div | Mod | Gathered) and t not in over and _has(t, over) for t, _ in index.terms):
         return None
     by = {v: Index(const=v.extent - 1 if index.coef(v) * sign > 0 else 0) for v in over}
     return index.substitute(by)
 
 
-def _has(term: Div | Mod | Value | Var, over: set[Var]) -> bool:
-    return isinstance(term, Value) or (isinstance(term, Div | Mod) and not over.isdisjoint(term.index.vars()))
+def _has(term: Div | Mod | Gathered | Var, over: set[Var]) -> bool:
+    return isinstance(term, Gathered) or (isinstance(term, Div | Mod) and not over.isdisjoint(term.index.vars()))

@@ -13,7 +13,7 @@ from math import prod
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, const, node
-from ...ir.graph.index import Index, Mask, Value, Var, unravel, var
+from ...ir.graph.index import Gathered, Index, Mask, Var, unravel, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import WORDS, Unit
 from ...ir.loops.loop import GLOBAL, LANES, REG, SCRATCH, SERIAL, Alloc, Buf, For, If, Reduce, Stmt, Store
@@ -202,7 +202,7 @@ class Task:
 
     def _where_live(self, first: Index, columns: int, flag: Node, body: list[Stmt]) -> Stmt:
         """The body, unless the mask rules out all these columns and the flag is 0."""
-        far = Index({Value(flag, 2): FAR // 2})
+        far = Index({Gathered(flag, 2): FAR // 2})
         live = self._live(first, columns)
         return If(tuple(replace(r, index=r.index + far if r.lo == 0 else r.index - far) for r in live), body)
 

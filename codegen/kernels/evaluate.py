@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, const, node, scalar_node
-from ...ir.graph.index import Index, Mask, Range, Value, mask_of
+from ...ir.graph.index import Gathered, Index, Mask, Range, mask_of
 from ...ir.graph.op import ELEMENTWISE, Op
 from ...ir.graph.site import NOWHERE, provenance
 from ...ir.graph.views import resolve
@@ -51,7 +51,7 @@ def as_index(n: Node, extent: int) -> Index:
     """An int64 Node as an index: affine where it is one."""
     if n.op is Op.VAR:
         return n.arg  # type: ignore[no-any-return]
-    return Index(const=n.arg) if n.op is Op.CONST else Index({Value(n, extent): 1})
+    return Index(const=n.arg) if n.op is Op.CONST else Index({Gathered(n, extent): 1})
 
 
 def where_mask(mask: Mask, value: Node) -> Node:

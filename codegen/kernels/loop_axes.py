@@ -9,7 +9,7 @@ from typing import Protocol
 
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Index, Mod, Range, Value, Var, stretch, var
+from ...ir.graph.index import Div, Gathered, Index, Mod, Range, Var, stretch, var
 from ...ir.graph.op import Op
 from ...ir.kernels.kernel import cost
 from ...ir.loops.loop import GLOBAL, SERIAL, For, If, Stmt
@@ -88,7 +88,7 @@ def _as_one(group: list[Var], indices: list[Index], short: int = 1) -> bool:
     fused = Var("f", total)
     by = spread(var(fused), group)
     for index in indices:
-        if index.vars().isdisjoint(group) and not any(isinstance(t, Value) for t, _ in index.terms):
+        if index.vars().isdisjoint(group) and not any(isinstance(t, Gathered) for t, _ in index.terms):
             continue
         together = index.substitute(by)
         if divides(together, fused) and not (short > 1 and stretch(together, fused) == short):
@@ -124,7 +124,7 @@ def _access_cost(a: Access, v: Var, width: int) -> float:
     """A vector is one, a few elements apart as many, x[v // 2] a half and a shuffle; else an element each."""
     if stretch(a.index, v) > 1:
         return 1.5
-    if divides(a.index, v) or any(isinstance(t, Value) for t, _ in a.index.terms):
+    if divides(a.index, v) or any(isinstance(t, Gathered) for t, _ in a.index.terms):
         return width
     apart = abs(a.index.coef(v))
     along = [t.extent for t, c in a.index.terms if isinstance(t, Var) and c == 1]

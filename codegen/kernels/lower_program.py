@@ -12,7 +12,7 @@ from ...ir.kernels.fuse import Fused
 from ...ir.kernels.kernel import Kernel
 from ...ir.loops.loop import Loops
 from ...ir.passes.bounds_checks import Checks, CheckSite, leaves_of
-from ...ir.program.plan import Step
+from ...ir.program.plan import KernelStep
 from .finite_checks import watched
 from .lowered import Lowered
 
@@ -26,7 +26,7 @@ class LoweredKernel:
     name: str
     kernel: Kernel | None
     lowered: Lowered
-    step: Step
+    step: KernelStep
 
     @property
     def line(self) -> Site | None:
@@ -43,7 +43,7 @@ class LoweredProgram:
     sites: tuple[CheckSite, ...] = ()
 
     @property
-    def steps(self) -> list[Step]:
+    def steps(self) -> list[KernelStep]:
         return [k.step for k in self.kernels]
 
 
@@ -108,7 +108,7 @@ def lower_all(
             out.sites += (CheckSite(kernel.name, 0, 1, None, kernel=fused.kernels.index(fused_kernel)),)
         loops = lowering.expanded(lowered.loops)
         parallel = lowering.parallel(lowered)
-        step = Step(loops, lowered.params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
+        step = KernelStep(loops, lowered.params, parallel, kernel.inputs, kernel.outputs, watched=bool(lowering.nans))
         add(LoweredKernel(kernel.name, kernel, lowered, step))
     return out
 
@@ -142,5 +142,5 @@ def _needed(n: Node, inputs: set[Node]) -> set[Node]:
 def _check(name: str, lowered: Lowered, places: list[Node], lowering: Lowering, early: bool) -> LoweredKernel:
     parallel = tuple(False for _ in lowered.work)
     loops = lowering.expanded(lowered.loops)
-    step = Step(loops, lowered.params, parallel, places, [], is_check=True, early=early)
+    step = KernelStep(loops, lowered.params, parallel, places, [], is_check=True, early=early)
     return LoweredKernel(name, None, lowered, step)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from math import gcd
 
 from ...ir.graph.graph import Node
-from ...ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var, stretch
+from ...ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var, stretch
 from ...ir.graph.op import Op
 from ...ir.loops.loop import Buf
 from ...ir.loops.walk import any_below, index_values, variables
@@ -68,7 +68,7 @@ class Lanes:
         match term:
             case Var():
                 return int(term is self.var)
-            case Value(n, _):
+            case Gathered(n, _):
                 return None if self.varying(n) else 0
             case Div(index, by):
                 step = self.stride(index)
@@ -102,13 +102,13 @@ class Scope:
         return self.writer.known(self.key(n, group))
 
 
-def _block(scope: Scope, term: Div | Mod | Value | Var, group: int) -> Val:
+def _block(scope: Scope, term: Div | Mod | Gathered | Var, group: int) -> Val:
     """A term in lane 0 of a group, whose index is already shifted to that group."""
     w = scope.writer
     match term:
         case Var():
             return scope.vars[term]
-        case Value(n, extent):
+        case Gathered(n, extent):
             found = scope.value(n, group)
             assert found is not None
             return _clamped(w, found, extent)
@@ -197,7 +197,7 @@ def vector_index(scope: Scope, index: Index, group: int, bits: int) -> Val:
 def _vector_term(scope: Scope, term: object, group: int, bits: int) -> Val:
     w = scope.writer
     match term:
-        case Value(n, extent):
+        case Gathered(n, extent):
             found = scope.value(n, group)
             assert found is not None
             return _narrow(w, _clamped(w, found, extent), bits)

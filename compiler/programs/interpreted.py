@@ -17,7 +17,7 @@ from ...ir.graph.op import INDEXED, Op
 from ...ir.ops import interp, strict
 from ...ir.ops.values import Evaluator
 from ...ir.passes.bounds_checks import CheckSite
-from ...ir.program.program import Value
+from ...ir.program.program import ValueLayout
 from ...runtime.failures import CheckFailed
 from ...runtime.memory import devices
 from ...runtime.memory.devices import CPU
@@ -44,7 +44,7 @@ class Interpreted:
     """
 
     def __init__(
-        self, outputs: list[Node], leaves: list[Node], values: list[Value], donations: dict[int, int], device: str = CPU
+        self, outputs: list[Node], leaves: list[Node], values: list[ValueLayout], donations: dict[int, int], device: str = CPU
     ) -> None:
         self.outputs, self.leaves, self.values, self.donations, self.device = outputs, leaves, values, donations, device
         self.evaluators = strictly() if options.current().strict else interp.EVALUATORS
@@ -65,7 +65,7 @@ class Interpreted:
             dense = np.ascontiguousarray(result)
             devices.copy(self.device, address, CPU, dense.ctypes.data, dense.nbytes)
 
-    def _array(self, address: int, v: Value) -> np.ndarray[Any, Any]:
+    def _array(self, address: int, v: ValueLayout) -> np.ndarray[Any, Any]:
         """The elements of an input."""
         buffer = devices.device(CPU if v.is_host else self.device).foreign(address, 0, None)
         seen = on_host(Storage(buffer, v.dtype, v.shape, v.strides))

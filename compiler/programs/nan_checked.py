@@ -19,7 +19,7 @@ from ..backends.kinds import current_backend
 from ..structure import Structure
 from . import on_disk
 from .interpreted import Interpreted
-from .nan_culprit import Found, Search, Unfound
+from .nan_culprit import Located, NotLocated, Search
 
 
 class Watched:
@@ -56,7 +56,7 @@ class Watched:
             return failure.site.kernel
         return None
 
-    def _blame(self, look: Callable[..., Found | Unfound | None], *where: Any) -> None:
+    def _blame(self, look: Callable[..., Located | NotLocated | None], *where: Any) -> None:
         """Raises what is found. A program of the search that ran to its end when a signal came is not the one asked for."""
         try:
             found = look(*where)

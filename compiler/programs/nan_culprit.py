@@ -23,16 +23,16 @@ from ...ir.graph.graph import Node, cast, leaf, node, reshape, toposort
 from ...ir.graph.index import row_major_strides
 from ...ir.graph.op import ELEMENTWISE, SCANS, Op
 from ...ir.graph.site import NOWHERE, Lines, Site, is_gradient, located, provenance
-from ...ir.program.program import Value
+from ...ir.program.program import ValueLayout
 from ...runtime.memory import storage
 from .. import compile
 from ..backends.backend import Backend
 
-Graph = tuple[list[Node], list[Node], list[Value], dict[int, int]]  # what compile.build takes
+Graph = tuple[list[Node], list[Node], list[ValueLayout], dict[int, int]]  # what compile.build takes
 
 
 @dataclass(frozen=True)
-class Found:
+class Located:
     """An element that is not finite though its operands are; its index only where the result is one of the user's Graph."""
 
     node: Node
@@ -43,7 +43,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Unfound:
+class NotLocated:
     """The kernel that met an element which is not finite, the lines it may be of, and why there is no more to say."""
 
     kernel: str
@@ -52,11 +52,11 @@ class Unfound:
 
 
 NO_MEMORY = "memory does not suffice to find the line that made it"
-OF_ITS_OWN = "computed apart, each result is finite, but not what the kernel makes on its way to them"
+INSIDE_KERNEL = "computed apart, each result is finite, but not what the kernel makes on its way to them"
 
 
 @dataclass(frozen=True)
-class Program:
+class Question:
     """Outputs that are computed once each, and the places among them of those asked for."""
 
     executable: Any
@@ -71,10 +71,10 @@ class Search:
         self._outputs, self._leaves, self._values, _ = graph
         self._backend, self.infinities = backend, infinities
         self._compiled = compile.build(*graph, backend)
-        self._questions: dict[str, tuple[list[Node], Program]] = {}
+        self._questions: dict[str, tuple[list[Node], Question]] = {}
         self._results = {(n.site, n.shape) for n in toposort(graph[0])}
 
-    def find(self, kernel: int, inputs: Sequence[int]) -> Found | Unfound | None:
+    def find(self, kernel: int, inputs: Sequence[int]) -> Located | NotLocated | None:
         """The first operation of the kernel that went wrong, or else of any other; None where all infinities were given."""
         kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
         for k in (kernels[kernel], *kernels):
@@ -86,42 +86,42 @@ class Search:
                 return found
         return None
 
-    def made_apart(self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]) -> Unfound | None:
+    def made_apart(self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]) -> NotLocated | None:
         """The kernel, where all that was given is finite, outputs are not, and no operation is to blame: its own steps are."""
         if any(n.op is Op.BITCAST or (n.op is Op.CONST and any_bad(n, (), self.infinities)) for n in toposort(self._outputs)):
             return None  # infinities may come of these
         bad_given, bad_made = self._ends
         if any(self._run(bad_given, inputs)) or not any(self._run(bad_made, outputs)):
             return None
-        return self._unfound([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], OF_ITS_OWN)
+        return self._unfound([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], INSIDE_KERNEL)
 
     @cached_property
-    def _ends(self) -> tuple[Program, Program]:
+    def _ends(self) -> tuple[Question, Question]:
         """Programs that say of inputs, and of outputs, whether they are not finite."""
         made = [leaf(object(), n.dtype, n.shape) for n in self._outputs]
-        dense = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in made]
+        dense = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in made]
         return self._odd(self._leaves, self._values), self._odd(made, dense)
 
-    def _odd(self, leaves: list[Node], values: list[Value]) -> Program:
+    def _odd(self, leaves: list[Node], values: list[ValueLayout]) -> Question:
         with provenance(NOWHERE):
             bad = [any_bad(n, range(n.ndim), self.infinities) for n in leaves if n.size]
         return self._program([n for n in bad if n is not None], leaves, values)
 
-    def _unfound(self, k: LoweredKernel, why: str) -> Unfound:
-        return Unfound(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why)
+    def _unfound(self, k: LoweredKernel, why: str) -> NotLocated:
+        return NotLocated(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why)
 
     def _suspects(self, k: LoweredKernel) -> list[Node]:
         assert k.kernel is not None
         return suspects(k.kernel.outputs, k.kernel.inputs)
 
-    def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Found | Unfound | None:
+    def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Located | NotLocated | None:
         if k.name not in self._questions:
             self._questions[k.name] = self._question(self._suspects(k))
         nodes, program = self._questions[k.name]
         left = max(self._run(program, inputs), default=0)
         return self._found(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
 
-    def _question(self, nodes: list[Node]) -> tuple[list[Node], Program]:
+    def _question(self, nodes: list[Node]) -> tuple[list[Node], Question]:
         with provenance(NOWHERE):
             return nodes, self._program(which_wrong(nodes, self._needed, self.infinities))
 
@@ -135,25 +135,27 @@ class Search:
         with provenance(NOWHERE):
             return needed_of(self.roots)
 
-    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Found | Unfound:
+    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Located | NotLocated:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
         with provenance(NOWHERE):
             (left,) = self._run(self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs)
             if not left:
-                return Unfound(kernel, (n.site,) if n.site else (), OF_ITS_OWN)
+                return NotLocated(kernel, (n.site,) if n.site else (), INSIDE_KERNEL)
             place = n.size - int(left)
             elements = [element(x, place) for x in [n, *operands]]
         value, *others = self._run(self._program(elements), inputs)
         index = tuple(int(i) for i in np.unravel_index(place, n.shape))
-        return Found(n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel)
+        return Located(n, index if (n.site, n.shape) in self._results else None, value, tuple(others), kernel)
 
-    def _program(self, outputs: Sequence[Node], leaves: list[Node] | None = None, values: list[Value] | None = None) -> Program:
+    def _program(
+        self, outputs: Sequence[Node], leaves: list[Node] | None = None, values: list[ValueLayout] | None = None
+    ) -> Question:
         """Of the graph's leaves, or of others."""
         distinct, given = list(dict.fromkeys(outputs)), (leaves or self._leaves, values or self._values)
         executable = compile.build(distinct, *given, {}, self._backend).executable if distinct else None
-        return Program(executable, distinct, [distinct.index(n) for n in outputs])
+        return Question(executable, distinct, [distinct.index(n) for n in outputs])
 
-    def _run(self, program: Program, inputs: Sequence[int]) -> list[float]:
+    def _run(self, program: Question, inputs: Sequence[int]) -> list[float]:
         """The value of each output, which are 0-d."""
         if not program.outputs:
             return []
@@ -174,9 +176,9 @@ SUMS = {"add": "sum", "mul": "prod"}
 FIELDS = ("op", "file", "line", "gradient", "shape", "dtype", "index", "value", "operands", "kernel")
 
 
-def error_of(found: Found | Unfound, lines: Lines) -> errors.FloatingPointError:
+def error_of(found: Located | NotLocated, lines: Lines) -> errors.FloatingPointError:
     """The error, at the line where the operation was built this time."""
-    if isinstance(found, Unfound):
+    if isinstance(found, NotLocated):
         where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in found.sites)
         text = f"kernel {found.kernel} met a value that is not finite; {found.why}:{where}"
         return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": found.kernel}))

@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import CompileError
 from ...ir.graph.graph import Node
 from ...ir.graph.index import row_major_strides
-from ...ir.graph.site import shown
-from ...ir.program.program import Value
+from ...ir.graph.site import site_text
+from ...ir.program.program import ValueLayout
 from ...runtime.failures import CheckFailed
 from ..structure import Structure
 from . import on_disk
@@ -40,7 +40,7 @@ class Compared(Interpreted):
         if failed is not None:
             raise CompileError(f"strict mode: compiled code went on where the interpreter finds that {failed}") from None
         for n, address, want in zip(self.outputs, outputs, expected, strict=True):
-            _must_equal(n, self._array(address, Value(n.dtype, n.shape, row_major_strides(n.shape))), want)
+            _must_equal(n, self._array(address, ValueLayout(n.dtype, n.shape, row_major_strides(n.shape))), want)
 
 
 def _must_equal(n: Node, got: Array, want: Array) -> None:
@@ -53,6 +53,6 @@ def _must_equal(n: Node, got: Array, want: Array) -> None:
     places = np.argwhere(wrong)
     if len(places):
         at = tuple(map(int, places[0]))
-        line = f" ({shown(n.site)})" if n.site else ""
+        line = f" ({site_text(n.site)})" if n.site else ""
         numbers = f"element {list(at)} is {got[at]!r} by compiled code and {want[at]!r} by the interpreter"
         raise CompileError(f"strict mode: {n.op.value} of {n.dtype.name}{list(n.shape)}{line}: {numbers}; please report it")

@@ -11,7 +11,7 @@ from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
 from ..operands.arguments import as_choice, as_double
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.in_float32 import in_float32
 from .all import add, as_float, div, gt, isnan, lt, mul, neg, where
 from .transcendental import erf, exp, log1p, tanh
@@ -46,7 +46,7 @@ def silu(x: Node) -> Node:
     return mul(as_float(x), sigmoid(x))
 
 
-@widened
+@runs_in_float32
 @in_float32
 def softplus(x: Node) -> Node:
     """log(1 + exp(x)), without overflow."""

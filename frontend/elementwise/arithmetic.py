@@ -13,7 +13,7 @@ from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, node, shaped
 from ...ir.graph.op import Op
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, common_dtype, default_float, pair, to_dtype, together
 from ..operands.in_float32 import in_float32
 
@@ -92,14 +92,14 @@ def float_op(op: Op, doc: str, arg: Any = None, name: str = "") -> Callable[[Nod
 sqrt_ = float_op(Op.SQRT, "Square root: NaN below 0")
 
 
-@widened
+@runs_in_float32
 @in_float32
 def rsqrt(x: Node) -> Node:
     """1 / sqrt(x)."""
     return div(1.0, sqrt_(x))
 
 
-@widened
+@runs_in_float32
 def reciprocal(x: Node) -> Node:
     """1 / x, a float."""
     return div(1.0, x)

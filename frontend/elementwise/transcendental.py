@@ -10,7 +10,7 @@ from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ..operands.arguments import as_count
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, Scalar, common_dtype, full_like, number, to_dtype, together
 from ..operands.in_float32 import in_float32
 from .arithmetic import add, as_float, div, float_op, float_pair, integers_for_bool, mul, sub
@@ -19,29 +19,31 @@ from .comparison import eq, isinf, lt, ne, where
 
 MOST_DERIVATIVES = 30  # of digamma; beyond, factorials leave float32
 
-exp = widened(float_op(Op.EXP, "e ** x"))
-exp2 = widened(float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2"))
-expm1 = widened(float_op(Op.EXPM1, "exp(x) - 1, accurate for small x"))
-log = widened(float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below"))
-log2 = widened(float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2"))
-log10 = widened(float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10"))
-log1p = widened(float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below"))
+exp = runs_in_float32(float_op(Op.EXP, "e ** x"))
+exp2 = runs_in_float32(float_op(Op.EXP, "2 ** x, exact for whole x", 2, "exp2"))
+expm1 = runs_in_float32(float_op(Op.EXPM1, "exp(x) - 1, accurate for small x"))
+log = runs_in_float32(float_op(Op.LOG, "Natural logarithm: -inf at 0, NaN below"))
+log2 = runs_in_float32(float_op(Op.LOG, "Logarithm to the base 2, exact for powers of 2: -inf at 0, NaN below", 2, "log2"))
+log10 = runs_in_float32(float_op(Op.LOG, "Logarithm to the base 10, exact for powers of 10: -inf at 0, NaN below", 10, "log10"))
+log1p = runs_in_float32(float_op(Op.LOG1P, "log(1 + x), accurate for small x: -inf at -1, NaN below"))
 sin = float_op(Op.SIN, "Sine of radians: NaN for infinities", 0)
 cos = float_op(Op.SIN, "Cosine of radians: NaN for infinities", 1, "cos")
-tan = widened(float_op(Op.TAN, "Tangent of radians: NaN for infinities"))
-asin = widened(float_op(Op.ASIN, "Inverse sine in [-pi/2, pi/2]: NaN outside [-1, 1]"))
-acos = widened(float_op(Op.ACOS, "Inverse cosine in [0, pi]: NaN outside [-1, 1]"))
+tan = runs_in_float32(float_op(Op.TAN, "Tangent of radians: NaN for infinities"))
+asin = runs_in_float32(float_op(Op.ASIN, "Inverse sine in [-pi/2, pi/2]: NaN outside [-1, 1]"))
+acos = runs_in_float32(float_op(Op.ACOS, "Inverse cosine in [0, pi]: NaN outside [-1, 1]"))
 atan = float_op(Op.ATAN, "Inverse tangent in [-pi/2, pi/2]")
-sinh = widened(float_op(Op.SINH, "Hyperbolic sine"))
-cosh = widened(float_op(Op.COSH, "Hyperbolic cosine"))
+sinh = runs_in_float32(float_op(Op.SINH, "Hyperbolic sine"))
+cosh = runs_in_float32(float_op(Op.COSH, "Hyperbolic cosine"))
 tanh = float_op(Op.TANH, "Hyperbolic tangent")
 asinh = float_op(Op.ASINH, "Inverse hyperbolic sine")
 acosh = float_op(Op.ACOSH, "Inverse hyperbolic cosine: NaN below 1")
 atanh = float_op(Op.ATANH, "Inverse hyperbolic tangent: infinite at -1 and 1, NaN outside")
 erf = float_op(Op.ERF, "Error function")
-erfinv = widened(float_op(Op.ERFINV, "The x whose erf this is: infinite at -1 and 1, NaN outside"))
-lgamma = widened(float_op(Op.LGAMMA, "log|Gamma(x)|: inf at 0, at negative whole numbers and at infinities"))
-digamma = widened(float_op(Op.POLYGAMMA, "The derivative of lgamma: -inf at 0, NaN at negative whole numbers", 0, "digamma"))
+erfinv = runs_in_float32(float_op(Op.ERFINV, "The x whose erf this is: infinite at -1 and 1, NaN outside"))
+lgamma = runs_in_float32(float_op(Op.LGAMMA, "log|Gamma(x)|: inf at 0, at negative whole numbers and at infinities"))
+digamma = runs_in_float32(
+    float_op(Op.POLYGAMMA, "The derivative of lgamma: -inf at 0, NaN at negative whole numbers", 0, "digamma")
+)
 
 
 def polygamma(n: int, x: Node) -> Node:
@@ -69,7 +71,7 @@ def hypot(a: Operand, b: Operand) -> Node:
     return node(Op.HYPOT, float_pair("hypot", a, b))
 
 
-@widened
+@runs_in_float32
 @in_float32
 def logaddexp(a: Operand, b: Operand) -> Node:
     """log(exp(a) + exp(b)) without overflow: the greater one + log1p(exp(-|a - b|)). Integers count as floats.
@@ -87,7 +89,7 @@ def logaddexp(a: Operand, b: Operand) -> Node:
 # ---------------------------------------------------------------- powers
 
 
-@widened
+@runs_in_float32
 def power(a: Operand, b: Operand) -> Node:
     """a ** b with the special cases of IEEE pow. Small whole exponents are products, 2.0 ** b is exp2; integers wrap.
 

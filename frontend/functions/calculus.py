@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, reshape
 from ..elementwise.all import add, as_float, div, mul, sub
 from ..operands.arguments import as_int, axes_in_order, normalise_axis
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, as_node, common_dtype
 from ..operands.in_float32 import in_float32
 from . import reductions
@@ -56,7 +56,7 @@ def _distances(x: Node, axis: int, spacing: Any) -> Distance:
     if _is_number(spacing):
         return as_node("gradient", spacing, x.dtype) if isinstance(spacing, Node) else float(spacing)
     if not isinstance(spacing, Node) or spacing.shape != (x.shape[axis],):
-        what = f"of shape {spacing.shape}" if isinstance(spacing, Node) else shown(spacing)
+        what = f"of shape {spacing.shape}" if isinstance(spacing, Node) else brief(spacing)
         raise errors.ShapeError(f"gradient: coordinates along axis {axis} must be a vector of {x.shape[axis]}, not {what}")
     return reshape(as_node("gradient", diff(spacing), x.dtype), (-1 + x.shape[axis], *(1,) * (x.ndim - 1 - axis)))
 
@@ -84,7 +84,7 @@ def _slopes(x: Node, axis: int, distance: Distance, order: int) -> Node:
     return concat([first, inside, last], axis)
 
 
-@widened
+@runs_in_float32
 @in_float32
 def trapezoid(y: Node, x: Node | None = None, dx: Operand = 1.0, axis: int = -1) -> Node:
     """The integral of y along an axis by the trapezoidal rule: numpy.trapezoid.

@@ -13,7 +13,7 @@ from ...ir.graph.op import Op
 from ..elementwise.all import absolute, as_float, ne, sub
 from ..elementwise.transcendental import power
 from ..operands.arguments import Axes, as_bool, as_double, as_int, normalise_axes, normalise_axis
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
 from . import reductions
@@ -21,25 +21,25 @@ from .movement import concat, part
 from .products import alike
 
 
-@widened
+@runs_in_float32
 def cumsum(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
     """Running sum along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumsum", Op.SCAN, x, axis, dtype)
 
 
-@widened
+@runs_in_float32
 def cumprod(x: Node, /, axis: int | None = None, dtype: Any = None) -> Node:
     """Running product along one axis, or of the flattened x; of bools and integers in 64 bits unless dtype says otherwise."""
     return _running("cumprod", Op.SCANMUL, x, axis, dtype)
 
 
-@widened
+@runs_in_float32
 def cumulative_sum(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
     """Running sum along an axis, which may be left out for a vector; include_initial: a 0 comes first, one element more."""
     return _cumulative("cumulative_sum", Op.SCAN, x, axis, dtype, include_initial)
 
 
-@widened
+@runs_in_float32
 def cumulative_prod(x: Node, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Node:
     """Running product along an axis, which may be left out for a vector; include_initial: a 1 comes first."""
     return _cumulative("cumulative_prod", Op.SCANMUL, x, axis, dtype, include_initial)
@@ -86,7 +86,7 @@ def diff(x: Node, /, n: int = 1, axis: int = -1, prepend: Operand | None = None,
     return x
 
 
-@widened
+@runs_in_float32
 @in_float32
 def norm(x: Node, /, ord: float = 2, axis: Axes = None, keepdims: bool = False) -> Node:
     """The norm sum(|x| ** ord) ** (1 / ord) of the elements along the axes; inf and -inf: greatest and least |x|; 0: how many

@@ -14,17 +14,17 @@ from string import ascii_letters
 from typing import Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node
 from ..operands.arguments import as_int
-from ..operands.autocast import lowered
+from ..operands.autocast import runs_in_half
 from .products import Labels, alike, sum_of_products
 from .rearrange import diagonal
 
 Term = tuple[Node, tuple[Hashable, ...]]
 
 
-@lowered
+@runs_in_half
 def einsum(subscripts: Any, /, *operands: Any) -> Node:
     """einsum("ij,jk->ik", a, b), or einsum(a, [0, 1], b, [1, 2], [0, 2]): sums of products over named axes.
 
@@ -56,7 +56,7 @@ def _letters(numbers: Any) -> str:
         raise errors.ShapeError("einsum: expected subscripts as text, or a list of axis numbers after each operand")
     found = [n if n is Ellipsis else as_int("einsum", "an axis number", n) for n in numbers]
     if not all(n is Ellipsis or 0 <= n < len(ascii_letters) for n in found):
-        raise errors.ShapeError(f"einsum: axis numbers must be 0 to {len(ascii_letters) - 1}, not {shown(numbers)}")
+        raise errors.ShapeError(f"einsum: axis numbers must be 0 to {len(ascii_letters) - 1}, not {brief(numbers)}")
     return "".join("..." if n is Ellipsis else ascii_letters[n] for n in found)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, cast, node
 from ...ir.graph.negative_indices import wrapped
 from ...ir.graph.op import Op
@@ -85,7 +85,7 @@ def _leaf(name: str, x: Any) -> Node:
         raise errors.ShapeError(f"{name}: the nested lists are not of equal lengths") from None
     dtype = dt.from_numpy(array.dtype)
     if dtype is None:
-        raise errors.DTypeError(f"{name}: expected numbers, got {shown(x)}")
+        raise errors.DTypeError(f"{name}: expected numbers, got {brief(x)}")
     return storage.operand(storage.from_array(array, dtype, copy=True))
 
 
@@ -128,7 +128,7 @@ def gather(x: Node, indices: Any, axis: int | Sequence[int] = (0,), *, name: Lab
 def _along_axes(function: str, x: Node, indices: Any, axis: int | Sequence[int]) -> tuple[tuple[int, ...], list[Node]]:
     """The axes, and for each its indices as int64 of one shape."""
     if getattr(axis, "ndim", 0):
-        raise errors.DTypeError(f"{function}: axis must be an int or several, not {shown(axis)}; {_AS_TORCH[function]}")
+        raise errors.DTypeError(f"{function}: axis must be an int or several, not {brief(axis)}; {_AS_TORCH[function]}")
     wanted = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = tuple(normalise_axis(function, a, x.ndim) for a in wanted)
     several = _by_axis(indices) if len(places) == 1 or not isinstance(indices, (tuple, list)) else indices

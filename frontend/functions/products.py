@@ -12,14 +12,14 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
 from ...ir.graph.site import provenance, user_site
 from ..elementwise.all import add
 from ..operands.arguments import as_int, axes_in_order, normalise_axis
-from ..operands.autocast import lowered
+from ..operands.autocast import runs_in_half
 from ..operands.broadcast import WEAK, Operand, as_node, broadcast_shape, common_dtype, spread
 from .movement import reordered
 
@@ -63,7 +63,7 @@ def alike(name: str, *operands: Operand) -> list[Node]:
     """The operands in the dtype in which they meet. Raises DTypeError for what is neither a Tensor nor a number."""
     for x in operands:
         if not isinstance(x, Node) and type(x) not in WEAK:
-            raise errors.DTypeError(f"{name}: expected tensors, arrays or numbers, not {shown(x)}")
+            raise errors.DTypeError(f"{name}: expected tensors, arrays or numbers, not {brief(x)}")
     dtype = common_dtype(name, operands)
     return [as_node(name, x, dtype) for x in operands]
 
@@ -74,7 +74,7 @@ def _require_axes(name: str, *operands: Node) -> None:
         raise errors.ShapeError(f"{name}: both operands need at least one axis, got shapes {shapes}")
 
 
-@lowered
+@runs_in_half
 def matmul(a: Operand, b: Operand, /) -> Node:
     """a @ b as NumPy has it: vectors, matrices, and stacks of matrices whose leading axes broadcast. Raises ShapeError."""
     if not (isinstance(a, Node) and isinstance(b, Node) and a.dtype is b.dtype):
@@ -101,7 +101,7 @@ def _matmul_axes(a: Shape, b: Shape) -> tuple[Places, Places, Shape, int]:
     return left, right, shape, kept
 
 
-@lowered
+@runs_in_half
 def tensordot(a: Operand, b: Operand, /, axes: Any = 2) -> Node:
     """The sum over pairs of axes: the last `axes` of a with the first of b, or those listed as (axes of a, axes of b).
 
@@ -130,10 +130,10 @@ def _paired(name: str, a: Node, b: Node, axes: Any) -> tuple[tuple[int, ...], tu
             raise errors.ShapeError(f"{name}: shapes {a.shape} and {b.shape} do not have {count} axes to pair")
         return tuple(range(a.ndim - count, a.ndim)), tuple(range(count))
     if len(axes) != 2:
-        raise errors.ShapeError(f"{name}: axes must be an int or two sequences, not {shown(axes)}")
+        raise errors.ShapeError(f"{name}: axes must be an int or two sequences, not {brief(axes)}")
     mine, others = (axes_in_order(name, given, x.ndim) for given, x in zip(axes, (a, b), strict=True))
     if len(mine) != len(others):
-        raise errors.ShapeError(f"{name}: {shown(axes[0])} and {shown(axes[1])} do not pair the axes one by one")
+        raise errors.ShapeError(f"{name}: {brief(axes[0])} and {brief(axes[1])} do not pair the axes one by one")
     return mine, others
 
 
@@ -161,21 +161,21 @@ def outer(a: Operand, b: Operand, /) -> Node:
     return _contracted("outer", reshape(a, (a.size,)), reshape(b, (b.size,)), 0)
 
 
-@lowered
+@runs_in_half
 def inner(a: Operand, b: Operand, /) -> Node:
     """The sum of products over the last axes of both; of a number, its multiples."""
     a, b = alike("inner", a, b)
     return _contracted("inner", a, b, ((-1,), (-1,)) if a.ndim and b.ndim else 0)
 
 
-@lowered
+@runs_in_half
 def dot(a: Operand, b: Operand, /) -> Node:
     """As NumPy has it: the sum over the last axis of a and the last but one of b (its only one, if it is a vector)."""
     a, b = alike("dot", a, b)
     return _contracted("dot", a, b, ((-1,), (-min(2, b.ndim),)) if a.ndim and b.ndim else 0)
 
 
-@lowered
+@runs_in_half
 def linear(x: Node, weight: Node, bias: Node | None = None) -> Node:
     """x @ weight.T + bias: (..., in_features) -> (..., out_features), with weight of shape (out_features, in_features).
 

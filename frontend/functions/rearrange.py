@@ -10,7 +10,7 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
@@ -45,7 +45,7 @@ def repeat(x: Node, repeats: Any, /, *more: Any, axis: int | None = None) -> Nod
     if more:
         counts = (repeats, *more)
         raise errors.DTypeError(
-            f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {shown(counts)})"
+            f"repeat: takes one count or a list of counts, and axis=; for copies of x use tile(x, {brief(counts)})"
         )
     x, place = (ravel(x), 0) if axis is None else (x, normalise_axis("repeat", axis, x.ndim))
     if isinstance(repeats, (tuple, list)) or (isinstance(repeats, Node) and repeats.ndim):
@@ -140,7 +140,7 @@ def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
 def _two_axes(axes: Any, ndim: int) -> tuple[int, int]:
     found = axes_in_order("rot90", axes, ndim)
     if len(found) != 2:
-        raise errors.ShapeError(f"rot90: axes must be two ints, not {shown(axes)}")
+        raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
     return found[0], found[1]
 
 

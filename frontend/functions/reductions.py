@@ -17,7 +17,7 @@ from ...ir.graph.op import Op
 from ..elementwise.all import add, as_float, detach, div, eq, invert, isfinite, isnan, reversed_order, sqrt_, sub, where
 from ..elementwise.transcendental import exp, log, power
 from ..operands.arguments import Axes, as_bool, as_real, normalise_axes, normalise_axis
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import as_dtype, spread, to_dtype
 from ..operands.in_float32 import in_float32
 from .moments import squared_deviations
@@ -46,14 +46,14 @@ def accumulator(x: Node, dtype: DType | str | None) -> Node:
     return to_dtype(x, dt.uint64 if x.dtype.kind == "u" else dt.int64)
 
 
-@widened
+@runs_in_float32
 def sum(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Sum; of bools and integers in 64 bits unless dtype says otherwise (bool: is there any), 0 of nothing."""
     x = accumulator(x, dtype)
     return _reduced("max" if x.dtype is dt.bool_ else "add", x, normalise_axes("sum", axis, x.ndim), keepdims)
 
 
-@widened
+@runs_in_float32
 def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Product; of bools and integers in 64 bits unless dtype says otherwise (bool: are all), 1 of nothing."""
     x = accumulator(x, dtype)
@@ -62,7 +62,7 @@ def prod(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | s
     return _reduced("mul", x, normalise_axes("prod", axis, x.ndim), keepdims)
 
 
-@widened
+@runs_in_float32
 def mean(x: Node, /, axis: Axes = None, keepdims: bool = False, dtype: DType | str | None = None) -> Node:
     """Arithmetic mean, a float (the default dtype for integers); NaN of nothing."""
     return _mean(as_float(x if dtype is None else to_dtype(x, as_dtype(dtype))), axis, keepdims)
@@ -104,7 +104,7 @@ def all(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     return invert(_reduced("max", invert(to_dtype(x, dt.bool_)), normalise_axes("all", axis, x.ndim), keepdims))
 
 
-@widened
+@runs_in_float32
 @in_float32
 def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Mean squared distance from the mean, the divisor being count - correction (1: the sample variance)."""
@@ -115,7 +115,7 @@ def var(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float
     return reshape(out, _kept(x, axes)) if as_bool("var", "keepdims", keepdims) else out
 
 
-@widened
+@runs_in_float32
 @in_float32
 def std(x: Node, /, axis: Axes = None, keepdims: bool = False, correction: float = 0) -> Node:
     """Square root of var. Its gradient where all elements are equal is 0."""
@@ -161,7 +161,7 @@ def _arg_extreme(name: str, x: Node, axis: int | None, keepdims: bool) -> Node:
 # ---------------------------------------------------------------- exponentials, the greatest element taken out first
 
 
-@widened
+@runs_in_float32
 @in_float32
 def logsumexp(x: Node, /, axis: Axes = None, keepdims: bool = False) -> Node:
     """log(sum(exp(x))), without overflow; -inf of nothing."""
@@ -182,7 +182,7 @@ def _shifted(name: str, x: Node, axis: Axes) -> tuple[Node, tuple[int, ...]]:
     return sub(x, _back(detach(max(x, axes)), axes, x.shape)), axes
 
 
-@widened
+@runs_in_float32
 @in_float32
 def softmax(x: Node, /, axis: Axes = -1) -> Node:
     """exp(x) / sum(exp(x)) along the axes, without overflow."""
@@ -191,7 +191,7 @@ def softmax(x: Node, /, axis: Axes = -1) -> Node:
     return div(e, _back(graph.reduce("add", e, axes), axes, x.shape))
 
 
-@widened
+@runs_in_float32
 @in_float32
 def log_softmax(x: Node, /, axis: Axes = -1) -> Node:
     """log(softmax(x)), without overflow."""

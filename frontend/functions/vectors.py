@@ -8,7 +8,7 @@ from ...ir.graph.graph import Node, reshape
 from ...ir.graph.shapes import addressable
 from ..elementwise.all import as_float, mul, sub
 from ..operands.arguments import as_count, as_nonnegative, normalise_axis
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Operand, broadcast_to
 from ..operands.in_float32 import in_float32
 from .cumulative import cumprod, norm
@@ -37,7 +37,7 @@ def kron(a: Operand, b: Operand) -> Node:
     return reshape(mul(tall, reshape(y, tuple(d for n in right for d in (1, n)))), out)
 
 
-@widened
+@runs_in_float32
 @in_float32
 def cdist(a: Node, b: Node, p: float = 2.0) -> Node:
     """The distance of each row of a (.., n, k) to each row of b (.., m, k): shape (.., n, m), the leading axes broadcast.

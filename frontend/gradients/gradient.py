@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, full
 from ...modes import Mode
 from ..lazy import state
@@ -50,11 +50,11 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
     """
     single = isinstance(wrt, Tensor)
     if not isinstance(loss, Tensor):
-        raise errors.DTypeError(f"grad: the loss must be a Tensor, not {shown(loss)}")
+        raise errors.DTypeError(f"grad: the loss must be a Tensor, not {brief(loss)}")
     inputs: list[Tensor] = [wrt] if single else as_sequence("grad", "wrt", wrt)
     for w in inputs:
         if not isinstance(w, Tensor) or not w.dtype.is_float:
-            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {shown(w)}")
+            raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {brief(w)}")
     found = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
     out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, found, strict=True))]
     return out[0] if single else out
@@ -111,7 +111,7 @@ def check_grad(
         raise errors.DTypeError("check_grad: no input has floats, so there is no gradient to check")
     out = f(*tensors)
     if not isinstance(out, Tensor):
-        raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {shown(out)}")
+        raise errors.DTypeError(f"check_grad: the function returns a Tensor, not {brief(out)}")
     weights = from_data.of_data(rng.uniform(0.5, 1.5, out.shape), device=out.device)
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
     realize(gradients)

@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, full, rebuild, toposort
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
@@ -38,7 +38,7 @@ class _Traced:
         wrong = [x for x in parts if not isinstance(x, Tensor)]
         if wrong:
             what = f"{name}: the function returns Tensors, or tuples, lists or dicts of them"
-            raise errors.DTypeError(f"{what}, not {shown(wrong[0])}")
+            raise errors.DTypeError(f"{what}, not {brief(wrong[0])}")
         self._outputs: list[Node] = [x.node for x in parts]
         self.tracks = any(x.requires_grad for x in parts)
 
@@ -87,7 +87,7 @@ class _Traced:
 def _matching(name: str, what: str, given: Any, wanted: Any, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
-        raise errors.ShapeError(f"{name}: the {what} does not have the structure of the {of}: {shown(given)} for {shown(wanted)}")
+        raise errors.ShapeError(f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for {brief(wanted)}")
     out = []
     for g, x in zip(tree.leaves(given), tree.leaves(wanted), strict=True):
         t, like = (v if isinstance(v, Tensor) else creation.tensor(v) for v in (g, x))
@@ -101,7 +101,7 @@ def _one(traced: _Traced) -> Tensor:
     """The ones to start from, where the output is a single element."""
     value = traced.output
     if not isinstance(value, Tensor) or value.size != 1:
-        text = f"shape {value.shape}" if isinstance(value, Tensor) else shown(value)
+        text = f"shape {value.shape}" if isinstance(value, Tensor) else brief(value)
         raise errors.GradientError(f"{traced.name}: the function returned {text}, which is not a single element: sum it up")
     return wrap(full(1, value.dtype, value.shape))
 
@@ -149,7 +149,7 @@ def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -
     along = _matching("jvp", "tangent", tangents, inputs, "input")
     traced = _Traced("jvp", f, inputs, range(len(inputs)))
     outputs: list[Tensor] = tree.leaves(traced.output)
-    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), roams=True)) for y in outputs]
+    seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), device_free=True)) for y in outputs]
     pulled = traced.pull(tree.like(traced.output, seeds))
     found = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
     derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, found, strict=True)]

@@ -15,7 +15,7 @@ from types import MethodType
 from typing import Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, rebuild, toposort
 from ...runtime.memory.storage import Storage
 from ..functions import movement
@@ -28,8 +28,8 @@ from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason
 from .fast_call import DIFFERS, Repeat
 from .signature import Arguments, Layout, layout_of, mapped, marks_of
-from .traced_program import Recorded, record
-from .traced_step import Step
+from .traced_program import TracedProgram, record
+from .traced_step import TracedStep
 
 MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
 ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
@@ -38,10 +38,10 @@ Key = tuple[Any, ...]
 Statics = frozenset[int | str]
 
 
-class Steps(dict[Key, list[Step]]):
+class Steps(dict[Key, list[TracedStep]]):
     """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
 
-    last: Step | None = None
+    last: TracedStep | None = None
 
 
 class Jitted:
@@ -70,15 +70,15 @@ class Jitted:
         return f"<wf.jit of {getattr(self._function, '__qualname__', self._function)}>"
 
     @property
-    def last(self) -> Step | None:
+    def last(self) -> TracedStep | None:
         """The step that ran last, if there is one."""
         return self._steps.last
 
-    def explained(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    def explained(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep:
         """What `step_behind` gives for this function."""
         return _explained(what, self._function, self._statics, self._steps, args, kwargs)
 
-    def explained_method(self, what: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+    def explained_method(self, what: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep:
         """The same for the method of an instance."""
         return _explained(what, *self._of(instance), args, kwargs)
 
@@ -146,14 +146,14 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
             raise errors.ArgumentError(f"jit: static_argnums names argument {n}, the function has {len(places)}")
     for name in names:
         if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
-            raise errors.ArgumentError(f"jit: static_argnames names {shown(name)}, the function has {', '.join(places)}")
+            raise errors.ArgumentError(f"jit: static_argnames names {brief(name)}, the function has {', '.join(places)}")
     found = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
     return frozenset(found | {i for i, name in enumerate(places) if name in names})
 
 
 def _call(
     function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool = True
-) -> tuple[Any, Step | None]:
+) -> tuple[Any, TracedStep | None]:
     """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
         return function(*args, **kwargs), None  # inside another jitted function it is a function like any other
@@ -179,7 +179,7 @@ def _call(
     raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
 
 
-def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step | None:
+def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep | None:
     """The step of a call of x with these arguments, traced if need be, not run; without arguments that of the last call.
 
     None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that has not been called.
@@ -192,21 +192,23 @@ def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     if isinstance(x, partial) and x.func is _run:
         if kwargs:
             raise errors.ArgumentError(f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}")
-        step: Step = x.args[0]
+        step: TracedStep = x.args[0]
         if args:
             _fitting(step, args)
         return step
     return None
 
 
-def call_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Step, list[Storage], Sequence[float]]:
+def call_behind(
+    what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[TracedStep, list[Storage], Sequence[float]]:
     """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its numbers; nothing runs.
 
     Raises ArgumentError as `step_behind` does, and where the arguments are missing.
     """
     step = step_behind(what, x, args, kwargs)
     if step is None:
-        raise errors.ArgumentError(f"{what}: {shown(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
+        raise errors.ArgumentError(f"{what}: {brief(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
     if isinstance(x, partial):
         return step, _fitting(step, args)[1], ()
     arguments = Arguments(args, kwargs, _statics_of(x))
@@ -222,7 +224,9 @@ def _statics_of(x: Any) -> Statics:
     return x._statics  # type: ignore[no-any-return]
 
 
-def _explained(what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Step:
+def _explained(
+    what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> TracedStep:
     found = steps.last
     if args or kwargs or (found is None and _takes_nothing(function)):
         tracing().refuse(f"wf.{what}")
@@ -253,7 +257,7 @@ def _aliases(tensors: list[Any]) -> tuple[int, ...] | None:
     return None if len(set(places)) == len(places) else tuple(map(places.index, places))
 
 
-def _add(steps: Steps, key: Key, step: Step) -> None:
+def _add(steps: Steps, key: Key, step: TracedStep) -> None:
     steps[key] = [step, *steps.get(key, ())]
     while sum(map(len, steps.values())) > MAX_STEPS:
         oldest = next(iter(steps))
@@ -262,11 +266,11 @@ def _add(steps: Steps, key: Key, step: Step) -> None:
             del steps[oldest]
 
 
-def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> Step:
-    def step_of(trace: Trace) -> Step:
+def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> TracedStep:
+    def step_of(trace: Trace) -> TracedStep:
         trace.marks = partial(marks_of, function, args, kwargs, statics)
 
-        def recorded_layouts() -> tuple[Recorded, list[Layout]]:
+        def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
             arrays = {*arguments.arrays}
             layouts = [layout_of(t, trace.outer(t, i in arrays).leaf.arg.storage) for i, t in enumerate(arguments.tensors)]
             numbers = [wrap(trace.number(v)) for v in arguments.numbers]
@@ -276,7 +280,7 @@ def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments
 
         recorded, layouts = trace.run(recorded_layouts)
         with realize.lock:
-            return Step(recorded, trace, layouts, arguments.structure)
+            return TracedStep(recorded, trace, layouts, arguments.structure)
 
     trace = Trace(_name(function))
     try:
@@ -304,16 +308,16 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     pairs = list(updates.items() if isinstance(updates, Mapping) else as_sequence("compile", "updates", updates))
     for i, pair in enumerate(pairs):
         if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise errors.DTypeError(f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {shown(pair)}")
+            raise errors.DTypeError(f"compile: updates[{i}] must be a pair of a Tensor and its new value, not {brief(pair)}")
     for i, t in enumerate([*given, *(p[0] for p in pairs)]):
         if not isinstance(t, Tensor) or is_constant(t.node):
             what = f"inputs[{i}]" if i < len(given) else f"updates[{i - len(given)}]"
-            raise errors.ArgumentError(f"compile: {what} must be a Tensor in memory, as wf.tensor makes, not {shown(t)}")
+            raise errors.ArgumentError(f"compile: {what} must be a Tensor in memory, as wf.tensor makes, not {brief(t)}")
     known = {t.node: t for t in [*given, *(p[0] for p in pairs)]}
     results, values = mapped(outputs, _node_of), [_node_of(v) for _, v in pairs]
     trace = Trace("compile")
 
-    def recorded_layouts() -> tuple[Recorded, list[Layout]]:
+    def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
         places = {n: trace.outer(t).leaf for n, t in known.items()}
         layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
         new = _substituted(places, [*_nodes(results), *values])
@@ -323,7 +327,7 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
 
     recorded, layouts = trace.run(recorded_layouts)
     with realize.lock:
-        step = Step(recorded, trace, layouts)
+        step = TracedStep(recorded, trace, layouts)
     return partial(_run, step)
 
 
@@ -346,16 +350,16 @@ def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, 
     return known
 
 
-def _run(step: Step, *inputs: Any) -> Any:
+def _run(step: TracedStep, *inputs: Any) -> Any:
     with realize.lock:
         return step.run(*_fitting(step, inputs), ())
 
 
-def _fitting(step: Step, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Storage]]:
+def _fitting(step: TracedStep, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Storage]]:
     """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
-        raise errors.ArgumentError(f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {shown(inputs)}")
+        raise errors.ArgumentError(f"compile: the inputs must be {len(step.layouts)} Tensors or arrays, not {brief(inputs)}")
     with realize.lock:
         for i in arguments.arrays:
             arguments.tensors[i] = arguments.tensors[i].to(step.layouts[i][3])

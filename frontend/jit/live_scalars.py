@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...runtime.memory.storage import FORMATS, Storage, allocate, packed
 from ..lazy.trace import Trace
@@ -85,7 +85,7 @@ class Scalars:
             rounded = float(value) if dtype is dt.float64 else dt.rounded(value, dtype) if dtype.is_float else value
             return packed(rounded, dtype).ljust(SLOT, b"\0")
         except (struct.error, OverflowError):
-            raise errors.OverflowError(f"{self._name}: {shown(value)} is out of bounds for {dtype.name}") from None
+            raise errors.OverflowError(f"{self._name}: {brief(value)} is out of bounds for {dtype.name}") from None
 
 
 def _format(dtype: DType) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 from ... import options
 from ...runtime.memory.storage import Storage
 from .signature import names_of
-from .traced_step import Step
+from .traced_step import TracedStep
 
 WHAT = ("dtype", "shape", "strides", "device", "requires_grad")
 
@@ -29,7 +29,7 @@ def explain(name: str, steps: Any, key: Any, tensors: Sequence[Any], given: Sequ
     print(f"jit: {name} is traced: {reason}", file=sys.stderr)
 
 
-def misfit(step: Step, tensors: Sequence[Any], given: Sequence[Storage], names: Sequence[str]) -> str:
+def misfit(step: TracedStep, tensors: Sequence[Any], given: Sequence[Storage], names: Sequence[str]) -> str:
     """The first thing in which a call differs from those that the step is for."""
     for t, s, layout, tracked, name in zip(tensors, given, step.layouts, step.tracked, names, strict=True):
         for what, old, new in zip(WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True):

@@ -19,7 +19,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from ..tensor.tensor import Tensor, of_storage
@@ -151,7 +151,7 @@ def _static(x: Any) -> Any:
     try:
         hash(key)
     except TypeError:
-        raise errors.DTypeError(f"jit: a static argument must be hashable, not {shown(x)}") from None
+        raise errors.DTypeError(f"jit: a static argument must be hashable, not {brief(x)}") from None
     return (STATIC, type(x), key)
 
 

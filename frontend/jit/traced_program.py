@@ -1,4 +1,4 @@
-"""The program of a traced function. In: a Trace, and what the function returned. Out: a Recorded:
+"""The program of a traced function. In: a Trace, and what the function returned. Out: a TracedProgram:
 key, sources of inputs, uses of outputs.
 
 The outputs of the program are the next versions of Tensors that the function assigned to, in the order of realize, then what it
@@ -52,7 +52,7 @@ class Result:
 
 
 @dataclass
-class Recorded:
+class TracedProgram:
     """`tensors`: those given, then those captured, as numbers refer to them."""
 
     name: str
@@ -71,7 +71,7 @@ class Recorded:
     without: list[int] = field(default_factory=list)  # Tensors that must have no .grad before
 
 
-def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: Any) -> Recorded:
+def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: Any) -> TracedProgram:
     """In the running trace, after the function has returned."""
     return _Recorder(trace, given, arrays).record(result)
 
@@ -81,7 +81,7 @@ class _Recorder:
         self.trace = trace
         self.numbers = {id(t): i for i, t in reversed(list(enumerate(given)))}  # by id of the Tensor
         self.foreign = {given[i] for i in arrays}
-        self.out = Recorded(trace.name, list(given), Capture())
+        self.out = TracedProgram(trace.name, list(given), Capture())
         self.places = {id(o.leaf.arg.storage.buffer): o.tensor for o in trace.outers.values()}
         live = [leaf for live in trace.live for leaf in live.leaves]
         self.slots = {id(leaf.arg.storage.buffer): i for i, leaf in enumerate(live)}
@@ -89,7 +89,7 @@ class _Recorder:
         self.versions = {id(n.arg.storage.buffer): (i, d) for i, number in numbers for d, n in number.versions.items()}
         self.leaves: dict[Any, int] = {}  # the Result of a Tensor that was returned, by its id
 
-    def record(self, result: Any) -> Recorded:
+    def record(self, result: Any) -> TracedProgram:
         out, trace = self.out, self.trace
         updated = self._updated()
         returned: list[Tensor] = []
@@ -123,7 +123,7 @@ class _Recorder:
         return assigned + changed
 
     def _number(self, t: AnyTensor) -> int:
-        """A Tensor from outside as the Recorded refers to it."""
+        """A Tensor from outside as the TracedProgram refers to it."""
         found = self.numbers.get(id(t))
         if found is None:
             found = self.numbers[id(t)] = len(self.out.tensors)

@@ -23,7 +23,7 @@ from ..tensor.tensor import Tensor, of_storage
 from .fast_call import Known, is_repeatable, references, repeater
 from .live_scalars import Scalars
 from .signature import TENSOR, Layout, mapped
-from .traced_program import Recorded, Result, View
+from .traced_program import Result, TracedProgram, View
 
 
 @cache
@@ -36,10 +36,10 @@ def alone() -> int:
     return references([sole])[0]
 
 
-class Step:
+class TracedStep:
     """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the captured."""
 
-    def __init__(self, recorded: Recorded, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
+    def __init__(self, recorded: TracedProgram, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
         self.program = program_table.find(recorded.key, recorded.capture)
         self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
         self.lines = lines_of(self.program, self.structure.sites)
@@ -66,7 +66,7 @@ class Step:
 
     # ------------------------------------------------------------ plans
 
-    def _plan_inputs(self, recorded: Recorded) -> None:
+    def _plan_inputs(self, recorded: TracedProgram) -> None:
         """`inputs`: (which word, which Tensor, the offset of its part in bytes). Other inputs stay where they are."""
         capture = recorded.capture
         constants = program_table.constants_of(self.program, capture)
@@ -80,7 +80,7 @@ class Step:
                 self.words[word] = address if slot is None else self.scalars.address + 8 * slot
         self.first_output = len(recorded.inputs) + len(constants)
 
-    def _plan_outputs(self, recorded: Recorded) -> None:
+    def _plan_outputs(self, recorded: TracedProgram) -> None:
         """An output has the memory of the Tensor it replaces, the donor, where that is allowed and free; else it is new."""
         allowed = self.program.executable.donations
         self.donors = {o: t for o, t in recorded.donations if o in allowed}
@@ -118,7 +118,7 @@ class Step:
     def run(self, tensors: Sequence[Tensor], given: Sequence[Storage], numbers: Sequence[float]) -> Any:
         """The function's result, whatever has changed since the last call. The caller holds realize.lock."""
         if watchers.demands:
-            watchers.running(self.program, self.structure)
+            watchers.on_run(self.program, self.structure)
         handles = [*tensors, *self.captured]
         for number in self.without:
             require_no_grad(self.name, handles[number])

@@ -16,7 +16,7 @@ from types import NoneType
 from typing import Any
 
 from ... import locks
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from . import state
 from .live_number import Ask, LiveNumber, Sources
 
@@ -226,7 +226,7 @@ class Conditions:
         what = f"{kind}.{attribute.name}{where and f' of {where}'}"
         if attribute.times is not None:
             return f"{what} was set anew"
-        old, new = ("nothing" if value is MISSING else shown(value) for value in (attribute.value, attribute.now()))
+        old, new = ("nothing" if value is MISSING else brief(value) for value in (attribute.value, attribute.now()))
         return f"{what} changed from {old} to {new}"
 
     def _path(self, module: Any) -> str:

@@ -12,7 +12,7 @@ from ...runtime.memory.storage import Storage
 
 
 @dataclass
-class Program:
+class CachedProgram:
     """An executable and the graph that it was found for first."""
 
     executable: Any

@@ -25,7 +25,7 @@ from .any_tensor import Above
 from .any_tensor import AnyTensor as Tensor
 from .capture import Capture, is_constant
 from .computed import Computed
-from .transaction import Released
+from .transaction import Detached
 
 READS = 2  # programs that a value of a loop is expected to be read by, at least one of them in the next turn
 MOST_SEEN = 1 << 10  # Nodes of waiting Tensors that are looked at, and as many as the program has: those of the newest
@@ -59,7 +59,7 @@ class Carry:
     kept: list[Kept] = field(default_factory=list)
     _moved: list[tuple[Tensor, weakref.ref[Node], Node]] = field(default_factory=list)
 
-    def let_go(self, tensors: Sequence[Tensor], nodes: Sequence[Node], released: Sequence[Released]) -> None:
+    def let_go(self, tensors: Sequence[Tensor], nodes: Sequence[Node], released: Sequence[Detached]) -> None:
         """Gives the waiting Tensors graphs over Leaves, which get memory from the program; so has what it was asked for, if that
         has let go of its graph."""
         asked = zip(tensors, nodes, released, strict=True)
@@ -81,7 +81,7 @@ class Carry:
             if n is not None:
                 _exchange(t, new, n)
 
-    def settle(self, released: Sequence[Released], places: Sequence[int], outputs: Sequence[Storage]) -> int:
+    def settle(self, released: Sequence[Detached], places: Sequence[int], outputs: Sequence[Storage]) -> int:
         """The program has run. What something else still needs as it was, for a derivative, is found by its Node.
 
         Returns how many outputs were kept.

@@ -10,18 +10,18 @@ from ...compiler.structure import Structure
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from . import watchers
-from .cached_program import Program
+from .cached_program import CachedProgram
 from .capture import Capture
 
 MAX_PROGRAMS = 4096  # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk cache
 statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)  # programs; runs; outputs in place
 
 
-_programs: dict[tuple[Any, ...], Program] = {}
+_programs: dict[tuple[Any, ...], CachedProgram] = {}
 _uses = count(1)
 
 
-def find(key: tuple[Any, ...], capture: Capture) -> Program:
+def find(key: tuple[Any, ...], capture: Capture) -> CachedProgram:
     """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
     o, constants = options.current(), capture.packed_constants()
     place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
@@ -54,10 +54,10 @@ def _changed(old: bytes, new: bytes) -> set[int]:
     return {i // 8 for i in range(0, len(new), 8) if old[i : i + 8] != new[i : i + 8]}
 
 
-def _build(structure: Structure) -> Program:
+def _build(structure: Structure) -> CachedProgram:
     statistics["built"] += 1
-    program = Program(maker()(structure), structure, structure.checked)
-    watchers.made(program, statistics["built"])
+    program = CachedProgram(maker()(structure), structure, structure.checked)
+    watchers.on_built(program, statistics["built"])
     return program
 
 
@@ -77,7 +77,7 @@ def maker() -> Any:
     return on_disk.executable
 
 
-def constants_of(program: Program, capture: Capture) -> list[Storage]:
+def constants_of(program: CachedProgram, capture: Capture) -> list[Storage]:
     """The inputs that hold the constants which vary between graphs of this program."""
     if not program.structure.varying:
         return []
@@ -85,7 +85,7 @@ def constants_of(program: Program, capture: Capture) -> list[Storage]:
     return storage.scalars([v for v, _ in constants], [d for _, d in constants])
 
 
-def watched_of(program: Program) -> Any:
+def watched_of(program: CachedProgram) -> Any:
     """What runs in place of a program's executable while `debug_nans` is in force, else None."""
     o = options.current()
     if not o.debug_nans:

@@ -14,10 +14,10 @@ from typing import Any
 
 from ... import errors, locks
 from ...compiler.structure import Structure
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
-from ...ir.program.program import Value
+from ...ir.program.program import ValueLayout
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU, device_of, only_cpu
 from ...runtime.memory.storage import Storage
@@ -102,7 +102,7 @@ def _flat(tensors: Sequence[Any]) -> list[Tensor]:
         elif isinstance(t, dict):
             stack.extend(reversed(t.values()))
         elif t is not None:
-            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {shown(t)}")
+            raise errors.DTypeError(f"expected a Tensor, or lists, tuples and dicts of Tensors, got {brief(t)}")
     return list(out.values())
 
 
@@ -165,7 +165,7 @@ def _compute_on(device: str, tensors: list[Tensor], with_scalars: bool, is_turn:
             carry(job)
         program = find(key_of(job), job.capture)
         if watchers.demands:
-            watchers.running(program, program.structure.at(job.capture.sites, job.capture.origins()))
+            watchers.on_run(program, program.structure.at(job.capture.sites, job.capture.origins()))
     except BaseException:
         state.wait_again(tensors)
         raise
@@ -218,6 +218,6 @@ def asked_of(*tensors: Tensor) -> tuple[Structure, list[Storage]]:
         return structure, capture.inputs
 
 
-def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[Value], dict[int, int]]:
+def graph_of(*tensors: Tensor) -> tuple[list[Node], list[Node], list[ValueLayout], dict[int, int]]:
     """The same as (outputs, leaves, the leaves' layouts, donations)."""
     return structure_of(*tensors).unfolded()

@@ -19,14 +19,14 @@ from ...runtime.memory.storage import Storage
 from ...signals import deferred
 from . import growth
 from .any_tensor import AnyTensor as Tensor
-from .cached_program import Program
+from .cached_program import CachedProgram
 from .carried import Carry
 from .job import Job
 from .program_table import constants_of, statistics, watched_of
-from .transaction import Released, commit, reclaim, release, restore
+from .transaction import Detached, commit, reclaim, release, restore
 
 
-def run(job: Job, program: Program) -> None:
+def run(job: Job, program: CachedProgram) -> None:
     """Whatever is raised on the way, Ctrl-C by Python among it: each Tensor has its value, or its graph again."""
     statistics["runs"] += 1
     if not statistics["runs"] % growth.PERIOD:
@@ -40,7 +40,7 @@ def run(job: Job, program: Program) -> None:
     is_watched = options.current().debug_nans
     watched = watched_of(program) if is_watched else None
     lines: Lines = lines_of(program, job.capture.sites) if is_watched or program.checked else {}
-    released: list[Released] = []
+    released: list[Detached] = []
     outputs: list[Storage] = []
     has_run = False
     try:
@@ -67,13 +67,13 @@ def run(job: Job, program: Program) -> None:
             raise explained(failure, program, lines) from None
 
 
-def _let_go(job: Job, released: list[Released]) -> None:
+def _let_go(job: Job, released: list[Detached]) -> None:
     for t, n in zip(job.tensors, job.nodes, strict=True):
         released.append(release(t, n))
 
 
 def _give(
-    tensors: list[Tensor], released: list[Released], places: list[int], outputs: list[Storage], carry: Carry | None
+    tensors: list[Tensor], released: list[Detached], places: list[int], outputs: list[Storage], carry: Carry | None
 ) -> None:
     """The program has run: Tensors get their memory. May be done again where it was interrupted."""
     for t, r, place in zip(tensors, released, places, strict=True):
@@ -100,7 +100,7 @@ def _undo(carry: Carry | None, *run: Any) -> None:
         carry.undo(roots)
 
 
-def lines_of(program: Program, sites: list[Site | None]) -> Lines:
+def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
     """Where what the program checks was built this time: indices, or all, of which `sites` are the lines."""
     built = program.structure.sites
     if options.current().debug_nans:
@@ -108,7 +108,7 @@ def lines_of(program: Program, sites: list[Site | None]) -> Lines:
     return {built[i]: sites[i] for i in program.checked} if program.checked else {}
 
 
-def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:
+def _outputs(program: CachedProgram, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:
     """Memory for each output: that of a replaced input which nobody else can read, or new memory."""
     assert program.makers is not None
     outputs: list[Storage | None] = [None] * len(program.makers)
@@ -121,7 +121,7 @@ def _outputs(program: Program, inputs: list[Storage], slots: list[Any], donation
     return [make() if s is None else s for make, s in zip(program.makers, outputs, strict=True)]
 
 
-def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo: Callable[[], None]) -> BaseException:
+def late_interrupt(failure: BaseException, program: CachedProgram, lines: Lines, undo: Callable[[], None]) -> BaseException:
     """What a signal handler raised while the program ran to its end: to be raised as soon as the results are kept.
 
     Any other failure is raised here, in the user's terms, after undo().
@@ -134,7 +134,7 @@ def late_interrupt(failure: BaseException, program: Program, lines: Lines, undo:
     raise explained(failure, program, lines) from None
 
 
-def explained(failure: BaseException, program: Program, lines: Lines) -> BaseException:
+def explained(failure: BaseException, program: CachedProgram, lines: Lines) -> BaseException:
     """The error in the user's terms, for a failed check."""
     from ...runtime.failures import CheckFailed, WrongValue
 

@@ -149,7 +149,7 @@ class _Changes:
 
 
 changes = _Changes()
-released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transition.Released
+released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transaction.Detached
 traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 
 
@@ -200,7 +200,7 @@ def stand_for(tensor: Any, n: Node) -> None:
 def hold_scalar(tensor: Any) -> None:
     """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
     if weak_numbers.marks:
-        weak_numbers.recognise(tensor.node)
+        weak_numbers.mark_if_weak(tensor.node)
     weak_table.remember(thread.held_scalars, id(tensor.node), tensor)
 
 

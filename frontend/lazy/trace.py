@@ -112,26 +112,26 @@ class Trace:
         found = self._natives.get(id(t))
         return found is None or found() is not t
 
-    def outer(self, t: Tensor, roams: bool = False) -> Outer:
+    def outer(self, t: Tensor, device_free: bool = False) -> Outer:
         """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature.
 
-        roams: it is an array's, which goes along with any device.
+        device_free: it is an array's, which goes along with any device.
         """
         found = self.outers.get(id(t))
         if found is None:
             stored, owned = self.outside(lambda: (realize.value(t), t._requires_grad and t.is_leaf))
-            leaf = self.placeholder(*stored.layout, roams)
+            leaf = self.placeholder(*stored.layout, device_free)
             if owned:
                 leaf.arg.owner = weakref.ref(t)
             found = self.outers[id(t)] = Outer(t, leaf)
         return found
 
     def placeholder(
-        self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU, roams: bool = False
+        self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU, device_free: bool = False
     ) -> Node:
         """An INPUT whose memory each call brings along."""
         memory = storage.absent(dtype, shape, strides, device)
-        leaf = storage.operand(memory) if roams else storage.leaf(memory)
+        leaf = storage.operand(memory) if device_free else storage.leaf(memory)
         self.leaves.append(leaf)
         return leaf
 

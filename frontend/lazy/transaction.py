@@ -26,7 +26,7 @@ from .history import reached, stale_owner
 
 
 @dataclass(slots=True)
-class Released:
+class Detached:
     """A Tensor without its graph. `leaf`: what it stands for meanwhile, None if it keeps its history, or until it is asked for;
     `old` finds the Node again if something else holds it, None for a Tensor that was a Leaf before."""
 
@@ -42,16 +42,16 @@ class Released:
         return t.node is (self.leaf if self.old is None else self.old())
 
 
-def release(t: Tensor, n: Node) -> Released:
+def release(t: Tensor, n: Node) -> Detached:
     """Lets go of a Tensor's graph, of which n was the last Node."""
     if n.op is Op.INPUT:
         n.arg.definition = None
-        return Released(n, None)
+        return Detached(n, None)
     if not n.shape:
         state.release_scalar(t, n)
     if _keeps_history(t):
-        return Released(None, weakref.ref(n))
-    released = Released(None, weakref.ref(n), (n.dtype, n.shape), n.device if graph.used else None)
+        return Detached(None, weakref.ref(n))
+    released = Detached(None, weakref.ref(n), (n.dtype, n.shape), n.device if graph.used else None)
     with state.lock:
         if t._node is n:
             del t._node
@@ -80,7 +80,7 @@ def _keeps_history(t: Tensor) -> bool:
     return t._requires_grad and t._note is None
 
 
-def commit(t: Tensor, released: Released, stored: Storage) -> None:
+def commit(t: Tensor, released: Detached, stored: Storage) -> None:
     """The Tensor gets its memory. Where others still build on its Node it keeps that Node, else it becomes a plain value."""
     n = None if released.old is None else released.old()
     with state.lock:
@@ -99,7 +99,7 @@ def commit(t: Tensor, released: Released, stored: Storage) -> None:
         _watch_history(t)
 
 
-def _is_only_named(released: Released, n: Node) -> bool:
+def _is_only_named(released: Detached, n: Node) -> bool:
     """Do others hold the Node because it is a constant, which stays one for them?"""
     return released.layout is not None and is_constant(n)
 
@@ -179,7 +179,7 @@ def retract(tensors: Sequence[Tensor]) -> bool:
 
 def restore(
     tensors: list[Tensor],
-    releases: list[Released],
+    releases: list[Detached],
     places: list[int],
     inputs: list[Storage],
     slots: list[Any],
@@ -206,7 +206,7 @@ def _leaf(stored: Storage, device: str) -> Node:
     return storage.leaf(stored) if stored.device == device else storage.operand(stored)
 
 
-def _take_back(t: Tensor, released: Released, root: Node) -> None:
+def _take_back(t: Tensor, released: Detached, root: Node) -> None:
     state.released.pop(id(t), None)
     is_held = released.is_held_by(t)
     if released.old is not None:

@@ -16,10 +16,10 @@ from .any_tensor import Above
 
 if TYPE_CHECKING:
     from ...compiler.structure import Structure
-    from .cached_program import Program
+    from .cached_program import CachedProgram
 
-Watcher = Callable[["Program"], None]
-Demand = Callable[["Program", "Structure"], None]
+Watcher = Callable[["CachedProgram"], None]
+Demand = Callable[["CachedProgram", "Structure"], None]
 CallWatcher = Callable[[Any, Any], object]
 
 _watchers: list[Watcher] = []
@@ -48,7 +48,7 @@ def watching_calls(watcher: CallWatcher) -> Iterator[None]:
         call_watchers.remove(watcher)
 
 
-class Demanding(Mode):
+class Requiring(Mode):
     """Calls `value` before every run of a program in this thread, which does not happen if that raises.
 
     Jitted calls take their short way only if nothing has changed, and as long as anybody demands anything, something has.
@@ -61,19 +61,19 @@ class Demanding(Mode):
         return super().__enter__()
 
 
-def demanded() -> Demand | None:
+def requirement() -> Demand | None:
     """What the programs of this thread must meet."""
     return demand_blocks.value(None)
 
 
-def running(program: Program, structure: Structure) -> None:
+def on_run(program: CachedProgram, structure: Structure) -> None:
     """Tells of a program that is about to run in this thread; the structure is its own, with the lines of this time."""
-    demand = demanded()
+    demand = requirement()
     if demand is not None:
         demand(program, structure)
 
 
-def made(program: Program, number: int) -> None:
+def on_built(program: CachedProgram, number: int) -> None:
     """Tells of a program that is new, the number-th of the process."""
     for watcher in tuple(_watchers):
         watcher(program)

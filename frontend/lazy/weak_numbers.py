@@ -45,7 +45,7 @@ def sample(n: Node) -> Any:
     return _SAMPLE[n.dtype.kind]
 
 
-def as_strong(n: Node, dtype: DType) -> Node:
+def with_dtype(n: Node, dtype: DType) -> Node:
     """A weak Node in the dtype of what it meets."""
     number = marks[n]
     if number is not None:
@@ -56,7 +56,7 @@ def as_strong(n: Node, dtype: DType) -> Node:
     return found
 
 
-def recognise(n: Node) -> None:
+def mark_if_weak(n: Node) -> None:
     """Marks a 0-d Node that is computed from weak ones and constants alone; a conversion makes it strong."""
     is_weak = False
     for count, below in enumerate(reach([n], lambda met: () if met in marks else met.src)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.cuda import devices
 from ...runtime.cuda.devices import Gpu
 from ...runtime.memory.devices import check_device, kind_of, number_of
@@ -41,7 +41,7 @@ def device_count() -> int:
 def _unit(device: Any) -> Gpu:
     name = check_device(0 if device is None else device) or ""
     if kind_of(name) != "cuda":
-        raise errors.DeviceError(f"device {shown(device)} is not a GPU")
+        raise errors.DeviceError(f"device {brief(device)} is not a GPU")
     return devices.gpu(number_of(name))
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from ... import options
 from ...errors import OptionError
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 
 
 class Restored:
@@ -37,6 +37,6 @@ def matmul_precision(precision: str | None = None) -> str | Restored:
     if precision is None:
         return before
     if not isinstance(precision, str) or precision not in options.MATMUL:
-        raise OptionError(f"matmul_precision({shown(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
+        raise OptionError(f"matmul_precision({brief(precision)}): allowed is one of {', '.join(map(repr, options.MATMUL))}")
     options.update(matmul=precision)
     return Restored(before)

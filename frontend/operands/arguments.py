@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import errors
-from ...ir.graph.brief import MOST_BITS, shown
+from ...ir.graph.brief import MOST_BITS, brief
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, addressable
@@ -36,9 +36,9 @@ def as_int(name: str, what: str, value: Any, kind: str = "must be an int") -> in
             raise TypeError
         found = index(value)
     except TypeError:
-        raise errors.DTypeError(f"{name}: {what} {kind}, not {shown(value)}") from None
+        raise errors.DTypeError(f"{name}: {what} {kind}, not {brief(value)}") from None
     except errors.ShapeError:  # of a Tensor
-        raise errors.ShapeError(f"{name}: {what} must be one int, not {shown(value)}") from None
+        raise errors.ShapeError(f"{name}: {what} must be one int, not {brief(value)}") from None
     return _not_too_long(name, what, found)
 
 
@@ -53,7 +53,7 @@ def as_count(name: str, what: str, value: Any, least: int = 0) -> int:
 def _not_too_long(name: str, what: str, value: int) -> int:
     """The int itself. Raises OverflowError for one that no count, place or extent is near, and that text cannot show."""
     if value.bit_length() > MOST_BITS:
-        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large")
+        raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too large")
     return value
 
 
@@ -66,13 +66,13 @@ def as_real(name: str, what: str, value: Any) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item") and not isinstance(value, type):
         if prod(getattr(value, "shape", ())) != 1:
-            raise errors.ShapeError(f"{name}: {what} must be one number, not {shown(value)}")
+            raise errors.ShapeError(f"{name}: {what} must be one number, not {brief(value)}")
         value = value.item()
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
         return value
-    raise errors.DTypeError(f"{name}: {what} must be a real number, not {shown(value)}")
+    raise errors.DTypeError(f"{name}: {what} must be a real number, not {brief(value)}")
 
 
 def as_double(name: str, what: str, value: Any) -> float:
@@ -81,14 +81,14 @@ def as_double(name: str, what: str, value: Any) -> float:
     try:
         return found if found.__class__ is float else float(found)  # a LiveNumber stays one
     except OverflowError:
-        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too large for a float") from None
+        raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too large for a float") from None
 
 
 def as_nonnegative(name: str, what: str, value: Any) -> float:
     """A float of at least 0. Raises ArgumentError, DTypeError."""
     found = as_double(name, what, value)
     if not found >= 0.0:
-        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {brief(value)}")
     return found
 
 
@@ -96,7 +96,7 @@ def as_positive(name: str, what: str, value: Any) -> float:
     """A float above 0. Raises ArgumentError, DTypeError."""
     found = as_double(name, what, value)
     if not found > 0.0:
-        raise errors.ArgumentError(f"{name}: {what} must be greater than 0, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be greater than 0, not {brief(value)}")
     return found
 
 
@@ -104,7 +104,7 @@ def as_fraction(name: str, what: str, value: Any) -> float:
     """A float in [0, 1]. Raises ArgumentError, DTypeError."""
     found = as_double(name, what, value)
     if not 0.0 <= found <= 1.0:
-        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {brief(value)}")
     return found
 
 
@@ -115,14 +115,14 @@ def as_bool(name: str, what: str, value: Any) -> bool:
             return bool(value)
     except ValueError:
         pass
-    raise errors.DTypeError(f"{name}: {what} must be True or False, not {shown(value)}")
+    raise errors.DTypeError(f"{name}: {what} must be True or False, not {brief(value)}")
 
 
 def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
     """One of a few words. Raises ArgumentError."""
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
-        raise errors.ArgumentError(f"{name}: {what} must be {', '.join(others)} or {last}, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be {', '.join(others)} or {last}, not {brief(value)}")
     return value
 
 
@@ -131,31 +131,31 @@ def as_path(name: str, path: Any) -> Path:
     try:
         return Path(path)
     except TypeError:
-        raise errors.DTypeError(f"{name}: the path must be a str or a Path, not {shown(path)}") from None
+        raise errors.DTypeError(f"{name}: the path must be a str or a Path, not {brief(path)}") from None
 
 
 def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
     """Anything that can be called. Raises DTypeError."""
     if not callable(value):
-        raise errors.DTypeError(f"{name}: {what} must be a function, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a function, not {brief(value)}")
     return value  # type: ignore[no-any-return]
 
 
 def as_sequence(name: str, what: str, value: Any) -> list[Any]:
     """The items of anything that has some. Raises DTypeError."""
     if isinstance(value, range) and abs(value.stop - value.start) // abs(value.step) > MOST_ITEMS:
-        raise errors.OverflowError(f"{name}: {what} is {shown(value)}, which is too long")
+        raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too long")
     try:
         return list(value)
     except TypeError:
-        raise errors.DTypeError(f"{name}: {what} must be a sequence, not {shown(value)}") from None
+        raise errors.DTypeError(f"{name}: {what} must be a sequence, not {brief(value)}") from None
 
 
 def as_texts(name: str, what: str, value: Any) -> list[str]:
     """The texts of a sequence of such. Raises DTypeError."""
     found = as_sequence(name, what, value)
     if isinstance(value, str) or not all(isinstance(text, str) for text in found):
-        raise errors.DTypeError(f"{name}: {what} must be a sequence of strings, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a sequence of strings, not {brief(value)}")
     return found
 
 
@@ -178,7 +178,7 @@ def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tupl
         return (as_int(name, what, value),) * (1 if length is None else length)
     found = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
     if length is not None and len(found) != length:
-        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {shown(found)}")
+        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {brief(found)}")
     return found
 
 

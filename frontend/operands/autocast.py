@@ -30,7 +30,7 @@ class Lowered(Mode):
         self.value = dtype
 
 
-def widened(function: F) -> F:
+def runs_in_float32(function: F) -> F:
     """Takes its 16-bit operands as float32, so that the result is float32 too."""
 
     @wraps(function)
@@ -43,7 +43,7 @@ def widened(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-def lowered(function: F) -> F:
+def runs_in_half(function: F) -> F:
     """Takes its float32 and 16-bit operands in autocast's dtype, and gives that, unless one is a float64.
 
     What is added to the products, `bias` or `attn_mask`, is taken as it is: it costs nothing, and is rounded with them.

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import errors, options
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, const, full, node, reshape, shaped
 from ...ir.graph.op import Op
@@ -48,7 +48,7 @@ def as_dtype(spec: Any) -> DType:
         found = None
     if found is None:
         names = ", ".join(dt.BY_NAME)
-        raise errors.DTypeError(f"there is no dtype {shown(spec)}; there are {names}")
+        raise errors.DTypeError(f"there is no dtype {brief(spec)}; there are {names}")
     return found
 
 
@@ -91,7 +91,7 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
             found = x.dtype if found is None else promote(found, x.dtype)
     for x in weak:
         if type(x) not in WEAK:
-            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {shown(x)}")
+            raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {brief(x)}")
     if found is None:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
@@ -113,7 +113,7 @@ def holds(dtype: DType, value: Scalar) -> bool:
 def number(name: str, value: Scalar, dtype: DType) -> Node:
     """A constant of this dtype. Raises OverflowError where it cannot hold a Python integer, as NumPy does."""
     if not holds(dtype, value):
-        raise errors.OverflowError(f"{name}: {shown(value)} is out of bounds for {dtype.name}")
+        raise errors.OverflowError(f"{name}: {brief(value)} is out of bounds for {dtype.name}")
     return const(value, dtype)
 
 
@@ -124,7 +124,7 @@ def as_node(name: str, x: Operand, dtype: DType) -> Node:
     if x.dtype is dtype:
         return x
     if weak_numbers.marks and x in weak_numbers.marks:
-        return weak_numbers.as_strong(x, dtype)
+        return weak_numbers.with_dtype(x, dtype)
     return to_dtype(x, dtype)
 
 

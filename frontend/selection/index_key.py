@@ -15,7 +15,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, full, reshape
 from ...ir.graph.shapes import Shape
 from ..functions.gather import as_integers
@@ -144,11 +144,11 @@ def _position(x: Node, axis: int, item: Any) -> int:
     try:
         i = index(item)
     except TypeError:
-        raise errors.DTypeError(f"index: {shown(item)} is neither an int, a slice, None, ... nor an integer tensor") from None
+        raise errors.DTypeError(f"index: {brief(item)} is neither an int, a slice, None, ... nor an integer tensor") from None
     extent = x.shape[axis]
     if not -extent <= i < extent:
         raise errors.IndexError(
-            f"index into shape {x.shape}: index {shown(i)} is out of range for axis {axis} of extent {extent}"
+            f"index into shape {x.shape}: index {brief(i)} is out of range for axis {axis} of extent {extent}"
         )
     return i % extent
 

@@ -7,7 +7,7 @@ import weakref
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, cast, node, reshape
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
@@ -122,7 +122,7 @@ def _check_bins(x: Node, weights: Operand | None, minlength: int) -> None:
     if not x.dtype.is_int:
         raise errors.DTypeError(f"bincount: x must be of integers, not {x.dtype.name}")
     if weights is not None and not isinstance(weights, Node):
-        raise errors.DTypeError(f"bincount: weights must be a tensor, not {shown(weights)}")
+        raise errors.DTypeError(f"bincount: weights must be a tensor, not {brief(weights)}")
     if weights is not None and weights.shape != x.shape:
         raise errors.ShapeError(f"bincount: weights of shape {weights.shape} do not fit x of shape {x.shape}")
     if as_int("bincount", "minlength", minlength) < 0:

@@ -12,7 +12,7 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, node, permute, reshape
 from ...ir.graph.op import Op
@@ -39,7 +39,7 @@ from ..functions.cumulative import diff
 from ..functions.movement import part
 from ..functions.products import matmul
 from ..operands.arguments import Axes, as_bool, as_choice, as_count, as_double, as_real, as_sequence, normalise_axes
-from ..operands.autocast import widened
+from ..operands.autocast import runs_in_float32
 from ..operands.broadcast import Scalar, broadcast_to, to_dtype
 from ..operands.in_float32 import in_float32
 from .interpolation import lerp
@@ -51,7 +51,7 @@ CHOOSE: dict[str, Callable[[Node], Node]] = {"lower": floor, "higher": ceil, "ne
 METHODS = ("linear", "midpoint", *CHOOSE)
 
 
-@widened
+@runs_in_float32
 @in_float32
 def quantile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
     """The value below which the fraction q of the elements along the axes lies: numpy.quantile.
@@ -67,7 +67,7 @@ def quantile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdim
     return _quantile("quantile", x, q, 1.0, axis, method, keepdims)
 
 
-@widened
+@runs_in_float32
 @in_float32
 def percentile(x: Node, q: Any, axis: Axes = None, method: str = "linear", keepdims: bool = False) -> Node:
     """As quantile, with q from 0 to 100: numpy.percentile."""
@@ -94,7 +94,7 @@ def _levels(name: str, q: Any, whole: float) -> Node:
         return div(to_dtype(q, dt.float64), whole)
     levels = _doubles(name, "q must be a number or several", q)
     if not ((levels >= 0) & (levels <= whole)).all():
-        raise errors.ArgumentError(f"{name}: q must be from 0 to {whole:g}, not {shown(q)}")
+        raise errors.ArgumentError(f"{name}: q must be from 0 to {whole:g}, not {brief(q)}")
     return storage.operand(storage.from_array(levels / whole, dt.float64, copy=True))
 
 
@@ -103,9 +103,9 @@ def _doubles(name: str, what: str, x: Any) -> np.ndarray[Any, np.dtype[np.float6
     try:
         return np.asarray(x, np.float64)
     except OverflowError:
-        raise errors.OverflowError(f"{name}: {shown(x)} is too large for a float") from None
+        raise errors.OverflowError(f"{name}: {brief(x)} is too large for a float") from None
     except (TypeError, ValueError):
-        raise errors.DTypeError(f"{name}: {what}, not {shown(x)}") from None
+        raise errors.DTypeError(f"{name}: {what}, not {brief(x)}") from None
 
 
 def _at(ordered: Node, place: Node, method: str) -> Node:
@@ -185,7 +185,7 @@ def _edges(flat: Node, bins: Any, limits: Any, dtype: DType) -> tuple[Node, DTyp
 def _edges_of_numbers(bins: Any) -> Node:
     edges = _doubles("histogram", "bins must be a number or a vector of edges", bins)
     if (np.diff(edges) < 0).any():
-        raise errors.ArgumentError(f"histogram: edges must ascend, not {shown(bins)}")
+        raise errors.ArgumentError(f"histogram: edges must ascend, not {brief(bins)}")
     return storage.operand(storage.from_array(edges, dt.float64, copy=True))
 
 
@@ -203,17 +203,17 @@ def _limits(flat: Node) -> tuple[Node, Node]:
 def _range(limits: Any) -> tuple[float, float]:
     given = as_sequence("histogram", "range", limits)
     if len(given) != 2:
-        raise errors.ArgumentError(f"histogram: range must be two numbers, not {shown(limits)}")
+        raise errors.ArgumentError(f"histogram: range must be two numbers, not {brief(limits)}")
     low, high = (as_double("histogram", "each of range", v) for v in given)
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-        raise errors.ArgumentError(f"histogram: range must be two finite numbers that ascend, not {shown(limits)}")
+        raise errors.ArgumentError(f"histogram: range must be two finite numbers that ascend, not {brief(limits)}")
     return low, high
 
 
 # ---------------------------------------------------------------- together
 
 
-@widened
+@runs_in_float32
 @in_float32
 def cov(x: Node, /, correction: Scalar = 1) -> Node:
     """The covariances of variables, one per row of x, over observations, one per column: shape (rows, rows), or () of a vector.

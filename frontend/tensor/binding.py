@@ -24,7 +24,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, const
 from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
@@ -68,8 +68,8 @@ def _made(name: str, what: str, x: Any, tracks: list[bool]) -> Node:
     try:
         return _going_along(of_data(x).node)
     except errors.DTypeError as error:
-        why = str(error).removeprefix("tensor").removesuffix(f": {shown(x)} is no number")
-        raise errors.DTypeError(f"{name}: {what} must be a Tensor, an array or a number, not {shown(x)}{why}") from None
+        why = str(error).removeprefix("tensor").removesuffix(f": {brief(x)} is no number")
+        raise errors.DTypeError(f"{name}: {what} must be a Tensor, an array or a number, not {brief(x)}{why}") from None
     except errors.WeftError as error:
         raise type(error)(f"{name}: {what}: {str(error).removeprefix('tensor: ')}") from None
 

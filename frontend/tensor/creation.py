@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, expand_to
 from ...runtime.memory import storage
@@ -65,7 +65,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, 
         out = fill_value if dtype is None else fill_value.astype(dtype)
         return tracking(out.broadcast_to(extents).to(place), requires_grad)  # type: ignore[no-any-return]
     if type(fill_value) not in WEAK:
-        raise errors.DTypeError(f"full: the value must be a number or a 0-d Tensor, not {shown(fill_value)}")
+        raise errors.DTypeError(f"full: the value must be a number or a 0-d Tensor, not {brief(fill_value)}")
     target = as_dtype(fill_value.__class__ if dtype is None else dtype)
     return tracking(wrap(_constant(fill_value, target, extents)).to(place), requires_grad)  # type: ignore[no-any-return]
 

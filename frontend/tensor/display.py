@@ -36,7 +36,7 @@ def text(t: AnyTensor) -> str:
 def _is_watched() -> bool:
     """Does one_kernel() or the like look on, or is every program printed or checked."""
     o = options.current()
-    return watchers.demanded() is not None or bool(o.debug or o.dump or o.debug_nans)
+    return watchers.requirement() is not None or bool(o.debug or o.dump or o.debug_nans)
 
 
 def is_little_work(t: AnyTensor) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.index import row_major_strides
 from ...runtime.memory import devices, storage
@@ -39,11 +39,11 @@ def to_capsule(t: AnyTensor, stream: Any, max_version: Any, dl_device: Any, copy
     copy = None if copy is None else as_bool("__dlpack__", "copy", copy)
     here = dlpack_pair(t.device)
     if stream is not None and here == dlpack.CPU:
-        raise errors.BufferError(f"__dlpack__: stream {shown(stream)}: the CPU has no streams")
+        raise errors.BufferError(f"__dlpack__: stream {brief(stream)}: the CPU has no streams")
     wanted = here if dl_device is None else _pair("dl_device", dl_device)
     if wanted != here:
         if wanted != dlpack.CPU or copy is False:
-            raise errors.BufferError(f"__dlpack__: the memory is on {t.device} {here}, not on the device {shown(dl_device)}")
+            raise errors.BufferError(f"__dlpack__: the memory is on {t.device} {here}, not on the device {brief(dl_device)}")
         t, here = t.cpu(), wanted
     versioned = max_version is not None and _pair("max_version", max_version) >= dlpack.VERSION
     stored = realize.read(t, _copied if copy else _exported)

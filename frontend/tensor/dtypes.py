@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import errors, options
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import const
 from ...runtime.memory.devices import check_device
@@ -94,15 +94,15 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     Raises ArgumentError (a ValueError) for another name, DTypeError for anything else.
     """
     if not isinstance(dtype, DType):
-        raise errors.DTypeError(f"isdtype: expected a dtype, got {shown(dtype)}")
+        raise errors.DTypeError(f"isdtype: expected a dtype, got {brief(dtype)}")
     if isinstance(kind, tuple):
         return any([isdtype(dtype, k) for k in kind])
     if isinstance(kind, DType):
         return dtype is kind
     if not isinstance(kind, str):
-        raise errors.DTypeError(f"isdtype: a kind must be a dtype, a name or a tuple of them, not {shown(kind)}")
+        raise errors.DTypeError(f"isdtype: a kind must be a dtype, a name or a tuple of them, not {brief(kind)}")
     if kind not in KINDS:
-        raise errors.ArgumentError(f"isdtype: there is no kind {shown(kind)}; there are {', '.join(KINDS)}")
+        raise errors.ArgumentError(f"isdtype: there is no kind {brief(kind)}; there are {', '.join(KINDS)}")
     return dtype.kind in KINDS[kind]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...runtime.memory import storage
 from ...runtime.memory.devices import check_device, default, only_cpu
@@ -106,7 +106,7 @@ def _target_dtype(array: np.ndarray[Any, Any], data: Any, dtype: Any) -> DType:
 def _why_without_dtype(array: np.ndarray[Any, Any], data: Any) -> str:
     for leaf in _leaves(data):
         if not isinstance(leaf, (int, float, complex, np.ndarray, np.generic)):
-            return f"{'' if leaf is data else 'element '}{shown(leaf)} is no number"
+            return f"{'' if leaf is data else 'element '}{brief(leaf)} is no number"
     return f"there is no dtype for elements of type {array.dtype}"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ... import errors, locks
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, full, node, reshape
 from ...ir.graph.op import Op
@@ -102,10 +102,10 @@ class Generator:
 def _checked(state: Any) -> tuple[int, int]:
     """(seed, draws) of what Generator.state gave. Raises ArgumentError for anything else."""
     if not isinstance(state, Mapping) or set(state) != {"seed", "draws"}:
-        raise errors.ArgumentError(f"set_rng_state: the state must come from get_rng_state(), not {shown(state)}")
+        raise errors.ArgumentError(f"set_rng_state: the state must come from get_rng_state(), not {brief(state)}")
     seed, draws = (as_int("set_rng_state", name, state[name]) for name in ("seed", "draws"))
     if not (0 <= seed <= MASK64 and 0 <= draws <= MASK64):
-        raise errors.ArgumentError(f"set_rng_state: seed and draws must be numbers of 64 bits, not {shown(state)}")
+        raise errors.ArgumentError(f"set_rng_state: seed and draws must be numbers of 64 bits, not {brief(state)}")
     return seed, draws
 
 

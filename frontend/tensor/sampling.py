@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, node, reshape
 from ...ir.graph.op import Op
@@ -125,7 +125,7 @@ def _weights(name: str, what: str, given: Any) -> Node:
         with np.errstate(over="ignore"):
             sums = np.asarray(given, np.float64).sum(-1)
         if not (np.asarray(given) >= 0).all() or not ((sums > 0) & np.isfinite(sums)).all():
-            raise errors.ArgumentError(f"{name}: {what} must be finite weights, at least 0 and not all 0, not {shown(given)}")
+            raise errors.ArgumentError(f"{name}: {what} must be finite weights, at least 0 and not all 0, not {brief(given)}")
     return weights  # type: ignore[no-any-return]
 
 

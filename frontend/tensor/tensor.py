@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, used
 from ...ir.graph.op import Op
@@ -326,5 +326,5 @@ def _assigned(value: Any, dtype: DType, tracks: list[bool]) -> Any:
     except ValueError:
         raise errors.ShapeError("assignment: the nested lists are not of equal lengths") from None
     if dt.from_numpy(array.dtype) is None:
-        raise errors.DTypeError(f"assignment: {shown(value)} cannot be converted to {dtype.name}")
+        raise errors.DTypeError(f"assignment: {brief(value)} cannot be converted to {dtype.name}")
     return as_operand(array)

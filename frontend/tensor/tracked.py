@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ..lazy import state
@@ -43,7 +43,7 @@ class Tracked(Value):
 
     def __init__(self, node: Node, requires_grad: bool = False) -> None:
         if not isinstance(node, Node):
-            raise errors.CallError(f"{type(self).__name__} is not a constructor: write wf.tensor({shown(node)})")
+            raise errors.CallError(f"{type(self).__name__} is not a constructor: write wf.tensor({brief(node)})")
         self._node = node
         self._requires_grad = False
         self._storage = self._grad = self.name = self._note = self._hooks = None

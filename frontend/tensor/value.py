@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
 from ...ir.graph.shapes import Shape
@@ -38,7 +38,7 @@ def _numpy_dtype(dtype: Any) -> np.dtype[Any]:
     try:
         return np.dtype(dtype)  # type: ignore[no-any-return]
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
-        raise errors.DTypeError(f"__array__: NumPy has no dtype {shown(dtype)}") from None
+        raise errors.DTypeError(f"__array__: NumPy has no dtype {brief(dtype)}") from None
 
 
 class Value(AnyTensor):
@@ -94,7 +94,7 @@ class Value(AnyTensor):
 
     def _check_gradient(self, gradient: Any) -> None:
         if not isinstance(gradient, Value):
-            raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {shown(gradient)}")
+            raise errors.DTypeError(f"grad: a gradient must be a Tensor or None, not {brief(gradient)}")
         if gradient.shape != self.shape:
             raise errors.ShapeError(f"grad: a gradient of shape {gradient.shape} does not fit shape {self.shape}")
 
@@ -173,7 +173,7 @@ class Value(AnyTensor):
     def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
-            raise errors.DeviceError(f"to_device: stream {shown(stream)}: all work of a device is on the one stream of Weft")
+            raise errors.DeviceError(f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft")
         return self.to(device)  # type: ignore[attr-defined]
 
     def __dlpack_device__(self) -> tuple[int, int]:

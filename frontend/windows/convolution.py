@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, permute, reduce, reshape
 from ...ir.graph.shapes import Shape, addressable
 from ..elementwise.all import add, mul
@@ -17,13 +17,13 @@ from ..functions.movement import part
 from ..functions.products import Places, alike, summed
 from ..functions.reductions import accumulator
 from ..operands.arguments import as_int
-from ..operands.autocast import lowered
+from ..operands.autocast import runs_in_half
 from ..operands.broadcast import spread
 from .padding import pad
 from .windows import Pair, Rank, Sizes, of_rank, overlaid, windows
 
 
-@lowered
+@runs_in_half
 def conv(
     rank: Rank,
     x: Node,
@@ -124,7 +124,7 @@ def margins(rank: Rank, padding: Pair | str, kernel: Sizes, strides: Sizes, dila
     if padding == "valid":
         return [(0, 0)] * len(kernel)
     if padding != "same":
-        raise errors.ArgumentError(f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {shown(padding)}')
+        raise errors.ArgumentError(f'{rank.name}: padding must be a number, a tuple, "valid" or "same", not {brief(padding)}')
     if any(s != 1 for s in strides):
         raise errors.ArgumentError(f'{rank.name}: padding="same" needs stride 1, not {strides}')
     totals = [(k - 1) * d for k, d in zip(kernel, dilations, strict=True)]
@@ -145,7 +145,7 @@ def _shifted(out: Node, bias: Node | None) -> Node:
 # ---------------------------------------------------------------- transposed
 
 
-@lowered
+@runs_in_half
 def conv_transpose(
     rank: Rank,
     x: Node,

@@ -9,7 +9,7 @@ from typing import Any
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph import graph
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, node
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import addressable
@@ -58,10 +58,10 @@ def _widths(x: Node, pad_width: Any) -> list[tuple[int, int]]:
     elif len(given) == 2 and not any(isinstance(w, (tuple, list)) for w in given):
         given = [tuple(given)] * x.ndim
     if len(given) != x.ndim or not all(isinstance(p, (tuple, list)) and len(p) == 2 for p in given):
-        raise errors.ShapeError(f"pad: {shown(pad_width)} is not one pair of widths per axis of shape {x.shape}")
+        raise errors.ShapeError(f"pad: {brief(pad_width)} is not one pair of widths per axis of shape {x.shape}")
     pairs = [(as_int("pad", "a width", lo), as_int("pad", "a width", hi)) for lo, hi in given]
     if any(w < 0 for p in pairs for w in p):
-        raise errors.ShapeError(f"pad: {shown(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}")
+        raise errors.ShapeError(f"pad: {brief(pad_width)} is not one pair of widths, none negative, per axis of shape {x.shape}")
     return pairs
 
 

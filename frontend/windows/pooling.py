@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ... import errors
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import lowest
 from ...ir.graph.graph import Node, full, node, permute, reshape
 from ...ir.graph.op import Op
@@ -195,10 +195,10 @@ adaptive_max_pool3d = of_rank(
 def _output_size(rank: Rank, given: Any, extents: Sizes) -> Sizes:
     each = list(given) if isinstance(given, (tuple, list)) else [given] * rank.spatial
     if len(each) != rank.spatial:
-        raise errors.ArgumentError(f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {shown(given)}")
+        raise errors.ArgumentError(f"{rank.name}: output_size must be an int, None or {rank.spatial} of them, not {brief(given)}")
     found = tuple(n if e is None else as_int(rank.name, "output_size", e) for n, e in zip(extents, each, strict=True))
     if min(found) < 1 or min(extents) < 1:
-        raise errors.ShapeError(f"{rank.name}: no cells of output_size={shown(given)} in images of shape {extents}")
+        raise errors.ShapeError(f"{rank.name}: no cells of output_size={brief(given)} in images of shape {extents}")
     return found
 
 

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, permute, reshape, shaped
 from ...ir.graph.op import Op
 from ...ir.graph.shapes import Shape, shape_of
@@ -144,7 +144,7 @@ def fold(
     n, rows, columns = x.shape
     if min(counts) < 1 or columns != prod(counts) or rows % prod(kernel):
         wanted = f"(N, C * {prod(kernel)}, {prod(counts)})" if min(counts) > 0 else "that no image has"
-        raise errors.ShapeError(f"fold: an image of {shown(extents)} has columns of shape {wanted}, but x has shape {x.shape}")
+        raise errors.ShapeError(f"fold: an image of {brief(extents)} has columns of shape {wanted}, but x has shape {x.shape}")
     win = permute(reshape(x, (n, rows // prod(kernel), *kernel, *counts)), (0, 1, 4, 2, 5, 3))
     out = overlaid(win, full, strides, dilations)
     for axis, (p, e) in enumerate(zip(pads, extents, strict=True), 2):

@@ -14,7 +14,7 @@ from ...compiler.pass_log import Pass
 from ...ir.graph.graph import Node, show_arg, toposort, type_of
 from ...ir.graph.op import Op
 from ...ir.graph.rewrite import constant_of
-from ...ir.graph.site import NOWHERE, Site, is_gradient, shown
+from ...ir.graph.site import NOWHERE, Site, is_gradient, site_text
 from ..names.labels import number
 
 MOST_LINES = 200  # of a pass, gone or new
@@ -76,7 +76,7 @@ def line_of(n: Node) -> str:
     """A Node, the kinds of its operands and its line: `add(mul, 1)  float32[4,5]  # script.py:3,
     gradient`."""
     place = place_of(n.site)
-    where = f"  # {shown((place[0], place[1]))}" if place else ""
+    where = f"  # {site_text((place[0], place[1]))}" if place else ""
     return (
         f"{_call(n, [_kind(s) for s in n.src])}{where}{', gradient' if is_gradient(n.site) else ''}"
     )

@@ -18,7 +18,7 @@ from typing import Any
 from ... import locks
 from ...compiler import compile
 from ...frontend.lazy import realize, watchers
-from ...frontend.lazy.cached_program import Program
+from ...frontend.lazy.cached_program import CachedProgram
 from ...frontend.tensor.tensor import Tensor
 from ...nn.module import Module
 from ...runtime.timed import timing
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 class Seen:
     """A program of the script, and the names of its inputs when it was new."""
 
-    program: Program
+    program: CachedProgram
     names: dict[int, str] = field(default_factory=dict)
 
     @property
@@ -129,7 +129,7 @@ class Collection:
         """How the Tensors among the script's own variables lie in memory."""
         return layouts_by_name(vars(sys.modules["__main__"]))
 
-    def _note(self, program: Program) -> None:
+    def _note(self, program: CachedProgram) -> None:
         seen = Seen(program)
         with self._lock:
             self.seen.append(seen)

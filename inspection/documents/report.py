@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import errors
 from ...frontend.lazy.watchers import watching_calls
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..explain.explain import Subject, structure_behind
 from ..summary.summary import Calls
 
@@ -63,7 +63,7 @@ def report(
         path = Path(path)
     except TypeError:
         raise errors.DTypeError(
-            f"report: path must be that of the file to write, not {shown(path)}"
+            f"report: path must be that of the file to write, not {brief(path)}"
         ) from None
     calls = Calls()
     with watching_calls(calls):

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from ... import errors
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 
 if TYPE_CHECKING:
-    from .values import Step
+    from .values import DrawnStep
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Drawing:
     """
 
     title: str
-    steps: tuple[Step, ...]
+    steps: tuple[DrawnStep, ...]
 
     def __str__(self) -> str:
         from . import picture, text
@@ -72,5 +72,5 @@ def draw(x: Tensor) -> Drawing:
     from .values import steps_of
 
     if not isinstance(x, Tensor):
-        raise errors.DTypeError(f"draw: expected a Tensor, not {shown(x)}")
+        raise errors.DTypeError(f"draw: expected a Tensor, not {brief(x)}")
     return Drawing(x.name or "x", tuple(steps_of(x.node)))

@@ -22,7 +22,7 @@ import numpy as np
 from ... import errors
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 
@@ -66,7 +66,7 @@ def evaluate(text: str, values: Mapping[str, str]) -> Evaluated:
         advice = f"use {', '.join(values)} in it" if values else "give it values: x=2"
         raise ExpressionError(
             _pointed(
-                text, 0, 0, f"the expression gives {shown(result)}, which is not a Tensor: {advice}"
+                text, 0, 0, f"the expression gives {brief(result)}, which is not a Tensor: {advice}"
             )
         )
     texts: dict[Node, str] = {}

@@ -10,7 +10,7 @@ from ..terminal import DOWN, RIGHT, Marks, marks, width
 from .canvas import Canvas, Point
 from .grid import Cell, Wire, drawn
 from .numbers import brief
-from .values import Step
+from .values import DrawnStep
 
 LABEL = 20  # characters of a box's line
 NARROW_LABEL = 14  # where a picture with longer ones is too wide
@@ -19,7 +19,7 @@ GAPS = {RIGHT: 1, DOWN: 3}  # between boxes side by side
 Turn = Callable[[Cell], Point]
 
 
-def text(steps: Sequence[Step], columns: int | None = None, m: Marks | None = None) -> str:
+def text(steps: Sequence[DrawnStep], columns: int | None = None, m: Marks | None = None) -> str:
     """From left to right where that fits, else from top to bottom, else a line that says so."""
     columns, m = columns or width(), m or marks()
     painted = ""
@@ -36,7 +36,7 @@ def text(steps: Sequence[Step], columns: int | None = None, m: Marks | None = No
     )
 
 
-def _painted(steps: Sequence[Step], way: int, label: int, m: Marks) -> str:
+def _painted(steps: Sequence[DrawnStep], way: int, label: int, m: Marks) -> str:
     labels = [lines(step, label, m.more) for step in steps]
     turn: Turn = _same if way == RIGHT else _turned
     sizes = _sizes(labels, turn)
@@ -72,11 +72,11 @@ def _sizes(labels: list[list[str]], turn: Turn) -> list[Cell]:
     return [(along, across | 1) for along, across in boxes]
 
 
-def _edges(steps: Sequence[Step]) -> list[tuple[int, int]]:
+def _edges(steps: Sequence[DrawnStep]) -> list[tuple[int, int]]:
     return [(source - 1, step.number - 1) for step in steps for source in step.sources]
 
 
-def lines(step: Step, columns: int, more: str = "…") -> list[str]:
+def lines(step: DrawnStep, columns: int, more: str = "…") -> list[str]:
     """What stands in a box: the number and what it is, the value, the gradient."""
     words = (
         step.text
@@ -107,7 +107,7 @@ STYLE = (
 )
 
 
-def svg(steps: Sequence[Step]) -> str:
+def svg(steps: Sequence[DrawnStep]) -> str:
     """One image, from left to right, in the colour of the text around it."""
     labels = [lines(step, LABEL + 4) for step in steps]
     sizes = _sizes(labels, _same)
@@ -150,7 +150,7 @@ def _box(corner: Cell, size: Cell, label: list[str]) -> str:
 # ---------------------------------------------------------------- Graphviz
 
 
-def dot(steps: Sequence[Step]) -> str:
+def dot(steps: Sequence[DrawnStep]) -> str:
     """A digraph with a box for each step."""
     out = ["digraph {", "  rankdir=LR", '  node [shape=box fontname="monospace"]']
     for step in steps:

@@ -7,14 +7,14 @@ from textwrap import fill
 
 from ..terminal import marks, width
 from .numbers import brief, rows
-from .values import Array, Step
+from .values import Array, DrawnStep
 
 Row = tuple[str, str, str, str, str]  # name, formula, value, shape, remark
 # Of each, in so many columns; a remark has the rest.
 WIDEST = {100: (4, 30, 26, 12), 70: (4, 26, 19, 9), 0: (4, 20, 15, 0)}
 
 
-def tables(steps: Sequence[Step]) -> str:
+def tables(steps: Sequence[DrawnStep]) -> str:
     """Values from the inputs to the result, gradients from there back to the inputs, and in full
     what was cut short."""
     columns = width()
@@ -27,7 +27,7 @@ def tables(steps: Sequence[Step]) -> str:
     return "\n".join([*parts, *_in_full(steps, most[2], columns)])
 
 
-def _forward(steps: Sequence[Step], columns: int) -> Iterator[Row]:
+def _forward(steps: Sequence[DrawnStep], columns: int) -> Iterator[Row]:
     for step in steps:
         is_input = not step.sources and step.op == "input"
         formula = step.text or "given" if is_input else step.formula
@@ -41,7 +41,7 @@ def _forward(steps: Sequence[Step], columns: int) -> Iterator[Row]:
         )
 
 
-def _backward(steps: Sequence[Step], columns: int) -> Iterator[Row]:
+def _backward(steps: Sequence[DrawnStep], columns: int) -> Iterator[Row]:
     result = steps[-1]
     for step in reversed(steps):
         if step.gradient is None:
@@ -66,7 +66,7 @@ def _brief(value: Array, columns: int) -> str:
     return brief(value, columns - 2, marks().more)
 
 
-def _shape(step: Step) -> str:
+def _shape(step: DrawnStep) -> str:
     return str(step.shape) if step.shape else ""
 
 
@@ -85,7 +85,7 @@ def _fitted(text: str, columns: int, more: str) -> str:
     return text if len(text) <= columns else text[: max(0, columns - len(more))] + more
 
 
-def _in_full(steps: Sequence[Step], columns: int, page: int) -> Iterator[str]:
+def _in_full(steps: Sequence[DrawnStep], columns: int, page: int) -> Iterator[str]:
     """The result and the gradients by inputs, where a line has not shown all of them."""
     result = steps[-1]
     values: list[tuple[str, Array | None]] = [("the result", result.value)]

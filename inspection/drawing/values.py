@@ -19,7 +19,7 @@ from ...ir.gradient import gradient as grad
 from ...ir.graph import dtype as dt
 from ...ir.graph.graph import Node, full, toposort
 from ...ir.graph.op import Op
-from ...ir.graph.site import cell_of, provenance, shown
+from ...ir.graph.site import cell_of, provenance, site_text
 from ..names.labels import owner_name
 from .formulas import backward, formula, word
 
@@ -44,7 +44,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Step:
+class DrawnStep:
     """One value of the graph.
 
     Attributes: `number`, from 1 in the order of computing; `op`, in a word; `text`, what the user
@@ -71,7 +71,7 @@ class Step:
         """The file and line, "" for text that was typed neither in a file nor in a cell."""
         if self.line is None or (self.line[0].startswith("<") and cell_of(self.line[0]) is None):
             return ""
-        return shown(self.line)
+        return site_text(self.line)
 
     def to_dict(self) -> dict[str, Any]:
         """The same in lists, texts and numbers."""
@@ -86,7 +86,7 @@ class Step:
         }
 
 
-def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[Step]:
+def steps_of(root: Node, texts: Mapping[Node, str] | None = None) -> list[DrawnStep]:
     """Every step from the inputs to the result; constants are part of the steps that use them,
     random bits are one step.
 
@@ -201,14 +201,14 @@ def _step(
     values: Mapping[Node, Array],
     uses: _Uses,
     texts: Mapping[Node, str],
-) -> Step:
+) -> DrawnStep:
     name = partial(_name, numbers)
     shares = []
     for user, i, share in uses.of(n, numbers):
         rule = backward(user, i, f"g{numbers[user]}", name)
         shares.append(Share(numbers[user], rule.gives, rule.rule, values[share]))
     gradient = uses.gradients.get(n)
-    return Step(
+    return DrawnStep(
         numbers[n],
         word(n),
         texts.get(n) or owner_name(n) or "",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..explain.explain import Subject, named_behind
 
 
@@ -27,6 +27,6 @@ def dump(x: Subject, /, folder: str | Path, *args: Any, **kwargs: Any) -> Path:
     try:
         folder = Path(folder)
     except TypeError:
-        raise errors.DTypeError(f"dump: folder must be a path, not {shown(folder)}") from None
+        raise errors.DTypeError(f"dump: folder must be a path, not {brief(folder)}") from None
     program = named_behind("dump", x, args, kwargs)
     return write_nothing(folder) if program is None else write(*program, folder)

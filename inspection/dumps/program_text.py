@@ -7,7 +7,7 @@ from ...ir.graph.index import row_major_strides
 from ...ir.loops.loop import Buf, Loops
 from ...ir.loops.walk import reads, writes
 from ...ir.program.memory_report import Memory, MemoryBuffer
-from ...ir.program.program import Call, Ref, Value
+from ...ir.program.program import Call, Ref, ValueLayout
 from ...runtime.image import chunk_count
 from ...wording import amount, plural
 
@@ -37,7 +37,7 @@ def program_text(c: Compiled) -> str:
     return "\n".join(out) + "\n"
 
 
-def _value(v: Value) -> str:
+def _value(v: ValueLayout) -> str:
     strides = "" if v.strides == row_major_strides(v.shape) else f"  strides {list(v.strides)}"
     return (
         f"{v.dtype.name}{list(v.shape)}{strides}{'  in the memory of the CPU' if v.is_host else ''}"

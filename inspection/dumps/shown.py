@@ -16,7 +16,7 @@ from typing import Any
 from ... import errors, options
 from ...compiler import compile
 from ...compiler.compile import Compiled
-from ...frontend.lazy.cached_program import Program
+from ...frontend.lazy.cached_program import CachedProgram
 from ...runtime.timed import timing
 from ...wording import duration, plural
 from ..explain.build import report
@@ -27,7 +27,7 @@ from .artefacts import kernel_line
 CODE = ("ll", "cu")  # endings of what level 4 shows
 
 
-def show(program: Program, number: int) -> None:
+def show(program: CachedProgram, number: int) -> None:
     """Raises OptionError for a folder that cannot be written."""
     asked = options.current()
     with timing():
@@ -82,7 +82,7 @@ class _Watched:
 _watched: list[_Watched] = []
 
 
-def _watch(program: Program, c: Compiled, title: str) -> None:
+def _watch(program: CachedProgram, c: Compiled, title: str) -> None:
     """Runs the program with times from now on, and prints them at the end."""
     if getattr(program.executable, "timings", None) is None:
         c.executable.planned = program.executable.planned

@@ -11,12 +11,12 @@ from ... import errors
 from ...frontend.jit.jit import jit, step_behind
 from ...frontend.lazy import realize, watchers
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 
 if TYPE_CHECKING:
     from ...compiler.compile import Compiled
     from ...compiler.structure import Structure
-    from ...frontend.lazy.cached_program import Program
+    from ...frontend.lazy.cached_program import CachedProgram
     from ...runtime.memory.storage import Storage
     from ..names.naming import InputNames
     from .kernel import KernelReport
@@ -81,13 +81,13 @@ def structure_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str,
         step = step_behind(what, as_jitted(what, x, args, kwargs), args, kwargs)
         if step is None:
             raise errors.ArgumentError(
-                f"{what}: {shown(x)} is not jitted: "
+                f"{what}: {brief(x)} is not jitted: "
                 "give wf.jit of it, or the Tensors that it returns"
             )
         return step.structure
     if args or kwargs:
         raise errors.ArgumentError(
-            f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}"
+            f"{what}: more arguments are those of a call of a jitted function, but x is {brief(x)}"
         )
     return asked(what, x)[0]
 
@@ -137,7 +137,7 @@ Verdict = tuple[int, str]  # how many kernels, what to say of them
 _known: WeakKeyDictionary[object, Verdict] = WeakKeyDictionary()
 
 
-def _require(program: Program, structure: Structure) -> None:
+def _require(program: CachedProgram, structure: Structure) -> None:
     verdict = _known.get(program.executable)
     if verdict is None or verdict[0] > 1:
         verdict = _known[program.executable] = _judged(structure)
@@ -145,7 +145,7 @@ def _require(program: Program, structure: Structure) -> None:
         raise errors.FusionError(verdict[1])
 
 
-class one_kernel(watchers.Demanding):
+class one_kernel(watchers.Requiring):
     """Inside, in this thread, everything that is computed at once must be one kernel: `with
     wf.one_kernel(): y.numpy()`.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from ...ir.graph.site import shown
+from ...ir.graph.site import site_text
 from ...wording import amount, duration
 from ..machine.roofline import Demand
 from ..tables import labelled
@@ -34,7 +34,7 @@ class Source:
     @property
     def place(self) -> str:
         """The file without its folder, and the line."""
-        return shown((self.file, self.line))
+        return site_text((self.file, self.line))
 
     @property
     def where(self) -> str:

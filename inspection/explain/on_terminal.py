@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..tables import Table
-from ..terminal import say
+from ..terminal import print_safely
 from .kernel import Apart, KernelReport, Source, facts
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ def show(report: Any) -> None:
     try:
         from rich.console import Console
     except ImportError:
-        say(report)
+        print_safely(report)
         return
     if sys.stdout.isatty():
         Console().print(report)
     else:
-        say(report)
+        print_safely(report)
 
 
 @dataclass(frozen=True)

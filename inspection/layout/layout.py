@@ -15,7 +15,7 @@ from ...frontend.lazy import realize
 from ...frontend.operands.arguments import as_texts
 from ...frontend.tensor.tensor import Tensor, bare
 from ...ir.graph import bfloat16
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import bfloat16 as brain_float
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
@@ -64,11 +64,11 @@ def layout(*tensors: Tensor, names: list[str] | None = None) -> Layout:
     """
     for t in tensors:
         if not isinstance(t, Tensor):
-            raise errors.DTypeError(f"layout: of a Tensor, not {shown(t)}")
+            raise errors.DTypeError(f"layout: of a Tensor, not {brief(t)}")
     names = None if names is None else as_texts("layout", "names", names)
     if not tensors or (names is not None and len(names) != len(tensors)):
         raise errors.ArgumentError(
-            f"layout: takes Tensors and a name for each, not {len(tensors)} and {shown(names)}"
+            f"layout: takes Tensors and a name for each, not {len(tensors)} and {brief(names)}"
         )
     with realize.lock:
         chains = [

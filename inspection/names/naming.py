@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...compiler.structure import Structure
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
-from ...ir.graph.site import is_inside, shown
+from ...ir.graph.site import is_inside, site_text
 
 if TYPE_CHECKING:
     from ...nn.module import Module
@@ -44,7 +44,7 @@ def program_name(structure: Structure) -> str:
     named = Counter((function_at(*line), line) for line in lines)
     name = Counter(name for name, _ in named.elements()).most_common(1)[0][0]
     file, line = next(line for (n, line), _ in named.most_common() if n == name)
-    return f"{name} ({shown((file, line))})" if name else shown((file, line))
+    return f"{name} ({site_text((file, line))})" if name else site_text((file, line))
 
 
 def function_at(file: str, line: int) -> str:

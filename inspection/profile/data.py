@@ -12,7 +12,7 @@ from ...wording import amount, duration, plural
 from ..explain.kernel import KernelReport
 from ..explain.report import Report
 from ..tables import Column, Table
-from ..terminal import say
+from ..terminal import print_safely
 from . import chrome
 from .figures import Rates, Span, is_disturbed
 
@@ -110,7 +110,7 @@ class Profile:
         try:
             from rich.console import Console
         except ImportError:
-            say(self)
+            print_safely(self)
             return
         console = Console()
         table = kernel_table(self).rich(console.width)

@@ -18,7 +18,7 @@ from typing import Any
 from ... import errors
 from ...compiler.compile import Compiled
 from ...frontend.lazy import realize
-from ...frontend.lazy.cached_program import Program
+from ...frontend.lazy.cached_program import CachedProgram
 from ...frontend.lazy.run import explained
 from ...frontend.lazy.trace import tracing
 from ...runtime import processor
@@ -60,7 +60,7 @@ def measure(x: Any, args: tuple[Any, ...], kwargs: dict[str, Any], repeat: int |
         try:
             rounds = _rounds(run, repeat)
         except CheckFailed as failure:
-            program = Program(None, work.structure, work.structure.checked)
+            program = CachedProgram(None, work.structure, work.structure.checked)
             raise explained(failure, program, {}) from None
     return _profile(run, rounds)
 

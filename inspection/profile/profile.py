@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ... import errors
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..explain.explain import Subject
 
 if TYPE_CHECKING:
@@ -34,6 +34,6 @@ def profile(x: Subject, /, *args: Any, repeat: int | None = None, **kwargs: Any)
         not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 1
     ):
         raise errors.ArgumentError(
-            f"profile: repeat must be a number of runs, 1 or more, not {shown(repeat)}"
+            f"profile: repeat must be a number of runs, 1 or more, not {brief(repeat)}"
         )
     return measure(x, args, kwargs, repeat)

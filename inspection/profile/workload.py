@@ -16,7 +16,7 @@ from ...compiler.compile import Compiled, program_of
 from ...compiler.programs.on_disk import executable
 from ...compiler.structure import Structure
 from ...frontend.jit.jit import call_behind
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.buffer import Buffer
 from ...runtime.executable import Executable
 from ...runtime.memory.devices import copy, device
@@ -48,7 +48,7 @@ def workload(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         return Workload(step.structure, *step.inputs_of(inputs, numbers))
     if args or kwargs:
         raise errors.ArgumentError(
-            f"{what}: more arguments are those of a call of a jitted function, but x is {shown(x)}"
+            f"{what}: more arguments are those of a call of a jitted function, but x is {brief(x)}"
         )
     structure, stored = asked(what, x)
     return Workload(structure, [s.address for s in stored], stored)

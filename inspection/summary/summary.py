@@ -13,7 +13,7 @@ from ...frontend.gradients.gradient import no_grad
 from ...frontend.lazy.watchers import watching_calls
 from ...frontend.tensor import random
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .tree import Held, Layer, Summary
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def summary(model: Module, *inputs: Any) -> Summary:
     from ...nn.module import Module
 
     if not isinstance(model, Module):
-        raise errors.DTypeError(f"summary: expected a Module, not {shown(model)}")
+        raise errors.DTypeError(f"summary: expected a Module, not {brief(model)}")
     return summary_of(model, _outputs(model, inputs) if inputs else Calls())
 
 

@@ -10,7 +10,7 @@ MOST_BITS = 256  # of integers that errors show in full
 MOST_TEXT = 100  # characters of a value in an error
 
 
-def shown(value: Any) -> str:
+def brief(value: Any) -> str:
     """The value as errors show it: in one short line, and never an error itself."""
     if isinstance(value, int) and value.bit_length() > MOST_BITS:
         return f"an integer of {value.bit_length()} bits"

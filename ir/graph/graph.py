@@ -23,7 +23,7 @@ from . import dtype as dt
 from .dtype import DType
 from .op import ELEMENTWISE, LOOP_ONLY, MIXED, Op
 from .shapes import SHAPES, GraphError, Shape, addressable, require, shape_of
-from .site import Site, is_gradient, provenance, shown, stated, user_site
+from .site import Site, is_gradient, provenance, site_text, stated, user_site
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
     entry = interned.get(key)
     found = None if entry is None else entry()
     if found is not None:
-        return _asked_again(found)
+        return _take_newer_site(found)
     dtype, shape = infer(op, src, arg)
     return _intern(key, op, src, arg, dtype, shape)
 
@@ -88,10 +88,10 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
     key = (op, arg, src)
     entry = interned.get(key)
     found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape) if found is None else _asked_again(found)
+    return _intern(key, op, src, arg, dtype, shape) if found is None else _take_newer_site(found)
 
 
-def _asked_again(n: Node) -> Node:
+def _take_newer_site(n: Node) -> Node:
     """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
     if not stated.settled:
         site = user_site(3)  # nearer frames are those of this file
@@ -426,7 +426,7 @@ def print_graph(roots: Iterable[Node], title: str = "graph") -> str:
         operands = ", ".join([names[s] for s in n.src] + ([show_arg(n)] if n.arg is not None else []))
         line = f"  %{i} = {n.op.value}({operands})  {type_of(n)}"
         if n.site is not None:
-            line = f"{line}  # {shown(n.site[:2])}"
+            line = f"{line}  # {site_text(n.site[:2])}"
         lines.append(line)
     lines.append("  return " + ", ".join(names[r] for r in roots))
     return "\n".join(lines) + "\n"

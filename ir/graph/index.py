@@ -101,7 +101,7 @@ class Mod(_Quotient):
 
 
 @dataclass(frozen=True, eq=False)
-class Value:
+class Gathered:
     """An int64 loop-level Node used as an index; `extent` is what its bounds check guarantees."""
 
     node: Node
@@ -116,7 +116,7 @@ class Value:
         return 1, 0, str(self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Value) and other.node is self.node and other.extent == self.extent
+        return isinstance(other, Gathered) and other.node is self.node and other.extent == self.extent
 
     def __hash__(self) -> int:
         return hash((id(self.node), self.extent))
@@ -125,7 +125,7 @@ class Value:
         return f"<{self.node.op.value}>"
 
 
-Term = Var | Div | Mod | Value
+Term = Var | Div | Mod | Gathered
 Linear = dict[Term, int]
 
 
@@ -245,8 +245,8 @@ class Index:
                     new = index.substitute(by, value) // m
                 case Mod(index, m):
                     new = index.substitute(by, value) % m
-                case Value(n, extent):
-                    new = Index({Value(value(n), extent): 1})
+                case Gathered(n, extent):
+                    new = Index({Gathered(value(n), extent): 1})
             out = out + new * c
         return out
 
@@ -293,7 +293,7 @@ class Index:
         out: list[Node] = []
         for t, _ in self.terms:
             match t:
-                case Value(n, _):
+                case Gathered(n, _):
                     out.append(n)
                 case Div(index, _) | Mod(index, _):
                     out.extend(index.values())

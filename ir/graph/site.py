@@ -85,7 +85,7 @@ def before_line(file: str) -> str:
     return ", line " if cell_of(file) else ":"
 
 
-def shown(site: Site) -> str:
+def site_text(site: Site) -> str:
     """The file without its folder, and the line: `train.py:5`, `cell [6], line 5`."""
     where = f"{file_name(site[0])}{before_line(site[0])}{site[1]}"
     return f"gradient of {where}" if is_gradient(site) else where

@@ -297,7 +297,7 @@ class ChainFinder:
         if self.only_blocks:
             if not one_sided(chain):
                 return False
-            chain = turned(chain)
+            chain = transposed_chain(chain)
         rows, columns = (prod(v.extent for v in axes) for axes in (chain.rows, chain.columns))
         terms = [prod(v.extent for v in u.inner_vars(u.kept_vars())) for u in chain.scores]
         widths = {u: self._width(u, chain.labels[u]) for u in chain.results}
@@ -391,7 +391,7 @@ def one_sided(chain: Chain) -> bool:
     return over_rows == {False} or (over_rows == {True} and not chain.reduces and len(chain.rows) == len(chain.columns) == 1)
 
 
-def turned(chain: Chain) -> Chain:
+def transposed_chain(chain: Chain) -> Chain:
     """A chain that is one-sided, with columns for what its results sum over."""
     return replace(chain, rows=chain.columns, columns=chain.rows) if any(map(chain.sums_rows, chain.results)) else chain
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from math import prod
 
 from ..graph.graph import Node
-from ..graph.index import Index, Range, Value, Var, mask_of, row_major, unravel, var
+from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
 from ..graph.op import ELEMENTWISE, SCANS, Op
 from ..graph.rewrite import constant_of
 from ..graph.shapes import Shape
-from ..graph.site import shown
+from ..graph.site import site_text
 from ..graph.views import resolve
 from ..ops.table import RECORDS, TRANSCENDENTAL
 from .places import Places, Read
@@ -113,7 +113,7 @@ class Unit:
 
     def __str__(self) -> str:
         """For users, by their lines."""
-        where = f" ({shown(self.node.site)})" if self.node.site else ""
+        where = f" ({site_text(self.node.site)})" if self.node.site else ""
         return f"{self.node.op.value}{list(domain(self.node))}{where}"
 
 
@@ -174,7 +174,7 @@ def _through_gather(n: Node, index: list[Index]) -> tuple[list[Index], list[Read
             out.append(where[0])
         else:
             reads += reads_of(chosen[axis], at)
-            out.append(Index({Value(chosen[axis], extent): 1}))
+            out.append(Index({Gathered(chosen[axis], extent): 1}))
     return out, reads
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph import dtype as dt
 from ..graph.graph import Node
-from ..graph.index import Div, Index, Mask, Mod, Value, Var
+from ..graph.index import Div, Gathered, Index, Mask, Mod, Var
 from ..graph.op import Op
 from ..ops.table import VALUES
 from .loop import Alloc, Buf, Check, Commit, Copy, Extent, For, If, Loops, Matrix, Multiply, Prefetch, Reduce, Stmt, Store, Wait
@@ -143,7 +143,7 @@ class _Machine:
                 return self.at(index) // by
             case Mod(index, by):
                 return self.at(index) % by
-            case Value(n, extent):
+            case Gathered(n, extent):
                 value = int(self.value(n))
                 return value if 0 <= value < extent else 0  # a Check reports it
         raise AssertionError(t)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..graph.site import Site, shown, source_of
+from ..graph.site import Site, site_text, source_of
 
 MARGIN = 64  # columns left to the user's lines
 SOURCE = 90  # characters of one
@@ -28,4 +28,4 @@ def user_line(site: Site) -> str:
     """`model.py:9  y = x.softmax(axis=1)`, of what computes a gradient `gradient of model.py:9  ...`."""
     source = source_of(site)
     cut = source if len(source) <= SOURCE else f"{source[: SOURCE - 3]}..."
-    return f"{shown(site)}  {cut}".rstrip()
+    return f"{site_text(site)}  {cut}".rstrip()

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ..graph.dtype import DType
 from ..graph.graph import Node
-from ..graph.index import Div, Index, Mask, Mod, Range, Value, Var
+from ..graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 from ..graph.op import Op
 from .loop import (
     Alloc,
@@ -152,7 +152,7 @@ class Printer(Names):
                 return f"({self.index(index)})//{by}"
             case Mod(index, by):
                 return f"({self.index(index)})%{by}"
-            case Value(n, extent):
+            case Gathered(n, extent):
                 return f"[{self.operand(n)} < {extent}]"
         raise AssertionError(t)
 

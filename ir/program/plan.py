@@ -14,12 +14,12 @@ from ..loops.loop import Buf, Loops
 from ..passes.bounds_checks import CheckSite
 from .arena import Block, place
 from .in_place import Accesses
-from .program import Call, Lifetime, Program, Ref, Value
+from .program import Call, Lifetime, Program, Ref, ValueLayout
 from .run_order import Waits, least_peak, topological
 
 
 @dataclass(eq=False)
-class Step:
+class KernelStep:
     """A kernel call before it has addresses: which Nodes its buffers hold."""
 
     loops: Loops
@@ -51,14 +51,14 @@ class Planner:
     """Everything plan() needs to know about the outside."""
 
     inputs: Sequence[Node]
-    values: Sequence[Value]
+    values: Sequence[ValueLayout]
     outputs: Sequence[Node]
     donations: dict[int, int]
     checks: tuple[CheckSite, ...] = ()
     enough: int = 0  # bytes of intermediates that are no reason to change the order: those of the last cache
 
 
-def plan(steps: list[Step], p: Planner) -> Program:
+def plan(steps: list[KernelStep], p: Planner) -> Program:
     """Orders the steps, decides donations and places intermediates by liveness."""
     outside = {*p.inputs, *p.outputs}
     after = _waits(steps)
@@ -67,21 +67,21 @@ def plan(steps: list[Step], p: Planner) -> Program:
     sequence = least_peak(order.items, after, lambda n: 0 if n in outside else n.nbytes, p.enough)
     memory = _Memory(sequence, p, donations)
     calls = [Call(s.loops, memory.refs(s), s.params, s.parallel, s.is_check) for s in sequence]
-    outputs = tuple(Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
+    outputs = tuple(ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in p.outputs)
     return Program(calls, tuple(p.values), outputs, memory.arena_bytes, donations, p.checks, memory.lifetimes())
 
 
 # ---------------------------------------------------------------- what runs after what
 
 
-def _waits(steps: list[Step]) -> Waits[Step]:
+def _waits(steps: list[KernelStep]) -> Waits[KernelStep]:
     """A step runs after those that write what it reads, and after every check that does not need the step itself."""
     writer = {n: s for s in steps for n in s.writes if n.op is not Op.INPUT}  # an input that is an output too is read where it is
     after = {s: {writer[n] for n in s.reads if n in writer} - {s} for s in steps}
-    needed: set[Step] = set()  # by the checks so far
-    previous: Step | None = None
+    needed: set[KernelStep] = set()  # by the checks so far
+    previous: KernelStep | None = None
 
-    def missing(s: Step) -> set[Step]:
+    def missing(s: KernelStep) -> set[KernelStep]:
         return after[s] - needed
 
     for check in [s for s in steps if s.is_check]:
@@ -93,18 +93,18 @@ def _waits(steps: list[Step]) -> Waits[Step]:
     return after
 
 
-def _let_wait(steps: Iterable[Step], check: Step | None, after: Waits[Step]) -> None:
+def _let_wait(steps: Iterable[KernelStep], check: KernelStep | None, after: Waits[KernelStep]) -> None:
     if check is not None:
         for s in steps:
             after[s].add(check)
 
 
-def _donations(steps: list[Step], order: Order[Step], after: Waits[Step], p: Planner) -> dict[int, int]:
+def _donations(steps: list[KernelStep], order: Order[KernelStep], after: Waits[KernelStep], p: Planner) -> dict[int, int]:
     """The wished donations that are safe; readers of the old value then run before."""
     if any((s.is_check and not s.early) or s.watched for s in steps):
         return {}  # a failing late check must leave every input as it was
     writer = {n: s for s in steps for n in s.writes}
-    readers: dict[Node, list[Step]] = {}
+    readers: dict[Node, list[KernelStep]] = {}
     for s in steps:
         for n in s.reads:
             readers.setdefault(n, []).append(s)
@@ -137,7 +137,7 @@ class _Memory:
     may an output, and then all that was in this Block lies in the output's memory.
     """
 
-    def __init__(self, order: list[Step], p: Planner, donations: dict[int, int]) -> None:
+    def __init__(self, order: list[KernelStep], p: Planner, donations: dict[int, int]) -> None:
         self._order, self._p, self._donations = order, p, donations
         self._outputs = {n: i for i, n in enumerate(p.outputs)}
         self._last = {n: t for t, s in enumerate(order) for n in s.reads}
@@ -150,7 +150,7 @@ class _Memory:
         inside = self._inside
         self.arena_bytes = place(list(dict.fromkeys(b for b in self._blocks.values() if b not in inside)))
 
-    def _write(self, t: int, s: Step) -> None:
+    def _write(self, t: int, s: KernelStep) -> None:
         for n in s.writes:
             output = self._outputs.get(n)
             block = None if output in self._donations else self._overwritten(t, s, n)
@@ -165,7 +165,7 @@ class _Memory:
         for buf in s.scratch:
             self._blocks[buf] = Block(buf.size * buf.dtype.itemsize, t, t)
 
-    def _overwritten(self, t: int, s: Step, n: Node) -> Block | None:
+    def _overwritten(self, t: int, s: KernelStep, n: Node) -> Block | None:
         """The Block of a value that is not needed once this step has written n over it: the oldest, as of a sum that grows."""
         held = [(self._blocks[m], m) for m in s.reads if m in self._blocks and m not in self._gone and self._last[m] == t]
         for block, source in sorted(held, key=lambda found: found[0].first):
@@ -175,7 +175,7 @@ class _Memory:
                 return block
         return None
 
-    def refs(self, s: Step) -> tuple[Ref, ...]:
+    def refs(self, s: KernelStep) -> tuple[Ref, ...]:
         """Where the arguments of a step are."""
         return *map(self._read, s.reads), *map(self._written, s.writes), *map(self._held, s.scratch)
 

@@ -32,7 +32,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Value:
+class ValueLayout:
     """An input or output of a program: dense row-major unless strides (in elements) say otherwise.
 
     is_host: an input of a program of a GPU that lies in the CPU's memory, from which each run copies it.
@@ -83,8 +83,8 @@ class Program:
     """
 
     calls: list[Call]
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
+    inputs: tuple[ValueLayout, ...]
+    outputs: tuple[ValueLayout, ...]
     arena_bytes: int
     donations: dict[int, int] = field(default_factory=dict)
     checks: tuple[CheckSite, ...] = ()

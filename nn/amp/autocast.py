@@ -7,7 +7,7 @@ from ...frontend.operands.arguments import as_bool, as_choice
 from ...frontend.operands.autocast import Lowered
 from ...frontend.operands.broadcast import as_dtype
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.dtype import DType
 from ...runtime.memory.devices import Kinds
 
@@ -40,6 +40,6 @@ class autocast(Lowered):
             as_choice("autocast", "device_type", device_type, list(Kinds.by_name))
         self.dtype = as_dtype(dtype)
         if not self.dtype.is_half:
-            raise errors.DTypeError(f"autocast: dtype must be float16 or bfloat16, not {shown(dtype)}")
+            raise errors.DTypeError(f"autocast: dtype must be float16 or bfloat16, not {brief(dtype)}")
         self.enabled = as_bool("autocast", "enabled", enabled)
         super().__init__(self.dtype if self.enabled else None)

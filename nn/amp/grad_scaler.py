@@ -17,7 +17,7 @@ from ...frontend.lazy.transaction import go_back, versions
 from ...frontend.operands.arguments import as_bool, as_choice, as_int, as_positive
 from ...frontend.tensor.tensor import Tensor
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.memory.devices import Kinds, only_cpu
 from ...signals import deferred
 from ..optim.optimizer import Optimizer, follow
@@ -76,7 +76,7 @@ class GradScaler:
         if isinstance(outputs, (tuple, list)):
             return type(outputs)(self.scale(x) for x in outputs)
         if not isinstance(outputs, Tensor) or not outputs.dtype.is_float:
-            raise errors.DTypeError(f"GradScaler.scale: a loss must be a float Tensor, not {shown(outputs)}")
+            raise errors.DTypeError(f"GradScaler.scale: a loss must be a float Tensor, not {brief(outputs)}")
         if not self._enabled:
             return outputs
         self._follow(outputs)
@@ -232,7 +232,7 @@ class GradScaler:
 
     def _stage(self, what: str, optimizer: Optimizer) -> str | None:
         if not isinstance(optimizer, Optimizer):
-            raise errors.DTypeError(f"GradScaler.{what}: expected an optimiser, not {shown(optimizer)}")
+            raise errors.DTypeError(f"GradScaler.{what}: expected an optimiser, not {brief(optimizer)}")
         tracing().guard(partial(self._stages.get, optimizer))
         return self._now().get(optimizer)
 
@@ -260,5 +260,5 @@ def _positive(what: str, value: Any) -> float:
     """Finite in float32, too."""
     number = as_positive("GradScaler", what, value)
     if number > dt.largest(dt.float32):
-        raise errors.ArgumentError(f"GradScaler: {what} must be a finite float32, not {shown(value)}")
+        raise errors.ArgumentError(f"GradScaler: {what} must be a finite float32, not {brief(value)}")
     return number

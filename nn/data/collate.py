@@ -15,7 +15,7 @@ from ...frontend.tensor.creation import tensor
 from ...frontend.tensor.tensor import Tensor, of_storage
 from ...frontend.tensor.tree import mapped
 from ...ir.graph import dtype as dt
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.memory import storage
 from .idx import Array
 
@@ -37,7 +37,7 @@ def as_integers(name: str, what: str, x: Any) -> Array:
     except ValueError:  # lists of several lengths
         row = np.empty((0, 0))
     if row.ndim != 1 or (row.size and row.dtype.kind not in "iu"):
-        raise errors.DTypeError(f"{name}: {what} must be a sequence of integers, not {shown(x)}")
+        raise errors.DTypeError(f"{name}: {what} must be a sequence of integers, not {brief(x)}")
     return row.astype(np.int64, copy=False)
 
 
@@ -81,7 +81,7 @@ def _stacked(items: list[Any]) -> Any:
             return {key: stacked([i[key] for i in items]) for key in first}
         case tuple() | list():
             return _of_fields(first, items)
-    raise errors.DTypeError(f"DataLoader: items with {shown(first)} do not make a batch: {ADVICE}")
+    raise errors.DTypeError(f"DataLoader: items with {brief(first)} do not make a batch: {ADVICE}")
 
 
 def _numbers(array: Array) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from ... import errors
 from ...frontend.operands.arguments import as_function, as_int, as_real, as_sequence
 from ...frontend.tensor import random
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .collate import as_array, as_integers, joined, stacked
 from .idx import Array
 from .transforms import in_batch
@@ -46,7 +46,7 @@ def indexable(name: str, dataset: Any, methods: Sequence[str] = ("__getitem__", 
     """The data set. Raises DTypeError for what is none."""
     for method in methods:
         if not hasattr(dataset, method):
-            raise errors.DTypeError(f"{name}: a data set has items and a length, but {shown(dataset)} has no {method}()")
+            raise errors.DTypeError(f"{name}: a data set has items and a length, but {brief(dataset)} has no {method}()")
     return dataset
 
 
@@ -187,11 +187,11 @@ def random_split(dataset: Any, lengths: Sequence[int | float]) -> list[Subset]:
 
 def _sizes(total: int, lengths: list[int | float]) -> list[int]:
     if any(n < 0 for n in lengths):
-        raise errors.ArgumentError(f"random_split: lengths are not negative, but {shown(lengths)} are given")
+        raise errors.ArgumentError(f"random_split: lengths are not negative, but {brief(lengths)} are given")
     if any(isinstance(n, float) for n in lengths) and isclose(sum(lengths), 1.0):
         sizes = [floor(total * n) for n in lengths]
         left = total - sum(sizes)
         return [size + (i < left) for i, size in enumerate(sizes)]
     if not lengths or sum(lengths) != total:
-        raise errors.ArgumentError(f"random_split: lengths {shown(lengths)} sum neither to {total} rows nor, as fractions, to 1")
+        raise errors.ArgumentError(f"random_split: lengths {brief(lengths)} sum neither to {total} rows nor, as fractions, to 1")
     return [int(n) for n in lengths]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend.operands.arguments import as_path
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .idx import Array, DataError
 from .text import Vocabulary, read_lines
 
@@ -28,7 +28,7 @@ def read_glove(path: str | Path, vocabulary: Vocabulary) -> tuple[Array, Array]:
     """
     path = as_path("read_glove", path)
     if not isinstance(vocabulary, Vocabulary):
-        raise errors.DTypeError(f"read_glove: the vocabulary must be a Vocabulary, not {shown(vocabulary)}")
+        raise errors.DTypeError(f"read_glove: the vocabulary must be a Vocabulary, not {brief(vocabulary)}")
     rows: dict[int, Array] = {}
     numbers = {token: number for number, token in enumerate(vocabulary)}
     width = 0

@@ -17,7 +17,7 @@ from ... import errors
 from ...frontend.operands.arguments import as_bool, as_count, as_function
 from ...frontend.tensor import random
 from ...frontend.tensor.parameters_elsewhere import Naming
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.memory.devices import check_device, default, only_cpu
 from .collate import as_tensors, on_device
 from .dataset import indexable, items_of, rows_of
@@ -88,7 +88,7 @@ class DataLoader(Naming):
 
 def _iterable(batch_sampler: Any) -> Any:
     if not isinstance(batch_sampler, Iterable):
-        raise errors.DTypeError(f"DataLoader: a batch_sampler gives lists of rows, which {shown(batch_sampler)} does not")
+        raise errors.DTypeError(f"DataLoader: a batch_sampler gives lists of rows, which {brief(batch_sampler)} does not")
     return batch_sampler
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ... import errors
 from ...frontend.operands.arguments import as_bool, as_count, as_int
 from ...frontend.tensor import random
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .collate import as_array
 from .idx import Array
 
@@ -36,7 +36,7 @@ class Sampler:
 
 def _with_length(name: str, data_source: Any) -> Any:
     if not hasattr(data_source, "__len__"):
-        raise errors.DTypeError(f"{name}: data_source has a length, unlike {shown(data_source)}")
+        raise errors.DTypeError(f"{name}: data_source has a length, unlike {brief(data_source)}")
     return data_source
 
 
@@ -100,7 +100,7 @@ class BatchSampler:
     def __init__(self, sampler: Iterable[Any], batch_size: int, drop_last: bool) -> None:
         self.batch_size = as_count("BatchSampler", "batch_size", batch_size, 1)
         if not isinstance(sampler, Iterable):
-            raise errors.DTypeError(f"BatchSampler: the sampler gives rows when iterated over, which {shown(sampler)} does not")
+            raise errors.DTypeError(f"BatchSampler: the sampler gives rows when iterated over, which {brief(sampler)} does not")
         self.sampler, self.drop_last = sampler, as_bool("BatchSampler", "drop_last", drop_last)
 
     def __iter__(self) -> Iterator[Any]:
@@ -138,7 +138,7 @@ class BucketBatchSampler:
         self.lengths = as_array("BucketBatchSampler", "lengths", lengths)
         self.drop_last = as_bool("BucketBatchSampler", "drop_last", drop_last)
         if self.lengths.ndim != 1 or (self.lengths.size and self.lengths.dtype.kind not in "iuf"):
-            raise errors.ArgumentError(f"BucketBatchSampler: lengths must be one number for each row, not {shown(lengths)}")
+            raise errors.ArgumentError(f"BucketBatchSampler: lengths must be one number for each row, not {brief(lengths)}")
         self.batch_size = as_count("BucketBatchSampler", "batch_size", batch_size, 1)
         self.pool = as_count("BucketBatchSampler", "pool", pool, 1)
 

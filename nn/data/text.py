@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend.operands.arguments import as_count, as_int, as_ints, as_path, as_sequence
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .collate import as_integers
 from .idx import Array, DataError
 
@@ -39,7 +39,7 @@ def tokenize(text: str) -> list[str]:
     ['it', "'s", 'well', '-', 'made', ',', 'but', 'i', 'do', "n't", 'care', '...']
     """
     if not isinstance(text, str):
-        raise errors.DTypeError(f"tokenize: text must be a str, not {shown(text)}")
+        raise errors.DTypeError(f"tokenize: text must be a str, not {brief(text)}")
     return TOKEN.findall(text.lower().replace("\u2019", "'"))
 
 
@@ -106,7 +106,7 @@ class Vocabulary:
         except (TypeError, ValueError) as e:
             raise DataError(f"Vocabulary.from_json: this is not JSON: {e}") from None
         if not isinstance(tokens, list):
-            raise DataError(f"Vocabulary.from_json: expected a list of tokens, found {shown(tokens)}")
+            raise DataError(f"Vocabulary.from_json: expected a list of tokens, found {brief(tokens)}")
         return cls(tokens)
 
     def __len__(self) -> int:
@@ -140,11 +140,11 @@ def pad_sequences(rows: Sequence[Sequence[int]], length: int | None = None, valu
 def _tokens(name: str, value: Any) -> list[str]:
     """A list of tokens, unless it is one str, whose characters would pass for them. Raises DTypeError."""
     if isinstance(value, str):
-        raise errors.DTypeError(f"{name}: expected a list of tokens, not the text {shown(value)}: tokenize it")
+        raise errors.DTypeError(f"{name}: expected a list of tokens, not the text {brief(value)}: tokenize it")
     tokens = as_sequence(name, "a list of tokens", value)
     for token in tokens:
         if not isinstance(token, str):
-            raise errors.DTypeError(f"{name}: every token must be a str, not {shown(token)}")
+            raise errors.DTypeError(f"{name}: every token must be a str, not {brief(token)}")
     return tokens
 
 

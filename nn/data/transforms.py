@@ -16,7 +16,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ... import errors
 from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_fraction, as_function, as_ints, as_real, as_sequence
 from ...frontend.tensor import random
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .collate import as_array, stacked
 from .idx import Array
 
@@ -46,7 +46,7 @@ def _images(name: str, images: Any) -> Array:
     """An array of images (N, ...)."""
     array = as_array(name, "images", images)
     if not array.ndim:
-        raise errors.ShapeError(f"{name}: images must be (N, ...), not {shown(images)}")
+        raise errors.ShapeError(f"{name}: images must be (N, ...), not {brief(images)}")
     return array
 
 
@@ -198,7 +198,7 @@ class RandomCrop(Transform):
         self.fill = as_real("RandomCrop", "fill", fill)
         self.padding_mode = as_choice("RandomCrop", "padding_mode", padding_mode, PADDING_MODES)
         if min(self.size) < 1:
-            raise errors.ArgumentError(f"RandomCrop: size must be at least 1, not {shown(size)}")
+            raise errors.ArgumentError(f"RandomCrop: size must be at least 1, not {brief(size)}")
 
     def batch(self, images: Any) -> Array:
         images = _images("RandomCrop", images)
@@ -237,5 +237,5 @@ def _sides(padding: Any) -> tuple[int, ...]:
     """(left, top, right, bottom)."""
     widths = as_ints("RandomCrop", "padding", 0 if padding is None else padding)
     if len(widths) not in (1, 2, 4) or min(widths) < 0:
-        raise errors.ArgumentError(f"RandomCrop: padding must be one, two or four widths, not {shown(padding)}")
+        raise errors.ArgumentError(f"RandomCrop: padding must be one, two or four widths, not {brief(padding)}")
     return widths * (4 // len(widths))

@@ -7,7 +7,7 @@ from math import sqrt
 from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double
-from ...frontend.operands.autocast import lowered
+from ...frontend.operands.autocast import runs_in_half
 from ...frontend.operands.broadcast import broadcast_shape
 from ...frontend.operands.in_float32 import in_float32
 from ...frontend.tensor.binding import of_tensors
@@ -20,7 +20,7 @@ NAME = "scaled_dot_product_attention"
 
 
 @of_tensors
-@lowered
+@runs_in_half
 @in_float32
 def scaled_dot_product_attention(
     query: Tensor,
@@ -54,7 +54,7 @@ def scaled_dot_product_attention(
 
 
 @of_tensors
-@lowered
+@runs_in_half
 @in_float32
 def attention_weights(
     query: Tensor,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from ... import errors
 from ...frontend.operands import in_float32 as half
 from ...frontend.operands.arguments import as_choice
-from ...frontend.operands.autocast import widened
+from ...frontend.operands.autocast import runs_in_float32
 from ...frontend.operands.broadcast import broadcast_shape
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
@@ -29,7 +29,7 @@ def in_float32(function: F) -> F:
 
 def in_float32_at_least(function: F) -> F:
     """The same, but inside nn.autocast the result of 16-bit floats is float32, and not rounded."""
-    return of_tensors(widened(half.in_float32(function)))
+    return of_tensors(runs_in_float32(half.in_float32(function)))
 
 
 def indices(x: Tensor, name: str) -> Tensor:

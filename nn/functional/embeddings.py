@@ -9,7 +9,7 @@ from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_int
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .common import indices
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
@@ -139,5 +139,5 @@ def one_hot(x: Tensor, num_classes: int = -1) -> Tensor:
     elif classes < 1:
         raise errors.ArgumentError(f"one_hot: num_classes must be 1 or more, or -1 to count them, not {classes}")
     if classes >= MOST_CLASSES:
-        raise errors.ArgumentError(f"one_hot: num_classes must be less than 2**30, not {shown(classes)}")
+        raise errors.ArgumentError(f"one_hot: num_classes must be less than 2**30, not {brief(classes)}")
     return ops.gather(ops.eye(classes, dtype="int64"), [labels])

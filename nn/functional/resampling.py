@@ -12,7 +12,7 @@ from ...frontend.operands.arguments import as_bool, as_choice, as_double, as_int
 from ...frontend.tensor.binding import function, of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows import windows as blocks
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .common import in_float32
 
 __all__ = ["fold", "interpolate", "pixel_shuffle", "pixel_unshuffle", "unfold"]
@@ -99,7 +99,7 @@ def _sizes(extents: tuple[int, ...], size: Any, scale_factor: Any) -> list[tuple
     """For each spatial axis the new extent, and how far its neighbours are apart in the old one."""
     if (size is None) == (scale_factor is None):
         raise errors.ArgumentError(
-            f"interpolate: either size or scale_factor is given, not {shown(size)} and {shown(scale_factor)}"
+            f"interpolate: either size or scale_factor is given, not {brief(size)} and {brief(scale_factor)}"
         )
     if size is not None:
         news = as_ints("interpolate", "size", size, len(extents))
@@ -109,7 +109,7 @@ def _sizes(extents: tuple[int, ...], size: Any, scale_factor: Any) -> list[tuple
         factors = [as_double("interpolate", "scale_factor", f) for f in each]
         if len(factors) != len(extents) or not all(0 < f < float("inf") for f in factors):
             kinds = f"a positive number or {len(extents)} of them"
-            raise errors.ArgumentError(f"interpolate: scale_factor must be {kinds}, not {shown(scale_factor)}")
+            raise errors.ArgumentError(f"interpolate: scale_factor must be {kinds}, not {brief(scale_factor)}")
         news, steps = tuple(int(old * f) for old, f in zip(extents, factors, strict=True)), [1.0 / f for f in factors]
     if min(*news, *extents) < 1:
         raise errors.ShapeError(f"interpolate: there is no image of {news} made of one of {extents}")

@@ -12,7 +12,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_shape
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .common import in_float32
 
 __all__ = ["affine_grid", "grid_sample"]
@@ -131,7 +131,7 @@ def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool | None =
     spatial = len(shape) - 2
     if spatial not in (2, 3) or theta.shape != (shape[0], spatial, spatial + 1):
         shapes = "theta (N, 2, 3) and size (N, C, H, W), or theta (N, 3, 4) and size (N, C, D, H, W)"
-        raise errors.ShapeError(f"{name}: expected {shapes}, got theta {theta.shape} and size {shown(size)}")
+        raise errors.ShapeError(f"{name}: expected {shapes}, got theta {theta.shape} and size {brief(size)}")
     if not theta.dtype.is_float:
         raise errors.DTypeError(f"{name}: theta must hold floats, not {theta.dtype.name}")
     aligned = as_bool(name, "align_corners", align_corners)

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from ... import errors
 from ...frontend.operands.arguments import as_int, as_sequence
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..module import Module, Parameter
 
 __all__ = ["ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
@@ -240,7 +240,7 @@ class _Mapping(_Container):
             pairs = dict(members.items() if isinstance(members, _Mapping) else members)
         except (TypeError, ValueError):
             kinds = f"the {self.what}s must be a dict or pairs (name, {self.kind.__name__})"
-            raise errors.DTypeError(f"{type(self).__name__}: {kinds}, not {shown(members)}") from None
+            raise errors.DTypeError(f"{type(self).__name__}: {kinds}, not {brief(members)}") from None
         parts = {name: self._member(name, value) for name, value in pairs.items()}
         for name, value in parts.items():
             self._add(name, value)
@@ -259,7 +259,7 @@ class _Mapping(_Container):
     def _require(self, key: str) -> None:
         if not isinstance(key, str) or key not in self:
             there = ", ".join(self) or "none"
-            raise errors.StateError(f"{type(self).__name__}: there is no {self.what} {shown(key)}; there are {there}")
+            raise errors.StateError(f"{type(self).__name__}: there is no {self.what} {brief(key)}; there are {there}")
 
 
 class ModuleDict(_Mapping):

@@ -11,7 +11,7 @@ from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 from ...frontend.windows.convolution import margins
 from ...frontend.windows.windows import Pair, Rank
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .. import functional as F
 from .. import init
 from ..functional.padding import MODES
@@ -148,7 +148,7 @@ class _Transposed(_Conv):
         padding_mode: str = "zeros",
     ) -> None:
         if not isinstance(padding_mode, str) or padding_mode != "zeros":
-            raise errors.ArgumentError(f"{type(self).__name__}: padding_mode must be 'zeros', not {shown(padding_mode)}")
+            raise errors.ArgumentError(f"{type(self).__name__}: padding_mode must be 'zeros', not {brief(padding_mode)}")
         how = {"stride": stride, "padding": padding, "output_padding": output_padding, "dilation": dilation}
         for key, value in how.items():
             self._rank.sizes(key, value, int(key in ("stride", "dilation")))

@@ -11,7 +11,7 @@ from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_choice, as_count
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .. import functional as F
 from .. import init
 from ..module import Module
@@ -141,7 +141,7 @@ class TransformerDecoderLayer(_Layer):
 def _module(name: str, what: str, value: Any) -> Module:
     """A Module that the user gave. Raises DTypeError."""
     if not isinstance(value, Module):
-        raise errors.DTypeError(f"{name}: {what} must be a Module, not {shown(value)}")
+        raise errors.DTypeError(f"{name}: {what} must be a Module, not {brief(value)}")
     return value
 
 

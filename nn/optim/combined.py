@@ -9,7 +9,7 @@ from typing import Any
 from ... import errors
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_int, as_sequence
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, checked_state, whole
@@ -35,7 +35,7 @@ class SequentialLR(LRScheduler):
         self.milestones = [as_int(name, "each of milestones", m) for m in as_sequence(name, "milestones", milestones)]
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not optimizer or not s.by_epoch:
-                raise errors.ArgumentError(f"{name}: schedulers must be schedules of this optimiser by epochs, not {shown(s)}")
+                raise errors.ArgumentError(f"{name}: schedulers must be schedules of this optimiser by epochs, not {brief(s)}")
         if not self.schedulers or len(self.milestones) != len(self.schedulers) - 1 or sorted(self.milestones) != self.milestones:
             both = f"{len(self.schedulers)} schedulers and the milestones {self.milestones}"
             raise errors.ArgumentError(f"{name}: one milestone must stand between two schedulers, in ascending order, not {both}")
@@ -82,7 +82,7 @@ class ChainedScheduler(LRScheduler):
         self.optimizer = getattr(self.schedulers[0], "optimizer", None) if optimizer is None else optimizer  # type: ignore[assignment]
         for s in self.schedulers:
             if not isinstance(s, LRScheduler) or s.optimizer is not self.optimizer or type(s).rate is LRScheduler.rate:
-                raise errors.ArgumentError(f"{name}: schedulers must be formula schedules of one optimiser, not {shown(s)}")
+                raise errors.ArgumentError(f"{name}: schedulers must be formula schedules of one optimiser, not {brief(s)}")
         self.rates = self.get_last_lr()
         if not any(s.last_epoch for s in self.schedulers):
             self._put([*self.schedulers[0].base_lrs])

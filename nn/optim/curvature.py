@@ -15,7 +15,7 @@ from ...frontend import ops
 from ...frontend.jit.jit import jit
 from ...frontend.operands.arguments import as_count, as_double, as_sequence
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..loading import fitting
 
 LEAST = 1e-10  # product of a step and its change of the gradient that is taken up
@@ -79,7 +79,7 @@ def _forward(d: Tensor, y: Tensor, s: Tensor, ro: Tensor, share: Tensor) -> Tens
 def checked(name: str, entry: Any, like: Tensor) -> State:
     """A state, its Tensors in the dtype and of the shape of one. Raises StateError, ShapeError, DTypeError, ArgumentError."""
     if not isinstance(entry, Mapping):
-        raise errors.DTypeError(f"{name}: the state of a parameter must be a dict, not {shown(entry)}")
+        raise errors.DTypeError(f"{name}: the state of a parameter must be a dict, not {brief(entry)}")
     missing = [what for what in ("func_evals", "n_iter", *unknown()) if what not in entry]
     if missing:
         raise errors.StateError(f"{name}: the state has no {', '.join(missing)}")

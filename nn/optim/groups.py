@@ -9,7 +9,7 @@ from ... import errors
 from ...frontend.lazy.live_number import plain
 from ...frontend.operands.arguments import as_double, as_nonnegative, as_sequence
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..parameter import Parameter
 from ..tree import Tree
 
@@ -25,7 +25,7 @@ def rate(name: str, what: str, value: Any) -> float | Tensor:
     if not isinstance(value, Tensor):
         return as_nonnegative(name, what, plain(value))
     if value.shape or not value.dtype.is_float:
-        raise errors.ArgumentError(f"{name}: {what} must be a number or a 0-d Tensor of floats, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be a number or a 0-d Tensor of floats, not {brief(value)}")
     return value
 
 
@@ -33,14 +33,14 @@ def betas(name: str, what: str, value: Any) -> tuple[float, float]:
     """Two floats in [0, 1)."""
     pair = [as_double(name, f"each of {what}", b) for b in as_sequence(name, what, value)]
     if len(pair) != 2 or not all(0.0 <= b < 1.0 for b in pair):
-        raise errors.ArgumentError(f"{name}: {what} must be two numbers in [0, 1), not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be two numbers in [0, 1), not {brief(value)}")
     return pair[0], pair[1]
 
 
 def checked(name: str, group: Mapping[str, Any], checks: Mapping[str, Check]) -> Group:
     """A copy of the group with its hyperparameters as they should be. Raises for the first that is not allowed."""
     if not isinstance(group, Mapping):
-        raise errors.DTypeError(f"{name}: hyperparameters must be a dict, not {shown(group)}")
+        raise errors.DTypeError(f"{name}: hyperparameters must be a dict, not {brief(group)}")
     missing = [what for what in checks if what not in group]
     if missing:
         raise errors.ArgumentError(f"{name}: a group has no {', '.join(missing)}")
@@ -132,20 +132,20 @@ def _items(name: str, params: Any) -> list[Any]:
     if isinstance(params, Tree):
         raise errors.DTypeError(f"{name}: params are the parameters() of a model, not the {type(params).__name__} itself")
     if isinstance(params, (Tensor, str, set, frozenset, Mapping)):  # the first two have other items, the others no order
-        raise errors.DTypeError(f"{name}: params must be a sequence of parameters or of groups, not {shown(params)}")
+        raise errors.DTypeError(f"{name}: params must be a sequence of parameters or of groups, not {brief(params)}")
     return as_sequence(name, "params", params)
 
 
 def _check_group(name: str, group: Any) -> None:
     if not isinstance(group, Mapping) or "params" not in group:
-        raise errors.ArgumentError(f"{name}: a group must be a dict with its parameters under 'params', not {shown(group)}")
+        raise errors.ArgumentError(f"{name}: a group must be a dict with its parameters under 'params', not {brief(group)}")
 
 
 def _check_parameter(name: str, p: Any, seen: set[int]) -> None:
     if not isinstance(p, Parameter) and not (isinstance(p, Tensor) and p.requires_grad):
-        raise errors.ArgumentError(f"{name}: each must be a Parameter, or a Tensor that requires a gradient, not {shown(p)}")
+        raise errors.ArgumentError(f"{name}: each must be a Parameter, or a Tensor that requires a gradient, not {brief(p)}")
     if not p.is_leaf:
-        raise errors.ArgumentError(f"{name}: a parameter must be a leaf, not computed from others: {shown(p)}")
+        raise errors.ArgumentError(f"{name}: a parameter must be a leaf, not computed from others: {brief(p)}")
     if id(p) in seen:
-        raise errors.ArgumentError(f"{name}: a parameter occurs twice: {p.name or shown(p)}")
+        raise errors.ArgumentError(f"{name}: a parameter occurs twice: {p.name or brief(p)}")
     seen.add(id(p))

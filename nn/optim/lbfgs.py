@@ -14,7 +14,7 @@ from ...frontend.gradients.gradient import enable_grad, no_grad
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_count, as_double, as_function, as_nonnegative
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from . import curvature, stored
 from .groups import Check, Group, put, rate
 from .line_search import Point, strong_wolfe
@@ -27,7 +27,7 @@ def _count(name: str, what: str, value: Any) -> int:
 
 def _search(name: str, what: str, value: Any) -> str | None:
     if value is not None and (not isinstance(value, str) or value != "strong_wolfe"):
-        raise errors.ArgumentError(f"{name}: {what} must be None or 'strong_wolfe', not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be None or 'strong_wolfe', not {brief(value)}")
     return value  # type: ignore[no-any-return]
 
 

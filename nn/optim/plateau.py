@@ -9,7 +9,7 @@ from typing import Any
 from ... import errors
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_choice, as_double, as_int
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .groups import put
 from .optimizer import Optimizer
 from .schedule import LRScheduler, as_epoch, as_optimizer, checked_state, per_group, whole
@@ -48,7 +48,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode = as_choice(name, "mode", mode, ("min", "max"))
         self.factor = as_double(name, "factor", factor)
         if not self.factor < 1.0:
-            raise errors.ArgumentError(f"{name}: factor must be less than 1, not {shown(factor)}")
+            raise errors.ArgumentError(f"{name}: factor must be less than 1, not {brief(factor)}")
         self.patience, self.cooldown = as_int(name, "patience", patience), as_int(name, "cooldown", cooldown)
         self.threshold, self.eps = as_double(name, "threshold", threshold), as_double(name, "eps", eps)
         self.threshold_mode = as_choice(name, "threshold_mode", threshold_mode, ("rel", "abs"))

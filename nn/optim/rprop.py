@@ -9,7 +9,7 @@ from ... import errors
 from ...frontend import ops
 from ...frontend.operands.arguments import as_bool, as_double, as_nonnegative, as_sequence
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from .groups import Check, Group, extended, rate
 from .optimizer import Hyperparameters, Optimizer, Rate
 
@@ -17,21 +17,21 @@ from .optimizer import Hyperparameters, Optimizer, Rate
 def _etas(name: str, what: str, value: Any) -> tuple[float, float]:
     low, high = _two(name, what, value)
     if not 0.0 < low < 1.0 < high:
-        raise errors.ArgumentError(f"{name}: {what} must be a factor below 1 and one above it, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be a factor below 1 and one above it, not {brief(value)}")
     return low, high
 
 
 def _limits(name: str, what: str, value: Any) -> tuple[float, float]:
     low, high = _two(name, what, value)
     if not 0.0 <= low <= high:
-        raise errors.ArgumentError(f"{name}: {what} must be the least and the greatest size, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be the least and the greatest size, not {brief(value)}")
     return low, high
 
 
 def _two(name: str, what: str, value: Any) -> tuple[float, float]:
     pair = [as_double(name, f"each of {what}", v) for v in as_sequence(name, what, value)]
     if len(pair) != 2:
-        raise errors.ArgumentError(f"{name}: {what} must be two numbers, not {shown(value)}")
+        raise errors.ArgumentError(f"{name}: {what} must be two numbers, not {brief(value)}")
     return pair[0], pair[1]
 
 

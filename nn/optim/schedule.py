@@ -12,7 +12,7 @@ from ...frontend.lazy.transaction import go_back, versions
 from ...frontend.operands.arguments import as_double, as_int, as_real, as_sequence
 from ...frontend.tensor.parameters_elsewhere import Naming
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...signals import deferred
 from .groups import put
 from .optimizer import Optimizer
@@ -86,7 +86,7 @@ class LRScheduler(Naming):
         try:
             rates = [self.rate(base, epoch, k) for k, base in enumerate(self.base_lrs)]
         except OverflowError:
-            raise errors.OverflowError(f"{type(self).__name__}: the rate of epoch {shown(epoch)} is too large") from None
+            raise errors.OverflowError(f"{type(self).__name__}: the rate of epoch {brief(epoch)} is too large") from None
         self.last_epoch = epoch
         for group, rate in zip(self.optimizer.param_groups, rates, strict=False):  # a group that was added later keeps its own
             put(group, "lr", rate)
@@ -141,7 +141,7 @@ class Multiplied(LRScheduler):
 
 def as_optimizer(name: str, optimizer: Any) -> Optimizer:
     if not isinstance(optimizer, Optimizer):
-        raise errors.DTypeError(f"{name}: optimizer must be an Optimizer, not {shown(optimizer)}")
+        raise errors.DTypeError(f"{name}: optimizer must be an Optimizer, not {brief(optimizer)}")
     return optimizer
 
 
@@ -149,7 +149,7 @@ def as_epoch(name: str, epoch: Any) -> float:
     """A number of epochs, an int unless it has a fraction. Raises ArgumentError, DTypeError."""
     number = as_real(name, "epoch", epoch)
     if not number >= 0:
-        raise errors.ArgumentError(f"{name}: epoch must be at least 0, not {shown(epoch)}")
+        raise errors.ArgumentError(f"{name}: epoch must be at least 0, not {brief(epoch)}")
     return number
 
 
@@ -170,7 +170,7 @@ def checked_state(schedule: Any, state: Any) -> dict[str, Any]:
     """What of a state belongs to the schedule: numbers where it has numbers, lists of as many where it has lists."""
     name = f"{type(schedule).__name__}.load_state_dict"
     if not isinstance(state, Mapping):
-        raise errors.DTypeError(f"{name}: the state must be a dict of numbers by name, not {shown(state)}")
+        raise errors.DTypeError(f"{name}: the state must be a dict of numbers by name, not {brief(state)}")
     missing = [what for what in schedule.saved if what not in state]
     if missing:
         raise errors.StateError(f"{name}: the state has no {', '.join(missing)}")

@@ -10,7 +10,7 @@ from ...frontend import ops
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_int, as_real, as_sequence
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..loading import fitting
 from .groups import Check, Group, checked, put
 
@@ -44,7 +44,7 @@ class States(list[dict[str, Any]]):
             return super().__getitem__(key)
         place = next((i for i, p in enumerate(self._params) if p is key), None)
         if place is None:
-            raise errors.ArgumentError(f"state: this optimiser has no parameter {key.name or shown(key)}")
+            raise errors.ArgumentError(f"state: this optimiser has no parameter {key.name or brief(key)}")
         return super().__getitem__(place)
 
 
@@ -91,7 +91,7 @@ def parts(name: str, optimizer: Kept, state: Any) -> tuple[list[Group], list[Map
     """The groups of a state, checked, and what it holds for each parameter in order."""
     tracing().refuse(name)
     if not isinstance(state, Mapping) or not {"state", "param_groups"} <= state.keys():
-        raise errors.DTypeError(f"{name}: the state must be a dict with 'state' and 'param_groups', not {shown(state)}")
+        raise errors.DTypeError(f"{name}: the state must be a dict with 'state' and 'param_groups', not {brief(state)}")
     groups = _groups(name, optimizer, as_sequence(name, "param_groups", state["param_groups"]))
     return groups, _entries(name, groups, state["state"])
 
@@ -101,7 +101,7 @@ def _groups(name: str, optimizer: Kept, groups: list[Any]) -> list[Group]:
     sizes = [len(group["params"]) for group in optimizer.param_groups]
     for group in groups:
         if not isinstance(group, Mapping) or "params" not in group:
-            raise errors.DTypeError(f"{name}: a group must be a dict with the places of its parameters, not {shown(group)}")
+            raise errors.DTypeError(f"{name}: a group must be a dict with the places of its parameters, not {brief(group)}")
         missing = [what for what in optimizer.checks if what not in group]
         if missing:
             raise errors.StateError(f"{name}: a group of the state has no {', '.join(missing)}")
@@ -118,7 +118,7 @@ def _groups(name: str, optimizer: Kept, groups: list[Any]) -> list[Group]:
 def _entries(name: str, groups: list[Group], state: Any) -> list[Mapping[str, Any]]:
     """What the state holds for each parameter in order; it may be keyed by text, as in JSON."""
     if not isinstance(state, Mapping):
-        raise errors.DTypeError(f"{name}: 'state' must be a dict by the places of parameters, not {shown(state)}")
+        raise errors.DTypeError(f"{name}: 'state' must be a dict by the places of parameters, not {brief(state)}")
     by_place = {str(place): entry for place, entry in state.items()}
     places = [str(place) for group in groups for place in group["params"]]
     unexpected = [place for place in by_place if place not in places]
@@ -130,7 +130,7 @@ def _entries(name: str, groups: list[Group], state: Any) -> list[Mapping[str, An
 def _fitting(where: str, optimizer: Kept, i: int, group: Group, entry: Any) -> tuple[int, Values]:
     """The step count of a parameter and its state Tensors; one that has made no step has those it began with."""
     if not isinstance(entry, Mapping):
-        raise errors.DTypeError(f"{where}: the state of a parameter must be a dict, not {shown(entry)}")
+        raise errors.DTypeError(f"{where}: the state of a parameter must be a dict, not {brief(entry)}")
     names, p = optimizer.state_names(group), optimizer.params[i]
     state = {what: value for what, value in entry.items() if value is not None and what != "step"}
     if not state and not entry.get("step"):

@@ -25,7 +25,7 @@ from ...frontend.lazy import realize, state
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_bool, as_positive
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..module import Module
 from . import flat
 from .reduce import octets, reduced
@@ -63,7 +63,7 @@ class DistributedDataParallel(Module):
 
     def __init__(self, module: Module, *, broadcast_buffers: bool = True, bucket_cap_mb: float = 25) -> None:
         if not isinstance(module, Module):
-            raise errors.DTypeError(f"{WHO}: the module must be a Module, not {shown(module)}")
+            raise errors.DTypeError(f"{WHO}: the module must be a Module, not {brief(module)}")
         cap = as_positive(WHO, "bucket_cap_mb", bucket_cap_mb)
         self.module, self._cap = module, int(min(cap, 1 << 20) * MIB)
         self._follows = as_bool(WHO, "broadcast_buffers", broadcast_buffers)

@@ -14,7 +14,7 @@ from ... import errors
 from ...frontend.lazy.trace import tracing
 from ...frontend.operands.arguments import as_choice, as_int
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...runtime.memory import storage
 from . import flat
 from .reduce import Array, octets, reduced
@@ -119,7 +119,7 @@ def all_gather(tensor: Tensor | Array) -> list[Tensor]:
 def _layout(name: str, tensor: Any) -> flat.Layout:
     tracing().refuse(name)
     if not isinstance(tensor, (Tensor, np.ndarray)):
-        raise errors.DTypeError(f"{name}: the tensor must be a Tensor or a NumPy array, not {shown(tensor)}")
+        raise errors.DTypeError(f"{name}: the tensor must be a Tensor or a NumPy array, not {brief(tensor)}")
     return flat.layout(tensor)
 
 

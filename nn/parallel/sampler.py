@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import errors
 from ...frontend.operands.arguments import as_bool, as_count, as_int
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..data import Sampler
 from .group import rank as own_rank
 from .group import world_size
@@ -61,5 +61,5 @@ class DistributedSampler(Sampler):
 
 def _length(who: str, dataset: Any) -> int:
     if not isinstance(dataset, int) and not hasattr(dataset, "__len__"):
-        raise errors.DTypeError(f"{who}: the dataset must have a length, or be one, unlike {shown(dataset)}")
+        raise errors.DTypeError(f"{who}: the dataset must have a length, or be one, unlike {brief(dataset)}")
     return as_count(who, "the length", dataset if isinstance(dataset, int) else len(dataset))

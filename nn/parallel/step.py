@@ -9,7 +9,7 @@ from ... import errors
 from ...frontend.jit.jit import jit
 from ...frontend.operands.arguments import as_function
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..optim import Optimizer
 from ..parameter import Parameter
 from .ddp import DistributedDataParallel
@@ -38,7 +38,7 @@ def jit_step(
     ()
     """
     if not isinstance(model, DistributedDataParallel):
-        raise errors.DTypeError(f"jit_step: the model must be a DistributedDataParallel, not {shown(model)}")
+        raise errors.DTypeError(f"jit_step: the model must be a DistributedDataParallel, not {brief(model)}")
     as_function("jit_step", "the loss", loss)
     prepare = as_function("jit_step", "before_update", (lambda: None) if before_update is None else before_update)
     parameters = [*model.parameters()]

@@ -13,7 +13,7 @@ from ...frontend import ops
 from ...frontend.gradients.gradient import no_grad
 from ...frontend.operands.arguments import as_bool, as_nonnegative, as_positive, as_sequence
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 
 __all__ = ["clip_grad_norm_", "clip_grad_value_", "parameters_to_vector", "vector_to_parameters"]
 
@@ -91,7 +91,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     name = "vector_to_parameters"
     tensors = _parameters(name, parameters)
     if not isinstance(vec, Tensor):
-        raise errors.DTypeError(f"{name}: vec must be a Tensor, not {shown(vec)}")
+        raise errors.DTypeError(f"{name}: vec must be a Tensor, not {brief(vec)}")
     total = sum(p.size for p in tensors)
     if vec.shape != (total,):
         raise errors.ShapeError(f"{name}: vec has shape {vec.shape}, but the parameters have {total} elements")
@@ -116,5 +116,5 @@ def _parameters(name: str, parameters: Any) -> list[Tensor]:
     tensors = [parameters] if isinstance(parameters, Tensor) else as_sequence(name, "parameters", parameters)
     for p in tensors:
         if not isinstance(p, Tensor):
-            raise errors.DTypeError(f"{name}: every parameter must be a Tensor, not {shown(p)}")
+            raise errors.DTypeError(f"{name}: every parameter must be a Tensor, not {brief(p)}")
     return tensors

@@ -13,7 +13,7 @@ from ... import errors
 from ...frontend.gradients.gradient import no_grad
 from ...frontend.operands.arguments import as_bool
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..derived import derive, recipe_of, settle
 from ..layers.container import ModuleDict, ModuleList
 from ..module import Buffer, Module, Parameter
@@ -62,7 +62,7 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
     """
     name = "register_parametrization"
     if not isinstance(parametrization, Module):
-        raise errors.DTypeError(f"{name}: a parametrization must be a Module, not {shown(parametrization)}")
+        raise errors.DTypeError(f"{name}: a parametrization must be a Module, not {brief(parametrization)}")
     unsafe = as_bool(name, "unsafe", unsafe)
     if is_parametrized(module, tensor_name):
         known: ParametrizationList = module.parametrizations[tensor_name]  # type: ignore[attr-defined]
@@ -106,18 +106,18 @@ def _check(name: str, weight: Tensor, parametrization: Module, originals: Any = 
         new = parametrization(*parts) if isinstance(parts, (tuple, list)) else parametrization(parts)
     if not isinstance(new, Tensor) or new.shape != weight.shape or new.dtype is not weight.dtype:
         kept = f"the shape {weight.shape} and the dtype {weight.dtype.name} of the weight"
-        raise errors.ShapeError(f"{name}: {type(parametrization).__name__} must keep {kept}, but gives {shown(new)}")
+        raise errors.ShapeError(f"{name}: {type(parametrization).__name__} must keep {kept}, but gives {brief(new)}")
 
 
 def tensor_of(name: str, module: Any, tensor_name: Any) -> Tensor:
     """The Parameter or Buffer of this name that a Module has itself. Raises DTypeError, ArgumentError."""
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"{name}: module must be a Module, not {shown(module)}")
+        raise errors.DTypeError(f"{name}: module must be a Module, not {brief(module)}")
     tensor = vars(module).get(tensor_name) if isinstance(tensor_name, str) else None
     if not isinstance(tensor, (Parameter, Buffer)):
         there = [what for what, value in vars(module).items() if isinstance(value, (Parameter, Buffer))]
         kind = type(module).__name__
-        raise errors.ArgumentError(f"{name}: {kind} has no weight {shown(tensor_name)}; it has {', '.join(there) or 'none'}")
+        raise errors.ArgumentError(f"{name}: {kind} has no weight {brief(tensor_name)}; it has {', '.join(there) or 'none'}")
     return tensor
 
 
@@ -128,7 +128,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     True
     """
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"is_parametrized: module must be a Module, not {shown(module)}")
+        raise errors.DTypeError(f"is_parametrized: module must be a Module, not {brief(module)}")
     known = vars(module).get("parametrizations")
     if not isinstance(known, ModuleDict):
         return False

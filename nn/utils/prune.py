@@ -16,7 +16,7 @@ from ...frontend.operands.arguments import as_double, as_int, normalise_axis
 from ...frontend.tensor.binding import as_tensor
 from ...frontend.tensor.parameters_elsewhere import naming
 from ...frontend.tensor.tensor import Tensor
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ..derived import derive, recipe_of, settle
 from ..module import Buffer, Module
 from .parametrize import tensor_of
@@ -150,7 +150,7 @@ def remove(module: Module, name: str) -> Module:
     (['bias', 'weight'], 3)
     """
     if not isinstance(module, Module) or not isinstance(recipe_of(module, name), Masked):
-        raise errors.ArgumentError(f"remove: {type(module).__name__} has no pruned weight {shown(name)}")
+        raise errors.ArgumentError(f"remove: {type(module).__name__} has no pruned weight {brief(name)}")
     original = vars(module)[f"{name}_orig"]
     value = getattr(module, name)
     delattr(module, f"{name}_orig")
@@ -166,7 +166,7 @@ def is_pruned(module: Module) -> bool:
     True
     """
     if not isinstance(module, Module):
-        raise errors.DTypeError(f"is_pruned: module must be a Module, not {shown(module)}")
+        raise errors.DTypeError(f"is_pruned: module must be a Module, not {brief(module)}")
     return any(isinstance(recipe_of(m, name.removesuffix("_mask")), Masked) for m in module.modules() for name in vars(m))
 
 
@@ -214,7 +214,7 @@ def _count(name: str, amount: Any, left: int) -> int:
     """How many of those left: an int itself, a float as a part of them."""
     if isinstance(amount, float):
         if not 0.0 <= amount <= 1.0:
-            raise errors.ArgumentError(f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {shown(amount)}")
+            raise errors.ArgumentError(f"{name}: amount must be a fraction from 0 to 1, or a whole number, not {brief(amount)}")
         return round(amount * left)
     count = as_int(name, "amount", amount)
     if not 0 <= count <= left:

@@ -66,7 +66,7 @@ class Pool(Allocator):
         return size, piece.address, piece
 
     def _refused(self, size: int, cached: int, left: int | None) -> str:
-        shown = system.shown
+        shown = system.bytes_text
         rest = "" if left is None else f", {shown(left)} are left for one more"
         return (
             f"{shown(size)} of memory are needed on {self.device}, which has {shown(self.driver.total_memory)}: "

@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from ... import errors, options
-from ...ir.graph.brief import shown
+from ...ir.graph.brief import brief
 from ...ir.graph.graph import Node, used
 from ..buffer import Buffer
 
@@ -142,7 +142,7 @@ def check_device(device: Any) -> str | None:
         text = ""
     if kind_of(text) in Kinds.by_name:
         return get(text)
-    raise errors.DeviceError(f"device {shown(device)}: there is {', '.join(available())} (wf.devices())")
+    raise errors.DeviceError(f"device {brief(device)}: there is {', '.join(available())} (wf.devices())")
 
 
 def kind_of(device: str) -> str:

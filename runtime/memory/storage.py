@@ -107,9 +107,9 @@ class Storage:
 class Leaf:
     """The identity of a value from outside a Graph: its memory, or its definition while it is not computed."""
 
-    __slots__ = ("awaits", "definition", "dependents", "is_initial", "owner", "previous", "roams", "serial", "storage")
+    __slots__ = ("awaits", "definition", "dependents", "device_free", "is_initial", "owner", "previous", "serial", "storage")
 
-    def __init__(self, storage: Storage | None, definition: Node | None = None, roams: bool = False) -> None:
+    def __init__(self, storage: Storage | None, definition: Node | None = None, device_free: bool = False) -> None:
         self.serial = next(_serials)
         self.storage = storage
         self.definition = definition
@@ -118,13 +118,13 @@ class Leaf:
         self.is_initial = False  # the definition is a first value, not the next version of one
         self.awaits: Any = None  # a Tensor of the first version, where that is not computed either
         self.dependents: list[weakref.ref[Any]] = []  # computed Tensors whose history reaches this Leaf
-        self.roams = roams  # numbers that Python gave an operation: they go along with its other operands
+        self.device_free = device_free  # numbers that Python gave an operation: they go along with its other operands
 
     @property
     def device(self) -> str | None:
         """Where the value is, or will be. 0-d values of the CPU go along with others as numbers do, so they are on none."""
         known = self.storage or self.definition
-        if self.roams or known is None:
+        if self.device_free or known is None:
             return None
         found = known.device or devices.default()
         return None if found == CPU and not known.shape else found
@@ -149,12 +149,12 @@ def leaf(storage: Storage) -> Node:
 
 def operand(storage: Storage) -> Node:
     """A new INPUT with numbers that Python gave an operation: it is wherever the other operands are."""
-    return graph.leaf(Leaf(storage, roams=True), storage.dtype, storage.shape)
+    return graph.leaf(Leaf(storage, device_free=True), storage.dtype, storage.shape)
 
 
-def defined_leaf(definition: Node, roams: bool = False) -> Node:
+def defined_leaf(definition: Node, device_free: bool = False) -> Node:
     """A new INPUT whose value is that of another Node: equal in value, distinct in identity."""
-    return graph.leaf(Leaf(None, definition, roams), definition.dtype, definition.shape)
+    return graph.leaf(Leaf(None, definition, device_free), definition.dtype, definition.shape)
 
 
 def lookup(n: Node) -> Storage | None:

@@ -22,7 +22,7 @@ from weft.inspection.drawing.expression import evaluate
 from weft.inspection.drawing.formulas import BACKWARD, FORMULAS
 from weft.inspection.drawing.grid import Picture, drawn
 from weft.inspection.drawing.numbers import brief
-from weft.inspection.drawing.values import MOST_STEPS, Step, steps_of
+from weft.inspection.drawing.values import MOST_STEPS, DrawnStep, steps_of
 from weft.inspection.terminal import marks
 from weft.ir.gradient import gradient
 from weft.ir.graph.graph import toposort
@@ -39,12 +39,12 @@ MOVED = "x.sum(axis=1) x.max(axis=0) x.prod(axis=0) x.reshape(6) x.permute(1,0) 
 MOVED += " x.expand(2,2,3)"
 
 
-def expression(text: str, **given: str) -> list[Step]:
+def expression(text: str, **given: str) -> list[DrawnStep]:
     found = evaluate(text, given)
     return steps_of(found.result.node, found.texts)
 
 
-def numbers(steps: list[Step]) -> dict[str, np.ndarray]:
+def numbers(steps: list[DrawnStep]) -> dict[str, np.ndarray]:
     return {f"v{s.number}": s.value for s in steps} | {f"g{s.number}": s.gradient for s in steps if s.gradient is not None}
 
 
@@ -323,7 +323,7 @@ def test_every_edge_is_a_path_that_ends_in_an_arrow(form: str) -> None:
             assert set(heads) == set(targets)
 
 
-def steps(text: str = "(x*y).log() + (x*y).exp()") -> list[Step]:
+def steps(text: str = "(x*y).log() + (x*y).exp()") -> list[DrawnStep]:
     return expression(text, x="2", y="3")
 
 

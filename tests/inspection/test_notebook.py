@@ -125,7 +125,7 @@ def run(monkeypatch: pytest.MonkeyPatch, source: str) -> dict[str, Any]:
 
 def test_outside_of_ipython_a_file_is_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
-    assert site.shown((CELL, 2)) == "2723528953.py:2" and site.located((CELL, 2)) == f"{CELL}:2"
+    assert site.site_text((CELL, 2)) == "2723528953.py:2" and site.located((CELL, 2)) == f"{CELL}:2"
 
 
 def test_lines_of_a_cell_are_named_after_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

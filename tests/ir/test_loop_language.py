@@ -11,6 +11,7 @@ from loopkit import (
     Alloc,
     Buf,
     Check,
+    Gathered,
     If,
     Index,
     Loops,
@@ -20,7 +21,6 @@ from loopkit import (
     Range,
     Reduce,
     Store,
-    Value,
     Var,
     argument,
     const,
@@ -90,7 +90,7 @@ phase 0
 def everything():
     x, idx, n, g, i = argument("x"), argument("idx", i64), Param("n"), Var("g", 1024), Var("i", 8)
     s, m = Buf("s", f32, 8, SCRATCH), Buf("m", f32, 1, REG)
-    row = Index({Value(load(idx, i), 5): 8}) + var(i)
+    row = Index({Gathered(load(idx, i), 5): 8}) + var(i)
     picked = load(x, row, Range(var(i) - 1, 0, 6), Range(var(g) % 4, 0, 2))
     best = load(m)
     where = op(Op.WHERE, op(Op.LT, best, const(-0.0, f32)), op(Op.SIN, best, arg=1), const(float("nan"), f32), arg="rare")
@@ -190,9 +190,9 @@ WRONG = {
     "not a scalar": kernel([x, y], Store(y, Index(), leaf(0, f32, (3,)))),
     "of a float": kernel([x, y], Store(y, Index(), op(Op.LDEXP, value_of(0), value_of(0), dtype=f32))),
     "prefetch of acc, which is no argument": kernel([x, y], Alloc(acc, 0.0), Prefetch(acc, Index())),
-    "prefetch of x gathers": kernel([x, y], Prefetch(x, Index({Value(value_of(0), 4): 1}))),
+    "prefetch of x gathers": kernel([x, y], Prefetch(x, Index({Gathered(value_of(0), 4): 1}))),
     "check of float32": kernel([x, y], Check(load(x), 4, 0, Index())),
-    "an index of dtype": kernel([x, y], Store(y, Index(), load(x, Index({Value(load(y), 4): 1})))),
+    "an index of dtype": kernel([x, y], Store(y, Index(), load(x, Index({Gathered(load(y), 4): 1})))),
     "phase must be a grid": Loops("k", (x, y), (), [For(i, 8, LANES, [])]),
     "argument acc is reg": kernel([acc]),
 }
@@ -226,7 +226,7 @@ def test_verifier_accepts_a_lane_wise_accumulator():
 
 def test_verifier_knows_that_what_a_lane_holds_differs_between_lanes():
     place, idx = Buf("place", i64, 1, REG), argument("idx", i64)
-    at = Index({Value(load(place), 8): 1})
+    at = Index({Gathered(load(place), 8): 1})
     verify(kernel([idx, x, y], lanes(i, Alloc(place), Store(place, Index(), load(idx, i)), Store(y, at, load(x, i)))))
     with pytest.raises(LoopError, match="every lane stores"):
         verify(kernel([idx, x, y], Alloc(place), Store(place, Index(), load(idx)), lanes(i, Store(y, at, load(x, i)))))
@@ -238,7 +238,7 @@ def test_verifier_knows_that_what_a_lane_holds_differs_between_lanes():
 def test_interpreter_runs_every_chunk_and_collects_failures():
     idx, out, g, k = argument("idx", i64), argument("out", i64), Var("g", 3), Var("k", 4)
     at = var(g) * 4 + var(k)
-    gathered = load(out, Index({Value(load(idx, at), 12): 1}))
+    gathered = load(out, Index({Gathered(load(idx, at), 12): 1}))
     body = lanes(
         k, Check(load(idx, at), 12, 6, at), Store(out, at, op(Op.ADD, gathered, const(1, i64))), base=var(g) * 4, total=10
     )
@@ -257,7 +257,7 @@ def test_interpreter_refuses_to_leave_a_buffer_even_for_a_masked_store():
 
 def test_walks_look_inside_indices():
     idx = argument("idx", i64)
-    n = load(x, Index({Value(load(idx, i), 5): 1}))
+    n = load(x, Index({Gathered(load(idx, i), 5): 1}))
     assert [m.op for m in postorder([n])] == [Op.LOAD, Op.LOAD]
     stored = Store(y, var(i), n)
     assert reads([stored]) == {x, idx}
@@ -266,9 +266,9 @@ def test_walks_look_inside_indices():
 
 def test_substitution_reaches_gathered_values_and_keeps_the_rest():
     idx = argument("idx", i64)
-    n = load(x, Index({Value(load(idx, i), 5): 1}) + var(j))
+    n = load(x, Index({Gathered(load(idx, i), 5): 1}) + var(j))
     by = Substitution({i: Index(const=3)})
-    assert by.node(n) is load(x, Index({Value(load(idx, 3), 5): 1}) + var(j))
+    assert by.node(n) is load(x, Index({Gathered(load(idx, 3), 5): 1}) + var(j))
     assert by.statement(Prefetch(x, var(i) * 2 + var(j))) == Prefetch(x, var(j) + 6)
     untouched = op(Op.MUL, load(x, j), load(x, j))
     assert by.node(untouched) is untouched

@@ -25,8 +25,8 @@ from weft.ir.loops.loop import Buf, For, Loops, Store
 from weft.ir.loops.walk import postorder
 from weft.ir.ops.interp import run as oracle
 from weft.ir.program.arena import ALIGN, Block, most_alive, place
-from weft.ir.program.plan import Planner, Step, plan
-from weft.ir.program.program import Program, Ref, Value
+from weft.ir.program.plan import KernelStep, Planner, plan
+from weft.ir.program.program import Program, Ref, ValueLayout
 from weft.ir.program.run_order import eager, peak, topological
 from weft.runtime.failures import CheckFailed
 
@@ -36,12 +36,12 @@ from weft.runtime.failures import CheckFailed
 OPAQUE, STRAIGHT, TURNED = range(3)  # how a step loads operands of the size of its result: not told, where it stores, elsewhere
 
 
-def step_of(reads: list[Node], writes: list[Node], scratch: int = 0, kind: int = OPAQUE) -> Step:
+def step_of(reads: list[Node], writes: list[Node], scratch: int = 0, kind: int = OPAQUE) -> KernelStep:
     """A step of one phase for each result, which is the sum of all operands."""
     buffers = [argument(f"b{i}", n.dtype, n.size) for i, n in enumerate([*reads, *writes])]
     phases = [] if kind == OPAQUE else [_sum(buffers[: len(reads)], out, kind) for out in buffers[len(reads) :]]
     work = [argument("work", dt.float32, scratch)] if scratch else []
-    return Step(Loops("step", (*buffers, *work), (), phases), (), (), reads, writes)
+    return KernelStep(Loops("step", (*buffers, *work), (), phases), (), (), reads, writes)
 
 
 def _sum(operands: list[Buf], out: Buf, kind: int) -> For:
@@ -62,7 +62,7 @@ def made(size: int) -> Node:
 
 
 @st.composite
-def step_graphs(draw: st.DrawFn) -> tuple[list[Step], Planner]:
+def step_graphs(draw: st.DrawFn) -> tuple[list[KernelStep], Planner]:
     """Steps that read earlier values and write new ones, many of the same size, in a shuffled list."""
     sizes = st.sampled_from([16, 16, 48, 100, 170])
     inputs = [leaf(draw(sizes)) for _ in range(draw(st.integers(1, 3)))]
@@ -76,11 +76,11 @@ def step_graphs(draw: st.DrawFn) -> tuple[list[Step], Planner]:
     outputs = draw(st.lists(st.sampled_from(written), min_size=1, max_size=3, unique_by=id))
     wishes = {o: draw(st.integers(0, len(inputs) - 1)) for o in range(len(outputs)) if draw(st.booleans())}
     steps = draw(st.permutations(steps))
-    values_of = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs]
+    values_of = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs]
     return steps, Planner(inputs, values_of, outputs, wishes)
 
 
-def replay(program: Program, steps: list[Step], p: Planner) -> None:
+def replay(program: Program, steps: list[KernelStep], p: Planner) -> None:
     """Runs the calls on labels instead of numbers: every read must find what was written under that name."""
     by_loops = {id(s.loops): s for s in steps}
     memory: dict[tuple[str, int], Node | Buf] = {}  # four bytes each
@@ -116,7 +116,7 @@ def spans(program: Program, ref: Ref, nbytes: int) -> list[tuple[str, int]]:
     return [(f"{space}{number}", at) for at in range(nbytes // 4)]
 
 
-def may_overwrite(step: Step) -> bool:
+def may_overwrite(step: KernelStep) -> bool:
     phase = step.loops.phases[-1]  # others have ended by then
     return all(n.arg[1] == var(phase.var) for s in phase.body if isinstance(s, Store) for n in loads_of_size(s))
 
@@ -127,7 +127,7 @@ def loads_of_size(s: Store) -> list[Node]:
 
 @examples(100)
 @given(step_graphs())
-def test_buffers_that_share_memory_are_never_live_together(case: tuple[list[Step], Planner]) -> None:
+def test_buffers_that_share_memory_are_never_live_together(case: tuple[list[KernelStep], Planner]) -> None:
     steps, p = case
     replay(plan(steps, p), steps, p)
 
@@ -147,7 +147,7 @@ def test_blocks_in_use_at_one_time_do_not_meet(drawn: list[tuple[int, int, int]]
 
 @examples(50)
 @given(step_graphs(), st.data())
-def test_orders_are_topological(case: tuple[list[Step], Planner], data: st.DataObject) -> None:
+def test_orders_are_topological(case: tuple[list[KernelStep], Planner], data: st.DataObject) -> None:
     steps, _ = case
     writer = {n: s for s in steps for n in s.writes}
     after = {s: {writer[n] for n in s.reads if n in writer} for s in steps}
@@ -163,7 +163,7 @@ def test_orders_are_topological(case: tuple[list[Step], Planner], data: st.DataO
             assert len(place_of) == len(steps) and all(place_of[t] < place_of[s] for s in steps for t in after[s])
 
 
-def waits_for(start: Step, goal: Step, after: dict[Step, set[Step]]) -> bool:
+def waits_for(start: KernelStep, goal: KernelStep, after: dict[KernelStep, set[KernelStep]]) -> bool:
     stack = [start]
     while stack:
         s = stack.pop()
@@ -173,7 +173,7 @@ def waits_for(start: Step, goal: Step, after: dict[Step, set[Step]]) -> bool:
     return False
 
 
-def training(layers: int, width: int = 256) -> tuple[list[Step], Planner]:
+def training(layers: int, width: int = 256) -> tuple[list[KernelStep], Planner]:
     """Forward, all gradients of activations, then all gradients of weights, each with the update of its weights."""
     weights = [leaf(64) for _ in range(layers)]
     x = leaf(width)
@@ -187,7 +187,7 @@ def training(layers: int, width: int = 256) -> tuple[list[Step], Planner]:
         updates.append(step_of([a, g], [outputs[-1]]))
         backward.append(step_of([g, w, a], [g := made(width)]))
     inputs = [x, *weights]
-    layouts = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs]
+    layouts = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs]
     wishes = {o: len(weights) - o for o in range(layers)}
     return forward + backward + updates, Planner(inputs, layouts, outputs, wishes)
 
@@ -232,11 +232,11 @@ def test_a_result_takes_the_memory_of_an_operand_that_is_read_for_the_last_time(
     x = leaf(512)
     values = [made(512) for _ in range(6)]
     steps = [step_of([a], [b], kind=STRAIGHT) for a, b in zip([x, *values], values, strict=False)]
-    p = Planner([x], [Value(x.dtype, x.shape, (1,))], [values[-1]], {})
+    p = Planner([x], [ValueLayout(x.dtype, x.shape, (1,))], [values[-1]], {})
     program = plan(steps, p)
     assert program.arena_bytes == 0 and {r.space for c in program.calls[1:] for r in c.refs} == {"output"}
     replay(program, steps, p)
-    p = Planner([x], [Value(x.dtype, x.shape, (1,))], [values[2 if early else 4], values[-1]], {})
+    p = Planner([x], [ValueLayout(x.dtype, x.shape, (1,))], [values[2 if early else 4], values[-1]], {})
     replay(plan(steps, p), steps, p)
 
 
@@ -336,7 +336,7 @@ def test_a_value_that_a_body_knows_is_not_read_again(name: str) -> None:
     allowed, body = BODIES[name]
     loops = kernel([X, Y, NEW, OTHER, MORE], *body)
     x, y, new, other, more = (leaf(70) for _ in range(5))
-    assert Step(loops, (), (True,), [x, y], [new, other, more]).in_place(x, new) is allowed
+    assert KernelStep(loops, (), (True,), [x, y], [new, other, more]).in_place(x, new) is allowed
     arrays = [np.random.default_rng(i).standard_normal(70).astype("float32") for i in range(5)]
     for target in ("avx2", "sse2") if allowed else ():
         wanted, got = (loopkit.compiled(loops, arrays, target, in_place=pairs)[0] for pairs in ((), [(2, 0)]))

@@ -15,6 +15,7 @@ from loopkit import (
     Alloc,
     Buf,
     Check,
+    Gathered,
     If,
     Index,
     Loops,
@@ -23,7 +24,6 @@ from loopkit import (
     Range,
     Reduce,
     Store,
-    Value,
     Var,
     argument,
     const,
@@ -115,7 +115,7 @@ def chosen_rows(name, **more):
     """Three rows of 64 a block, each where an index says."""
     g, c, index = Var("g", 3), Var("c", 3 * 64), argument("index", dt.int64)
     row = load(index, var(g) * 3 + var(c) // 64)
-    x = load(X, Index({Value(row, 9): 64}) + var(c) % 64)
+    x = load(X, Index({Gathered(row, 9): 64}) + var(c) % 64)
     body = lanes(c, Store(Y, var(g) * 192 + var(c), x), unroll=4)
     rows = np.arange(9, dtype=np.int64) * 7 % 9
     return Case(kernel_of(name, [index, X, Y], body, grid=g), [rows, ints(9 * 64), ints(9 * 64)], **more)
@@ -435,7 +435,7 @@ def masks_of_whole_pieces_keep_vectors():
 def gathers_stay_inside():
     x, i, y = X, argument("i", dt.int64), Y
     c = Var("c", 100)
-    at = Index({Value(load(i, c), 50): 2}, 1)
+    at = Index({Gathered(load(i, c), 50): 2}, 1)
     places = np.random.default_rng(3).integers(-5, 60, 100)
     return Case(kernel_of("gather", [x, i, y], lanes(c, Store(y, var(c), load(x, at)), unroll=4)), [ints(101), places, ints(100)])
 

@@ -27,7 +27,7 @@ from weft.ir.passes.merge_sums import merge_sums
 from weft.ir.passes.simplify import simplify
 from weft.ir.passes.split_reductions import split_reductions
 from weft.ir.passes.widen_halves import widen
-from weft.ir.program.program import Value
+from weft.ir.program.program import ValueLayout
 
 Array = np.ndarray[Any, Any]
 Env = Mapping[Node, Array]
@@ -71,9 +71,9 @@ def layout(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
-def values_of(leaves: Sequence[Node], env: Env | None = None) -> list[Value]:
+def values_of(leaves: Sequence[Node], env: Env | None = None) -> list[ValueLayout]:
     """How inputs lie in memory: as in `env`, else dense."""
-    return [Value(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
+    return [ValueLayout(n.dtype, n.shape, layout(env[n]) if env else row_major_strides(n.shape)) for n in leaves]
 
 
 def compiled(

@@ -8,7 +8,7 @@ from weft.codegen.llvm.emit import emit, phase_name
 from weft.codegen.llvm.target import named
 from weft.ir.graph import dtype as dt
 from weft.ir.graph.graph import const, node, scalar_node
-from weft.ir.graph.index import Index, Range, Value, Var, var
+from weft.ir.graph.index import Gathered, Index, Range, Var, var
 from weft.ir.graph.op import Op
 from weft.ir.loops.interp import run
 from weft.ir.loops.loop import (
@@ -35,8 +35,8 @@ from weft.runtime.native import load_object
 
 __all__ = [
     "GLOBAL", "GRID", "LANES", "REG", "SCRATCH", "SERIAL", "UNROLL",
-    "Alloc", "Buf", "Check", "For", "If", "Index", "Loops", "Op", "Param", "Prefetch", "Range", "Reduce", "Store",
-    "Value", "Var",
+    "Alloc", "Buf", "Check", "For", "Gathered", "If", "Index", "Loops", "Op", "Param", "Prefetch", "Range", "Reduce", "Store",
+    "Var",
     "argument", "check_kernel", "compiled", "const", "dt", "f32", "gemm_tile", "i64", "interpreted", "kernel", "lanes", "load",
     "op", "serial", "unroll", "value_of", "var",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ from weft.ir.kernels.fuse import Policy
 from weft.ir.loops import interp
 from weft.ir.loops.listing import listing
 from weft.ir.loops.loop import Loops
-from weft.ir.program.program import Call, Program, Ref, Value
+from weft.ir.program.program import Call, Program, Ref, ValueLayout
 from weft.runtime.buffer import DeviceBuffer
 from weft.runtime.failures import CheckFailed
 from weft.runtime.image import PlaceOf, SiteAt
@@ -112,7 +112,7 @@ class ToyExecutable(Runnable):
         for call in p.calls:
             self._call(call, memory)
 
-    def _memory(self, address: int, v: Value) -> Array:
+    def _memory(self, address: int, v: ValueLayout) -> Array:
         return (host_bytes if v.is_host else self.device.bytes_at)(address, v.span)
 
     def _call(self, call: Call, memory: Callable[[Ref, int], Array]) -> None:

@@ -24,7 +24,7 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
 from weft.ir.passes.bounds_checks import CheckSite
-from weft.ir.program.program import Call, Program, Ref, Value
+from weft.ir.program.program import Call, Program, Ref, ValueLayout
 from weft.runtime.buffer import Buffer
 from weft.runtime.cuda import devices
 from weft.runtime.cuda.devices import Gpu
@@ -683,7 +683,7 @@ def test_phases_without_chunks_are_not_launched() -> None:
     x = Buf("x", dt.float32, 8, "global")
     phases = [For(Var("c", 8), extent, GRID, []) for extent in (n, 3)]
     loops = Loops("k", (x,), (n,), phases, threads=(64, 128))
-    value = Value(dt.float32, (8,), (1,))
+    value = ValueLayout(dt.float32, (8,), (1,))
     program = Program([Call(loops, (Ref("input", 0),), (0,), (True, True))], (value,), (), 0)
     image = image_of(program, ["kernel"], lambda loops, i: 100 + i)
     assert image.launches == (Launch("kernel", 1, 3, 128, 101, (("input", 0),), (0,)),)

@@ -11,7 +11,7 @@ from weft.ir.graph import dtype as dt
 from weft.ir.graph.index import Var
 from weft.ir.loops.loop import GRID, Buf, For, Loops, Param
 from weft.ir.passes.bounds_checks import CheckSite
-from weft.ir.program.program import Call, Program, Ref, Value
+from weft.ir.program.program import Call, Program, Ref, ValueLayout
 from weft.runtime import native
 from weft.runtime.buffer import memory
 from weft.runtime.code import Code
@@ -178,7 +178,7 @@ def call(name, refs, params=(), extents=(1,), parallel=True, is_check=False):
 
 
 def program(calls, inputs, outputs, arena_bytes=0):
-    value = Value(dt.int64, (1,), (1,))
+    value = ValueLayout(dt.int64, (1,), (1,))
     return Program(list(calls), (value,) * inputs, (value,) * outputs, arena_bytes, {}, SITES)
 
 

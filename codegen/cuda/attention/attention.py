@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ....ir.graph.graph import Node
-from ....ir.kernels.chain import turned
+from ....ir.kernels.chain import transposed_chain
 from ....ir.kernels.kernel import Kernel
 from ...kernels.chain import ChainProblem, StagePlan
 from ...kernels.lowered import Lowered
@@ -20,7 +20,7 @@ from .sizes import choose
 def lower_chain(kernel: Kernel, strides: dict[Node, tuple[int, ...]], target: CudaTarget) -> Lowered:
     """Loops of a chain of contractions whose columns come in blocks; where results sum over the rows, rows are its columns."""
     assert kernel.chain is not None
-    p = ChainProblem(replace(kernel, chain=turned(kernel.chain)), strides, target)
+    p = ChainProblem(replace(kernel, chain=transposed_chain(kernel.chain)), strides, target)
     plan, panels = StagePlan(p), Panels(p, target)
     task = RowBlock(p, plan, panels, choose(p, panels, target))
     blocks = Blocks(task.count, 1)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ....ir.graph.graph import Node
-from ....ir.graph.index import Div, Index, Mask, Mod, Range, Value, Var
+from ....ir.graph.index import Div, Gathered, Index, Mask, Mod, Range, Var
 
 LIMIT = 1 << 32
 
@@ -59,7 +59,7 @@ class Indices:
         match t:
             case Var():
                 return _as(self.names[t], is_wide(t), wide)
-            case Value(n, extent):
+            case Gathered(n, extent):
                 return _as(f"weft_clamped({self.value(n)}, {extent})", True, wide)
             case Div(index, by):
                 return self.quotient(index, by, wide)

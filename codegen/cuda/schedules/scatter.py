@@ -13,7 +13,7 @@ from math import prod
 
 from ....ir.graph import dtype as dt
 from ....ir.graph.graph import Node, cast, const, node
-from ....ir.graph.index import Index, Mask, Range, Value, Var, row_major, unravel, var
+from ....ir.graph.index import Gathered, Index, Mask, Range, Var, row_major, unravel, var
 from ....ir.graph.op import Op
 from ....ir.kernels.kernel import Kernel
 from ....ir.loops.loop import GLOBAL, GRID, LANES, REG, SERIAL, WARPS, Alloc, Buf, For, Loops, Reduce, Stmt, Store
@@ -108,9 +108,9 @@ def _ends(keys: Buf, i: Index, steps: int, begin: Buf, end: Buf) -> list[Stmt]:
     before = node(Op.ADD, (load(keys, i - 1, (first,)), const(1, dt.int64)))
     before = node(Op.WHERE, (condition(first), before, const(0, dt.int64)))  # one more than that of the update before
     after = node(Op.WHERE, (condition(last), load(keys, i + 1, (last,)), const(places, dt.int64)))
-    own = Index({Value(mine, places): 1})
-    starts = Range(own + 1 - Index({Value(before, places + 1): 1}), 1, places + 2)
-    stops = Range(Index({Value(after, places + 1): 1}) - own, 1, places + 1)
+    own = Index({Gathered(mine, places): 1})
+    starts = Range(own + 1 - Index({Gathered(before, places + 1): 1}), 1, places + 2)
+    stops = Range(Index({Gathered(after, places + 1): 1}) - own, 1, places + 1)
     return [Store(begin, own, counter(i), (starts,)), Store(end, own, counter(i + 1), (stops,))]
 
 
@@ -121,9 +121,9 @@ def _add_sums(s: Scatter, p: Phases, order: Buf, begin: Buf, end: Buf) -> None:
     warp, lane, step = Var("w", WARPS_OF_BLOCK), Var("l", row), Var("r", s.steps)
     place = var(grid) * WARPS_OF_BLOCK + var(warp)
     count = node(Op.SUB, (load(end, place), load(begin, place)))
-    left = Index(const=s.steps) - Index({Value(count, s.steps + 1): 1})  # so that left + r < steps says r < count
+    left = Index(const=s.steps) - Index({Gathered(count, s.steps + 1): 1})  # so that left + r < steps says r < count
     nth = node(Op.ADD, (load(begin, place), counter(var(step))))
-    update = unravel(Index({Value(load(order, Index({Value(nth, s.steps): 1})), s.steps): 1}), s.at_shape)
+    update = unravel(Index({Gathered(load(order, Index({Gathered(nth, s.steps): 1})), s.steps): 1}), s.at_shape)
     rest = unravel(var(lane) if row > 1 else Index(), s.row)
     acc = Buf("acc", s.node.dtype, 1, REG)
     add = Reduce(acc, Index(), s.kind, s.evaluator.value(s.node.src[0], [*update, *rest]))

@@ -33,7 +33,7 @@ from weft.ir.kernels.groups import Policy
 from weft.ir.loops.loop import Copy, Loops
 from weft.ir.loops.walk import statements
 from weft.ir.ops.interp import run as oracle
-from weft.ir.program.program import Value
+from weft.ir.program.program import ValueLayout
 from weft.nn import functional as F
 
 pytestmark = needs_compiler
@@ -336,7 +336,7 @@ def lowered(outputs: list[Node], target: CudaTarget) -> LoweredProgram:
         builder=NoCode,
         link=lambda *_: None,
     )
-    values = [Value(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
+    values = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in inputs_of(outputs)]
     return compiler.build(outputs, inputs_of(outputs), values, {}, without).lowered
 
 

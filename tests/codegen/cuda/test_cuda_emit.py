@@ -12,11 +12,11 @@ from loopkit import (
     SCRATCH,
     Alloc,
     Buf,
+    Gathered,
     Index,
     Op,
     Reduce,
     Store,
-    Value,
     Var,
     argument,
     const,
@@ -275,7 +275,7 @@ def test_lanes_that_meet_in_memory_are_refused():
 
 def test_gathered_places_are_not_added_to_by_lanes():
     c, i = Var("c", 100), argument("i", dt.int64)
-    at = Index({Value(load(i, c), 10): 1})
+    at = Index({Gathered(load(i, c), 10): 1})
     with pytest.raises(EmitError, match="lanes meet"):
         text_of(lanes(c, Reduce(Y, at, "add", load(X, c))), buffers=(X, Y, i))
 

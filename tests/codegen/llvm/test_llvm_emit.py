@@ -8,6 +8,7 @@ from loopkit import (
     Alloc,
     Buf,
     Check,
+    Gathered,
     If,
     Index,
     Loops,
@@ -17,7 +18,6 @@ from loopkit import (
     Range,
     Reduce,
     Store,
-    Value,
     Var,
     argument,
     check_kernel,
@@ -183,7 +183,7 @@ def test_stretched_loads_of_masked_lanes_read_nothing_else(target):
 
 def test_a_quotient_with_a_gathered_part_is_gathered(target):
     x, idx, y, i = argument("x"), argument("idx", i64), argument("y"), Var("i", 32)
-    at = Index({Value(load(idx, i), 5): 2}) + var(i)
+    at = Index({Gathered(load(idx, i), 5): 2}) + var(i)
     loops = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, at // 2))))
     data, part = normal(40), integers(32, low=0, high=5)
     want = data[(2 * part + np.arange(32)) // 2]
@@ -192,8 +192,8 @@ def test_a_quotient_with_a_gathered_part_is_gathered(target):
 
 def test_gather_through_an_index_buffer(target):
     x, idx, y, i, c = argument("x"), argument("idx", i64), argument("y"), Var("i", 21), Var("c", 10)
-    by_lane = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, Index({Value(load(idx, i), 50): 1})))))
-    rows = Index({Value(load(idx, i), 5): 10}) + var(c)
+    by_lane = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, Index({Gathered(load(idx, i), 50): 1})))))
+    rows = Index({Gathered(load(idx, i), 5): 10}) + var(c)
     by_row = kernel([x, idx, y], serial(i, lanes(c, Store(y, var(i) * 10 + var(c), load(x, rows)))))
     data, at = normal(50), integers(21, low=0, high=50)
     check_kernel(by_lane, [data, at, np.zeros(21, np.float32)], [None, None, data[at]], target)
@@ -203,7 +203,7 @@ def test_gather_through_an_index_buffer(target):
 
 def test_index_out_of_range_reads_the_first_element(target):
     x, idx, y, i = argument("x"), argument("idx", i64), argument("y"), Var("i", 9)
-    loops = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, Index({Value(load(idx, i), 4): 1})))))
+    loops = kernel([x, idx, y], lanes(i, Store(y, var(i), load(x, Index({Gathered(load(idx, i), 4): 1})))))
     at = np.array([0, 3, 4, -1, 2**62, -(2**62), 1, 2, 3])
     data = normal(4)
     check_kernel(loops, [data, at, np.zeros(9, np.float32)], [None, None, data[np.where((at >= 0) & (at < 4), at, 0)]], target)
@@ -211,7 +211,7 @@ def test_index_out_of_range_reads_the_first_element(target):
 
 def test_scatter_add_meets_the_same_element_twice(target):
     x, idx, y, i = argument("x", i64), argument("idx", i64), argument("y", i64), Var("i", 50)
-    loops = kernel([x, idx, y], lanes(i, Reduce(y, Index({Value(load(idx, i), 4): 1}), "add", load(x, i))))
+    loops = kernel([x, idx, y], lanes(i, Reduce(y, Index({Gathered(load(idx, i), 4): 1}), "add", load(x, i))))
     data, at, want = integers(50), integers(50, low=0, high=4), np.zeros(4, np.int64)
     np.add.at(want, at, data)
     check_kernel(loops, [data, at, np.zeros(4, np.int64)], [None, None, want], target)

@@ -18,7 +18,7 @@ from weft.codegen.math.expand import expand, expand_all, expand_loops
 from weft.ir.graph import dtype as dt
 from weft.ir.graph import graph
 from weft.ir.graph.graph import Node
-from weft.ir.graph.index import Index, Range, Value, Var, var
+from weft.ir.graph.index import Gathered, Index, Range, Var, var
 from weft.ir.graph.op import Op
 from weft.ir.loops.loop import GLOBAL, GRID, LANES, Buf, For, Loops, Store
 from weft.ir.loops.walk import all_roots, postorder
@@ -407,7 +407,7 @@ def test_expand_loops_reaches_values_masks_and_gathered_indices():
     source, target = Buf("x", dt.float32, 8, GLOBAL), Buf("y", dt.float32, 8, GLOBAL)
     i = Var("i", 8)
     element = graph.scalar_node(Op.LOAD, (), (source, var(i), ()), dt.float32)
-    gathered = Index({Value(graph.node(Op.CAST, (graph.node(Op.EXP, (element,)),), dt.int64), 8): 1})
+    gathered = Index({Gathered(graph.node(Op.CAST, (graph.node(Op.EXP, (element,)),), dt.int64), 8): 1})
     value = graph.scalar_node(Op.LOAD, (), (source, gathered, (Range(gathered, 0, 4),)), dt.float32)
     loop = For(i, 8, LANES, [Store(target, var(i), graph.node(Op.TANH, (value,)))])
     kernel = Loops("k", (source, target), (), [For(Var("chunk", 1), 1, GRID, [loop])])

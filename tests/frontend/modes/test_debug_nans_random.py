@@ -10,7 +10,7 @@ from harness import FORCED, execute, inputs_of, values_of
 from weft import options
 from weft.compiler.backends.kinds import current_backend
 from weft.compiler.compile import build
-from weft.compiler.programs.nan_culprit import Found, Search
+from weft.compiler.programs.nan_culprit import Located, Search
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.op import ELEMENTWISE, HINTS, VIEWS, Op
 from weft.ir.ops.interp import EVALUATORS
@@ -62,7 +62,7 @@ def wrong(n: Node, values: Values) -> Array:
     return ~np.isfinite(values[n]) & np.logical_and.reduce([np.ones(n.shape, bool), *fine])
 
 
-def searched(outputs: list[Node], env: Values, threads: int) -> tuple[Search, Found | None]:
+def searched(outputs: list[Node], env: Values, threads: int) -> tuple[Search, Located | None]:
     """What the mode finds in a graph."""
     leaves = inputs_of(outputs)
     values = values_of(leaves, env)
@@ -116,7 +116,7 @@ def test_the_same_among_sums_products_and_functions(first: int) -> None:
             check_found(search, found, env)
 
 
-def check_found(search: Search, found: Found, env: Values) -> None:
+def check_found(search: Search, found: Located, env: Values) -> None:
     """It went wrong there, and nothing that it is made of did before."""
     values = computed(search.roots, env)
     expected = needed(search.roots, values)

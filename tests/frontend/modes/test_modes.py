@@ -22,7 +22,7 @@ def now() -> tuple[Any, ...]:
     """What modes make of this thread, asked as users do."""
     x = wf.ones(2, requires_grad=True)
     product = wf.ones(2, 2) @ wf.ones(2, 2)
-    return (x * 2).requires_grad, product.dtype, watchers.demanded(), random.Fork.blocks.value(None)
+    return (x * 2).requires_grad, product.dtype, watchers.requirement(), random.Fork.blocks.value(None)
 
 
 BEFORE = (True, wf.float32, None, None)

@@ -235,14 +235,14 @@ def test_blocks_nest_and_end() -> None:
             pass
         with pytest.raises(FusionError):
             y.numpy()
-    assert watchers.demanded() is None
+    assert watchers.requirement() is None
     y.numpy()
 
 
 def test_a_block_ends_with_whatever_is_raised_inside() -> None:
     with pytest.raises(ZeroDivisionError), wf.one_kernel():
         raise ZeroDivisionError
-    assert watchers.demanded() is None
+    assert watchers.requirement() is None
     parted(randn(54, 54)).numpy()
 
 

@@ -60,4 +60,4 @@ def test_memory_that_is_not_there_is_never_asked_for(monkeypatch: pytest.MonkeyP
 def test_the_system_tells_how_much_is_left() -> None:
     left = system.left()
     assert left is None or left >= 0
-    assert system.total() > 0 and [system.shown(n) for n in (1 << 20, 3 << 29, 5 << 40)] == ["1.0 MiB", "1.5 GiB", "5.0 TiB"]
+    assert system.total() > 0 and [system.bytes_text(n) for n in (1 << 20, 3 << 29, 5 << 40)] == ["1.0 MiB", "1.5 GiB", "5.0 TiB"]
