@@ -177,8 +177,8 @@ def copies(program: Compiled) -> int:
 # ---------------------------------------------------------------- windows
 
 CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, int]]] = {
-    "plain": ((2, 3, 6, 7), (5, 3, 3, 3), {}),
-    "padded": ((2, 3, 5, 5), (4, 3, 3, 3), {"pad": 1}),
+    "plain": ((2, 3, 8, 9), (5, 3, 3, 3), {}),
+    "padded": ((2, 3, 7, 7), (4, 3, 3, 3), {"pad": 1}),
     "strided": ((2, 4, 9, 8), (5, 4, 3, 3), {"stride": 2, "pad": 1}),
     "dilated": ((1, 3, 11, 11), (4, 3, 3, 3), {"dilation": 2}),
     "groups": ((2, 4, 7, 6), (6, 2, 3, 3), {"groups": 2}),
