@@ -184,7 +184,7 @@ def test_html_stands_for_itself() -> None:
 def test_html_styles_nothing_else_on_the_page() -> None:
     style = re.search("<style>(.*?)</style>", step()._repr_html_(), re.S)
     assert style is not None
-    selectors = re.findall(r"([^{}]+)\{", re.sub(r"@media[^{]*\{", "", style[1]))
+    selectors = re.findall(r"([^{}]+)\{", re.sub(r"/\*.*?\*/|@media[^{]*\{", "", style[1], flags=re.S))
     assert selectors and all(part.strip().startswith(".weft-report") for s in selectors for part in s.split(","))
 
 
