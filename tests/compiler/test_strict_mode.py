@@ -224,7 +224,8 @@ def test_verify_names_what_the_interpreter_has_otherwise(shape: tuple[int, ...],
     with options.override(strict=True, verify=True, cache_dir=None):
         np.testing.assert_allclose(x.sum(axis=-1).numpy(), want, rtol=1e-3)
         monkeypatch.setattr(Tuning, "strict", property(lambda _: False, lambda *_: None))
-        with pytest.raises(wf.errors.CompileError, match=r"strict mode: reduce of float32.* \(test_strict.py:\d+\): element \["):
+        told = r"strict mode: reduce of float32.* \(test_strict_mode.py:\d+\): element \["
+        with pytest.raises(wf.errors.CompileError, match=told):
             (x * 2).sum(axis=-1).numpy()
 
 

@@ -82,7 +82,7 @@ def test_each_kernel_has_a_bar_with_its_lines(trace: dict[str, Any], found: Prof
     bars = events(trace, "kernel")
     assert [e["name"] for e in bars] == [k.name for k in found.kernels]
     for e in bars:
-        assert e["args"]["lines"] and all("test_chrome.py:" in line for line in e["args"]["lines"])
+        assert e["args"]["lines"] and all("test_chrome_trace.py:" in line for line in e["args"]["lines"])
         assert e["args"]["median seconds"] > 0 and {"bytes", "flops", "bound", "schedule"} <= {*e["args"]}
 
 
