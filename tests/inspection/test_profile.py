@@ -92,11 +92,11 @@ def test_the_kernels_of_a_training_step_add_up() -> None:
 
 
 def test_its_kernels_are_those_of_explain() -> None:
-    found, expected = wf.profile(LAZY["products"](), repeat=2), wf.explain(LAZY["products"]())
-    assert [k.name for k in found.kernels] == [k.name for k in expected.kernels]
-    limits = [k.predicted or 0.0 for k in expected.kernels]
-    told = zip(found.kernels, limits, strict=True)
-    assert all(k.predicted == pytest.approx(min(k.measured or 0.0, limit), rel=0.1) for k, limit in told)
+    before, found, after = wf.explain(LAZY["products"]()), wf.profile(LAZY["products"](), repeat=2), wf.explain(LAZY["products"]())
+    assert [k.name for k in found.kernels] == [k.name for k in before.kernels]
+    for k, *limits in zip(found.kernels, before.kernels, after.kernels, strict=True):  # a fast kernel raises the limits
+        least, most = sorted(min(k.measured or 0.0, limit.predicted or 0.0) for limit in limits)
+        assert 0.9 * least <= (k.predicted or 0.0) <= 1.1 * most
     assert all(k.measured is not None and k.measured > 0 for k in found.kernels)
     assert found.measured == pytest.approx(sum(k.measured or 0 for k in found.kernels))
     assert len(found.cold_kernels) == len(found.kernels) and found.cold == pytest.approx(sum(found.cold_kernels))
