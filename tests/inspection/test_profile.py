@@ -92,7 +92,8 @@ def test_the_kernels_of_a_training_step_add_up() -> None:
 
 
 def test_its_kernels_are_those_of_explain() -> None:
-    before, found, after = wf.explain(LAZY["products"]()), wf.profile(LAZY["products"](), repeat=2), wf.explain(LAZY["products"]())
+    explained = partial(wf.explain, LAZY["products"]())
+    before, found, after = explained(), wf.profile(LAZY["products"](), repeat=2), explained()
     assert [k.name for k in found.kernels] == [k.name for k in before.kernels]
     for k, *limits in zip(found.kernels, before.kernels, after.kernels, strict=True):  # a fast kernel raises the limits
         least, most = sorted(min(k.measured or 0.0, limit.predicted or 0.0) for limit in limits)
