@@ -26,8 +26,8 @@ def _lane_loop(lane: Var, statement: Stmt) -> Stmt:
 def lower_scan(kernel: Kernel, strides: dict[Node, tuple[int, ...]], tuning: Tuning) -> Lowered:
     """A running sum or product: lines are independent, each is serial, and float32 runs in float64, which takes no longer."""
     s = Scan.of(kernel, strides)
-    n, step = s.node, Var("step", s.n)
-    chunk = Chunks(s.lines, 4.0 * s.n, tuning.min_chunks)
+    n, chunk = s.node, Chunks(s.lines, 4.0 * s.n, tuning.min_chunks)
+    step = Var("step", s.n)
     acc = Buf("acc", dt.float64 if n.dtype is dt.float32 else n.dtype, 1, REG)
     value = cast(s.value(chunk.position, var(step)), acc.dtype)
     result = Store(s.out.buf, s.out.at(s.at(chunk.position, var(step))), cast(load(acc, Index()), n.dtype))
