@@ -101,8 +101,16 @@ def _add_gradients(case: Case, b: Builder) -> None:
     case.exact += [False] * len(found)
 
 
-def evaluate(outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.Generator | None = None) -> list[Array]:
-    """The oracle's values; with noise, every operation that may round differently does so."""
+EXACTLY_ROUNDED = frozenset({Op.ADD, Op.SUB, Op.MUL, Op.DIV, Op.SQRT})
+
+
+def evaluate(
+    outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.Generator | None = None, all_ops: bool = False
+) -> list[Array]:
+    """The oracle's values; with noise, every operation that may round differently does so.
+
+    all_ops: those that round exactly, too: of operands that differ a little they may give the next number.
+    """
     if noise is None:
         return [np.asarray(v) for v in run(outputs, env)]
     values: dict[Node, Array] = {}
@@ -110,7 +118,8 @@ def evaluate(outputs: Sequence[Node], env: dict[Node, Array], noise: np.random.G
         for n in toposort(outputs):
             sources = [values[s] for s in n.src]
             values[n] = env[n] if n.op is Op.INPUT else np.asarray(EVALUATORS[n.op](n, *sources))
-            if n.dtype.is_float and (n.op in ROUNDS or (n.op is Op.REDUCE and n.arg[0] != "max")):
+            shakes = n.op in ROUNDS or (n.op is Op.REDUCE and n.arg[0] != "max")
+            if n.dtype.is_float and (shakes or (all_ops and n.op in EXACTLY_ROUNDED)):
                 values[n] = _shaken(n, values[n], sources, noise)
     return [values[n] for n in outputs]
 
@@ -156,11 +165,19 @@ def tolerances(case: Case, want: list[Array]) -> list[float]:
             scale = float(np.abs(w.astype(np.float64)).max(initial=0))
             if not scale <= 1e6:
                 raise Unsuitable
-            off = float(np.abs(other.astype(np.float64) - w.astype(np.float64)).max(initial=0))
+            off = _farthest(other, w)
             if not off <= max(1e-3, 4 * eps) * max(scale, 1e-3):
                 raise Unsuitable
             out[i] = max(out[i], 24 * off + (8 + steps / 8) * eps * scale)
+    others = evaluate(case.outputs, case.env, np.random.default_rng(2), all_ops=True)
+    for i, (n, w, other) in enumerate(zip(case.outputs, want, others, strict=True)):
+        if n.dtype.is_float:
+            out[i] = max(out[i], 2 * _farthest(other, w))
     return out
+
+
+def _farthest(a: Array, b: Array) -> float:
+    return float(np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0))
 
 
 @dataclass
@@ -211,7 +228,7 @@ def compare_case(case: Case, hits: Hits, exact: bool = False, threads: Sequence[
         if case.exact[i] or not case.outputs[i].dtype.is_float:
             assert_matches(*(_without_sign_of_zero(x) if _chooses(case.outputs[i]) else x for x in (a, np.asarray(b))))
         else:
-            error = np.abs(a.astype(np.float64) - b.astype(np.float64)).max(initial=0)
+            error = _farthest(a, b)
             assert error <= allowed[i], f"output {i} is off by {error:.3g}, allowed {allowed[i]:.3g}"
     for several in threads:
         assert_same_bits(execute(program, case.outputs, case.env, several), got)
