@@ -40,7 +40,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """No garbage collection looks at the million objects that the run itself holds: it would take half a second."""
+    _forget_what_is_there()
+
+
+def _forget_what_is_there() -> None:
+    """No garbage collection looks at the million objects that the run holds: it would take half a second."""
     gc.collect()
     gc.freeze()
 
@@ -54,10 +58,10 @@ def no_device_is_left() -> Iterator[None]:
     devices._gpus.update(units)
     graph.used.clear()
     graph.used.update(used)
+    _forget_what_is_there()
 
 
 @pytest.fixture
 def young_objects() -> None:
     """gc.collect() looks at what a test makes alone; what others have left takes it long."""
-    gc.collect()
-    gc.freeze()
+    _forget_what_is_there()
