@@ -100,8 +100,8 @@ def build(
     gathered = passes.graph("keep gathers", keep_gathers, filled)
     kept = passes.graph("keep deep views", keep_deep_views, gathered)
     split = kept if strict else passes.graph("split reductions", split_reductions, kept, strides)
-    if chains := backend.policy.chains:
-        split = passes.graph("recompute spaces", recompute_spaces, split, chains == "blocks")
+    if backend.policy.chains != "none":
+        split = passes.graph("recompute spaces", recompute_spaces, split, backend.policy.chains == "blocks")
     apart = passes.graph("distinct outputs", distinct, split)
     checks = passes.step("find checks", find_checks, apart)
     clamped = passes.graph("clamp late", clamp_late, apart, checks)
