@@ -11,7 +11,7 @@ from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node
-from ..ir.graph.site import NOWHERE, provenance, settled
+from ..ir.graph.site import NOWHERE, keeping_sites, provenance
 from ..ir.kernels.fuse import Fused, fuse
 from ..ir.kernels.units import collect
 from ..ir.passes.bounds_checks import clamp_late, find_checks
@@ -79,7 +79,7 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
-@settled()
+@keeping_sites()
 def build(
     outputs: Sequence[Node],
     leaves: Sequence[Node],

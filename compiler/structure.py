@@ -19,7 +19,7 @@ from ..ir.graph import graph
 from ..ir.graph.dtype import DType
 from ..ir.graph.graph import Node
 from ..ir.graph.op import INDEXED, Op
-from ..ir.graph.site import NOWHERE, Site, provenance, settled
+from ..ir.graph.site import NOWHERE, Site, keeping_sites, provenance
 from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
 
@@ -71,7 +71,7 @@ class Structure:
             constants[8 * use : 8 * use + 8] = bytes(8)
         return repr((_plain(self.key), constants.hex(), self.varying))
 
-    @settled()
+    @keeping_sites()
     def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
         """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""

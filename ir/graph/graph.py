@@ -93,7 +93,7 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
 
 def _take_newer_site(n: Node) -> Node:
     """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
-    if not stated.settled:
+    if not stated.keeps_sites:
         site = user_site(3)  # nearer frames are those of this file
         if site is not None and site[0] and not is_gradient(site):
             n.site = site

@@ -17,7 +17,7 @@ NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
 
 class _Site(threading.local):
     site: Site | None = None  # what `provenance` says
-    settled = False  # what `settled` says
+    keeps_sites = False  # inside `keeping_sites`
 
 
 stated = _Site()
@@ -106,13 +106,13 @@ def source_of(site: Site | None) -> str:
 
 
 @contextmanager
-def settled() -> Iterator[None]:
+def keeping_sites() -> Iterator[None]:
     """Inside, existing Nodes keep their site when they are asked for again. Also a decorator."""
-    before, stated.settled = stated.settled, True
+    before, stated.keeps_sites = stated.keeps_sites, True
     try:
         yield
     finally:
-        stated.settled = before
+        stated.keeps_sites = before
 
 
 class provenance:
