@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
+from typing import Literal
 
 from ..graph.graph import Node
 from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
@@ -216,6 +217,9 @@ class Chain:
         return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
+Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort"]
+
+
 @dataclass(eq=False)
 class Kernel:
     """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none).
@@ -224,7 +228,7 @@ class Kernel:
     """
 
     name: str
-    kind: str  # map | rows | contraction | chain | scan | scatter | sort | check
+    kind: Kind
     units: list[Unit]
     outer: dict[Unit, tuple[Var, ...]]
     extents: tuple[int, ...]
@@ -239,20 +243,20 @@ WORDS = {"add": "sum", "max": "max", "mul": "prod"}  # what a reduction is calle
 NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
 
 
-def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
-    """map, rows, contraction, scan, scatter or sort."""
+# of a kernel without contractions: that of the first of these ops in it
+KINDS: dict[Op, Kind] = {Op.SCATTER: "scatter", Op.SCAN: "scan", Op.SCANMUL: "scan", Op.ARGSORT: "sort", Op.REDUCE: "rows"}
+
+
+def kernel_kind(units: list[Unit], anchor: Unit | None) -> Kind:
+    """Of a kernel that is no chain."""
     if anchor is not None:
         return "contraction"
     ops = {u.node.op for u in units}
-    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.SCANMUL, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
-        if op in ops:
-            return kind
-    return "map"
+    return next((kind for op, kind in KINDS.items() if op in ops), "map")
 
 
-def kernel_name(units: list[Unit], kind: str, anchor: Unit | None, number: int) -> str:
+def kernel_name(units: list[Unit], kind: Kind, anchor: Unit | None, number: int) -> str:
     """A readable name: number, kind, then the weightiest operations."""
-    kind = "matmul" if kind == "contraction" else kind
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
     words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
-    return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])
+    return "_".join([f"k{number}", "matmul" if kind == "contraction" else kind, *list(dict.fromkeys(words))[:4]])
