@@ -139,8 +139,8 @@ def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:
 
 def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:
     dtype, extents, *value = named
-    found = value[0] if value else next(constants)
-    n = found if isinstance(found, Node) else graph.const(found, dtype)
+    constant = value[0] if value else next(constants)
+    n = constant if isinstance(constant, Node) else graph.const(constant, dtype)
     return n if extents is None else graph.node(Op.EXPAND, (n,), extents)
 
 

@@ -73,9 +73,9 @@ def place_wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
 
 def wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
     """Which elements of n are wrong."""
-    found = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
-    assert found is not None
-    return found
+    condition = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
+    assert condition is not None
+    return condition
 
 
 def _fine_operands(n: Node, infinities: bool) -> list[Node]:
@@ -104,12 +104,12 @@ def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
     if n.op is Op.EXPAND:
         new = dict(n.arg)
         old = [a for a in range(n.ndim) if a not in new]
-        found = any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
-        return found and expand(found, tuple((k, new[a]) for k, a in enumerate(left) if a in new))
+        bad = any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
+        return bad and expand(bad, tuple((k, new[a]) for k, a in enumerate(left) if a in new))
     if n.op is Op.PERMUTE:
         below = sorted(n.arg[a] for a in left)
-        found = any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
-        return found and permute(found, tuple(below.index(n.arg[a]) for a in left))
+        bad = any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
+        return bad and permute(bad, tuple(below.index(n.arg[a]) for a in left))
     bad = _bad(n, infinities)
     return bad and reduce("max", bad, axes)
 
@@ -117,16 +117,16 @@ def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
 def needed_of(roots: Iterable[Node]) -> Needed:
     """Which elements of each Node some root needs."""
     roots = list(roots)
-    found: Needed = dict.fromkeys(roots)
+    needed: Needed = dict.fromkeys(roots)
     for n in reversed(toposort(roots)):
-        here = found[n]
+        here = needed[n]
         for s, part in zip(n.src, _parts(n, here), strict=True):
-            if s in found:
-                before = found[s]
-                found[s] = None if before is None or part is None else either([before, part])
+            if s in needed:
+                before = needed[s]
+                needed[s] = None if before is None or part is None else either([before, part])
             else:
-                found[s] = part
-    return found
+                needed[s] = part
+    return needed
 
 
 def _parts(n: Node, here: Node | None) -> list[Node | None]:

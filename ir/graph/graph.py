@@ -76,9 +76,9 @@ def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
     src = tuple(src)
     key = (op, arg, src)
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    if found is not None:
-        return _take_newer_site(found)
+    known = None if entry is None else entry()
+    if known is not None:
+        return _take_newer_site(known)
     dtype, shape = infer(op, src, arg)
     return _intern(key, op, src, arg, dtype, shape)
 
@@ -87,8 +87,8 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
     """The same as `node` where the caller knows dtype and shape: nothing is checked."""
     key = (op, arg, src)
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape) if found is None else _take_newer_site(found)
+    known = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if known is None else _take_newer_site(known)
 
 
 def _take_newer_site(n: Node) -> Node:
@@ -114,9 +114,9 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
     else:
         entry = _ref(n, partial(_drop, key))
     other = interned.setdefault(key, entry)
-    found = n if other is entry else other()
-    if found is not None:
-        return found  # of another thread that was faster
+    kept = n if other is entry else other()
+    if kept is not None:
+        return kept  # of another thread that was faster
     if indexed:
         interned[key] = entry  # in the place of one that has died
     return n  # else beside one that is just dying, and not shared
@@ -128,8 +128,8 @@ _new, _ref = object.__new__, weakref.ref
 def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
     """The Node of a key that says more than op, argument and sources."""
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape, indexed) if found is None else found
+    known = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape, indexed) if known is None else known
 
 
 class _Indexed(weakref.ref[Node]):

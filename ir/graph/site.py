@@ -71,8 +71,8 @@ def cell_of(file: str) -> str | None:
     """`cell [6]` for what IPython calls so, in a notebook or a terminal; None for any other file."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)
-    found = name_of(file)  # ("Cell", "In[6]")
-    return f"cell {found[1].removeprefix('In')}" if found else None
+    name = name_of(file)  # ("Cell", "In[6]")
+    return f"cell {name[1].removeprefix('In')}" if name else None
 
 
 def file_name(file: str) -> str:

@@ -36,28 +36,28 @@ LARGE_SPACE = 2  # times its operands, from which a space without reductions is 
 
 def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
     """What the variables of a reader are in the space, as far as it reads a labelled producer at the identity."""
-    found: Labels = {}
+    own: Labels = {}
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
             if v.extent > 1 and (w is None or w.extent != v.extent or r.mask):
                 return None
             if v.extent > 1 and w is not None:
-                found[w] = labels[v]
-    return found
+                own[w] = labels[v]
+    return own
 
 
 def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
     """What the variables of a producer are, if its labelled reader reads it at the identity."""
-    found: Labels = {}
+    own: Labels = {}
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
             if v.extent > 1 and (w not in reader or w is None or w.extent != v.extent or r.mask):
                 return None
             if v.extent > 1 and w is not None:
-                found[v] = reader[w]
-    return found
+                own[v] = reader[w]
+    return own
 
 
 def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, Unit, Read]]) -> Form | None:
@@ -65,17 +65,17 @@ def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, 
 
     Results (and what already follows them) are read at the identity, values of a row at that row.
     """
-    found: set[tuple[Unit, tuple[int, ...]]] = set()
+    followed: set[tuple[Unit, tuple[int, ...]]] = set()
     for p, c, r in reads:
         own, theirs = form.outer[p], maps.outer[c]
         if own is not None and theirs is not None:
             pairs = dict(identity_axes(p, own, theirs, r))
             if len(pairs) != len(own) or len(theirs) != len(own) or c.inner_vars(theirs):
                 return None
-            found.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
-    if len(found) != 1:
+            followed.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
+    if len(followed) != 1:
         return None
-    ((owner, order),) = found
+    ((owner, order),) = followed
     moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in maps.outer.items()}
     if any(o is None or u.inner_vars(o) for u, o in moved.items()):
         return None
@@ -86,9 +86,9 @@ def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, 
 
 def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
     """Does a map that follows a result read a value of the rows at its own row?"""
-    found = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
+    labels = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
     mine = dict(zip(outer, owner.kept_vars(), strict=True))
-    return found is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in found.items())
+    return labels is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in labels.items())
 
 
 class ChainFinder:
@@ -104,25 +104,25 @@ class ChainFinder:
 
     def chains(self) -> Iterator[Chain]:
         """Every chain that can be a kernel."""
-        found: list[set[Unit]] = []
+        taken: list[set[Unit]] = []
         for chain in self.spaces:
             members = self._members(chain)
-            is_apart = all(members.isdisjoint(other) for other in found)  # a result of one may be a score of another
-            if is_apart and self._worth(chain) and not self._comes_back(chain, found):
-                found.append(members)
+            is_apart = all(members.isdisjoint(other) for other in taken)  # a result of one may be a score of another
+            if is_apart and self._worth(chain) and not self._comes_back(chain, taken):
+                taken.append(members)
                 yield chain
 
     @cached_property
     def spaces(self) -> list[Chain]:
         """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
         seen: set[Unit] = set()
-        found = []
+        spaces = []
         for seed in self.contractions:
             chain = self.grown(seed) if seed not in seen else None
             seen |= self.labels.keys()  # what belongs to a space that fails fails with it
             if chain is not None and self._closed(chain):
-                found.append(chain)
-        return found
+                spaces.append(chain)
+        return spaces
 
     def grown(self, seed: Unit) -> Chain | None:
         """The space of which a contraction is a score, and everything that meets there."""
@@ -170,18 +170,18 @@ class ChainFinder:
 
     def _reads(self, c: Unit) -> list[tuple[Unit, Read]]:
         """What c reads of the space and its rows."""
-        found = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
-        return [(p, r) for p, r in found if p in self.labels and p not in self.results]
+        reads = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
+        return [(p, r) for p, r in reads if p in self.labels and p not in self.results]
 
     def _labels(self, c: Unit) -> Labels | None:
         """What c's variables are in the space, as far as c reads it; None if it reads anything not in its place."""
-        found: Labels = {}
+        own: Labels = {}
         for p, r in self._reads(c):
             labels = labels_of_reader(p, self.labels[p], r)
-            if labels is None or any(found.get(v, label) is not label for v, label in labels.items()):
+            if labels is None or any(own.get(v, label) is not label for v, label in labels.items()):
                 return None
-            found |= labels
-        return found
+            own |= labels
+        return own
 
     def _row_reduction(self, c: Unit, labels: Labels) -> None:
         over = frozenset(labels[v] for v in c.inner_vars(c.kept_vars()))
@@ -239,15 +239,15 @@ class ChainFinder:
 
     def _of_anchor(self, anchor: Unit, product: Unit, labels: Labels) -> Labels | None:
         read = next(r for r in anchor.reads if r.base is product.node)
-        found: Labels = {}
+        own: Labels = {}
         for e, sub in zip(read.index, product.axes, strict=True):
             for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
                 if v in labels:
                     w = part.as_var
                     if w is None or w.extent != v.extent:
                         return None
-                    found[w] = labels[v]
-        return found
+                    own[w] = labels[v]
+        return own
 
     # ------------------------------------------------------------ is it one?
 
@@ -374,10 +374,10 @@ def base_of(n: Node) -> Node:
 
 def is_online(chain: Chain) -> bool:
     """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
-    found = softmax_of(chain)
-    if found is None or any(map(chain.sums_rows, chain.results)):
+    softmax = softmax_of(chain)
+    if softmax is None or any(map(chain.sums_rows, chain.results)):
         return False
-    return all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+    return all(is_linear(factor_of(chain, a), chain, softmax) for a in chain.results)
 
 
 def in_blocks(chain: Chain) -> bool:
@@ -424,10 +424,10 @@ def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
 
 def _depends(inner: set[Node], on: set[Node]) -> set[Node]:
     """The maps of a chain that need one of these values."""
-    found = set(on)
+    tainted = set(on)
     changed = True
     while changed:
-        more = {n for n in inner - found if any(base_of(s) in found for s in n.src)}
+        more = {n for n in inner - tainted if any(base_of(s) in tainted for s in n.src)}
         changed = bool(more)
-        found |= more
-    return found
+        tainted |= more
+    return tainted

@@ -80,10 +80,10 @@ class Unit:
 
     def places(self, outer: tuple[Var, ...]) -> Places:
         """Where its own element and those that it reads lie in loops of which these are the outer ones."""
-        found = self._places.get(outer)
-        if found is None:
-            found = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
-        return found
+        places = self._places.get(outer)
+        if places is None:
+            places = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
+        return places
 
     def refresh(self) -> None:
         """Recomputes the reads after an axis was split."""

@@ -134,8 +134,8 @@ def _edge_pairs(f: Fusion, a: Group, b: Group, of_a: Form, of_b: Form) -> set[tu
         p_outer, c_outer = of_a.outer[p], of_b.outer[c]
         if p_outer is None or c_outer is None:
             return set()
-        found = identity_axes(p, p_outer, c_outer, r)
-        pairs = found if pairs is None else pairs & found
+        same = identity_axes(p, p_outer, c_outer, r)
+        pairs = same if pairs is None else pairs & same
     return pairs
 
 

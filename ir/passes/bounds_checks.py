@@ -38,24 +38,24 @@ def find_checks(roots: Iterable[Node]) -> Checks:
     if not users:
         return Checks()
     from_inputs, known = _made_of_inputs(order), ranges(order)
-    found = Checks()
+    checks = Checks()
     early_sites, late_sites = [], []
     for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
         for indices, axis, extent in indices_of(user):
             n = _seen_whole(indices)
             least, greatest = known[n]
             is_certain = least >= 0 and greatest < extent
-            if n.size == 0 or is_certain or (n, extent) in found.early or (n, extent) in found.late:
+            if n.size == 0 or is_certain or (n, extent) in checks.early or (n, extent) in checks.late:
                 continue
             site = CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent))
             if n in from_inputs:
-                found.early.append((n, extent))
+                checks.early.append((n, extent))
                 early_sites.append(site)
             else:
-                found.late.append((n, extent))
+                checks.late.append((n, extent))
                 late_sites.append(site)
-    found.sites = early_sites + late_sites
-    return found
+    checks.sites = early_sites + late_sites
+    return checks
 
 
 def _seen_whole(n: Node) -> Node:

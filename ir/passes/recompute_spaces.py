@@ -49,12 +49,12 @@ def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[N
     if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
         return roots
     finder = _finder(roots, only_blocks)
-    found, failed = _attempt(roots, finder, by_side=False)
+    best, failed = _attempt(roots, finder, by_side=False)
     if failed:
         summed = row_sums_of_results(roots, _spaces(finder))
         other, still_failed = _attempt(summed, _finder(summed, only_blocks), by_side=True)
-        found = other if still_failed < failed else found
-    return found
+        best = other if still_failed < failed else best
+    return best
 
 
 def _finder(roots: Sequence[Node], only_blocks: bool) -> ChainFinder:

@@ -58,9 +58,9 @@ def split(n: Node, strides: Strides) -> Node:
     if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
     wanted = parts_wanted(n, PARTIAL)
-    found = row_cuts(n, wanted, strides)
-    if found:
-        return cut(n, x, found)
+    cuts = row_cuts(n, wanted, strides)
+    if cuts:
+        return cut(n, x, cuts)
     axis = max(axes, key=lambda a: x.shape[a])
     parts = min(wanted, x.shape[axis])
     return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
@@ -151,8 +151,8 @@ def _joined(extent: int, width: int, terms: int) -> int:
     """Neighbouring rows of few results that are one row of lanes, whole vectors if possible: a divisor of the extent."""
     if width >= NARROW:
         return 1
-    found = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
-    wide = [q for q in found if q * width >= NARROW and terms // q >= LEAST_ROWS]
+    divisors = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
+    wide = [q for q in divisors if q * width >= NARROW and terms // q >= LEAST_ROWS]
     return min(wide, key=lambda q: (q * width % 16 != 0, q), default=1)
 
 
@@ -214,19 +214,19 @@ def _windows_in_parts(n: Node) -> Node:
     (x,), (_, axes) = n.src, n.arg
     terms = x.size // n.size
     wanted = max(WINDOW_PARTS, -(-terms // WINDOW_MOST))
-    cuts: dict[int, int] = {}
+    parts: dict[int, int] = {}
     for a in axes:
-        made = prod(cuts.values())
+        made = prod(parts.values())
         if made * 2 < wanted or terms > made * WINDOW_MOST:
-            cuts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
-    found = {a: (parts, 1) for a, parts in cuts.items() if parts > 1}
-    return cut(n, x, found) if found else n
+            parts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
+    cuts = {a: (count, 1) for a, count in parts.items() if count > 1}
+    return cut(n, x, cuts) if cuts else n
 
 
 def nearest_divisor(extent: int, wanted: int) -> int:
     """The divisor of extent nearest to (and at most twice) the wanted number."""
-    found = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
-    return min(found, key=lambda d: abs(d - wanted))
+    divisors = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
+    return min(divisors, key=lambda d: abs(d - wanted))
 
 
 def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
