@@ -163,7 +163,7 @@ class Substitution:
         if n.op is Op.VAR:
             at = self.index(n.arg)
             return n if at is n.arg else scalar_node(Op.VAR, (), at, n.dtype)
-        return rebuild(n, tuple(self.done[s] for s in n.src)) if n.src else n
+        return rebuild(n, tuple(self.done[s] for s in n.src))
 
     def index(self, index: Index) -> Index:
         if index.values() or not self.by.keys().isdisjoint(index.vars()):

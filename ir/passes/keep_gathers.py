@@ -21,8 +21,7 @@ def keep_gathers(roots: Sequence[Node]) -> list[Node]:
     gathers = {g for n in nodes for g in _windowed(n)}
     if not gathers:
         return list(roots)
-    done = mapped(nodes, lambda old, n: node(Op.KEEP, (n,)) if old in gathers else n)
-    return [done[r] for r in roots]
+    return mapped(roots, nodes, lambda old, n: node(Op.KEEP, (n,)) if old in gathers else n)
 
 
 def _windowed(n: Node) -> list[Node]:

@@ -34,7 +34,7 @@ def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
                 done[n] = _merged(n, chain, done)
                 rule = "one_sum_of_products"
             else:
-                done[n] = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+                done[n] = rebuild(n, tuple(done[s] for s in n.src))
                 continue
             if trace is not None:
                 trace.append((rule, n, done[n]))

@@ -145,7 +145,7 @@ def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
             done[n] = region[n].copies[0][n]
         else:
             copies = numbered[n].copies[numbered[n].part[n]] if n in numbered else {}
-            done[n] = rebuild(n, tuple(copies.get(s, done[s]) for s in n.src)) if n.src else n
+            done[n] = rebuild(n, tuple(copies.get(s, done[s]) for s in n.src))
     return done
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..graph.graph import Node, node, permute, rebuild, reduce, reshape
+from ..graph.graph import Node, node, permute, reduce, reshape
 from ..graph.index import Index, Mask, Var, mask_of, var
 from ..graph.op import Op
+from ..graph.rewrite import substituted
 from ..graph.site import provenance
 from ..graph.views import resolve
 from ..kernels.chain import factor_of
@@ -32,22 +33,7 @@ def row_sums_of_results(roots: Sequence[Node], spaces: Iterable[Chain]) -> list[
                 with provenance(u.node.site):
                     moved = _moved(u, chain)
                 new |= {u.node: moved} if moved is not None else {}
-    return _substituted(roots, new)
-
-
-def _substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
-    done: dict[Node, Node] = {}
-    stack = list(roots)
-    while stack:
-        n = stack[-1]
-        src = (new[n],) if n in new else n.src
-        missing = [s for s in src if s not in done]
-        if missing:
-            stack += missing
-        else:
-            stack.pop()
-            done[n] = done[new[n]] if n in new else rebuild(n, tuple(done[s] for s in src)) if src else n
-    return [done[r] for r in roots]
+    return substituted(roots, new)
 
 
 def _moved(u: Unit, chain: Chain) -> Node | None:
