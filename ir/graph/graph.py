@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -345,9 +345,9 @@ def indices_of(n: Node) -> list[tuple[Node, int, int]]:
     return [(index, axis, shape[axis]) for axis, index in zip(axes, n.src[1:], strict=True)]
 
 
-def toposort(roots: Iterable[Node]) -> list[Node]:
-    """Every Node reachable from the roots, sources first; a loop, not recursion."""
-    done: dict[Node, None] = {}
+def toposort(roots: Iterable[Node], known: Collection[Node] = ()) -> list[Node]:
+    """Every Node reachable from the roots, sources first; a loop, not recursion. What is known is left out, and not passed."""
+    done: dict[Node, None] = dict.fromkeys(known)
     stack: list[Node | None] = []
     stack += reversed(list(roots))
     while stack:
@@ -362,7 +362,7 @@ def toposort(roots: Iterable[Node]) -> list[Node]:
                 stack += [s for s in n.src[::-1] if s not in done]
             else:
                 done[n] = None
-    return list(done)
+    return list(done)[len(known) :]
 
 
 def reach(roots: Iterable[T], below: Callable[[T], Iterable[T]]) -> Iterator[T]:

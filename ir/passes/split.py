@@ -100,7 +100,7 @@ def is_dense(x: Node) -> bool:
     What is computed is better summed by the kernel that computes it.
     """
     maps = set(_maps(x))
-    leaves = {s for m in maps for s in m.src if s not in maps} or {x}
+    leaves = _operands(maps) or {x}
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
     real = {v for v in at if v.extent > 1}
     for leaf in leaves:
@@ -254,4 +254,9 @@ def _maps(x: Node) -> list[Node]:
     """The few maps that x is made of, operands first; none if they are many."""
     below = reach([x], lambda n: n.src if n.op in ELEMENTWISE else ())
     maps = set(islice((n for n in below if n.op in ELEMENTWISE), MOST_MAPS + 1))
-    return [n for n in toposort([x]) if n in maps] if len(maps) <= MOST_MAPS else []
+    return toposort([x], _operands(maps)) if 0 < len(maps) <= MOST_MAPS else []
+
+
+def _operands(maps: set[Node]) -> set[Node]:
+    """What maps are made of."""
+    return {s for m in maps for s in m.src if s not in maps}
