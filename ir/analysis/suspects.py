@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from ..graph import dtype as dt
 from ..graph.graph import Node, cast, expand, expand_to, full, node, permute, reach, reduce, reshape, toposort
 from ..graph.op import ELEMENTWISE, HINTS, SCANS, Op
+from ..graph.rewrite import is_sum_of_products
 from ..graph.shapes import Shape
 from .finite import both, either, may_make, negated, regular
 
@@ -38,7 +39,7 @@ def _may_go_wrong(n: Node) -> bool:
 
 def adds_products(n: Node) -> bool:
     """Is it a product of matrices: a sum of products, of which both factors, or one in the same line, repeat along an axis."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+    if not is_sum_of_products(n):
         return False
     (product,) = n.src
     repeated = [_base(factor).size < product.size for factor in product.src]

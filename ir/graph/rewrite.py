@@ -98,6 +98,11 @@ def constant_of(n: Node) -> Any:
     return n.arg if n.op is Op.CONST else None
 
 
+def is_sum_of_products(n: Node) -> bool:
+    """As matrix products and convolutions are."""
+    return n.op is Op.REDUCE and n.arg[0] == "add" and n.src[0].op is Op.MUL
+
+
 def is_zero(n: Node) -> bool:
     """Is it the constant 0 (for floats: +0.0)?"""
     value = constant_of(n)

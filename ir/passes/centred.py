@@ -16,6 +16,7 @@ from typing import Literal
 
 from ..graph.graph import Node, deviation_squared, expand, full, node, reduce
 from ..graph.op import Op
+from ..graph.rewrite import is_sum_of_products
 from ..kernels.kernel import MIN_PARALLEL
 from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
 
@@ -100,7 +101,7 @@ def _near(x: Node, first: Node | None, spread: Node) -> Node:
 
 def _mean_of(n: Node) -> Node | None:
     """The sum S that a mean m = S / count, or first + S / count, is made of, if n is the sum of (x - m)^2 over the same axes."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+    if not is_sum_of_products(n):
         return None
     a, b = n.src[0].src
     if a is not b or a.op is not Op.SUB or a.src[1].op is not Op.EXPAND:
