@@ -422,7 +422,7 @@ def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
     """The position in row-major order of a multi-dimensional index."""
     out = Index()
     for i, d in zip(indices, shape, strict=True):
-        out = out * d + i
+        out = out * d + i if out.terms or out.const else i
     return out
 
 

@@ -78,7 +78,7 @@ class Fusion:
     def _form_chains(self, finder: ChainFinder) -> None:
         """Contractions whose space of values is never stored become one group."""
         for chain in finder.chains():
-            members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
+            members = sorted(finder.members(chain), key=lambda u: u.position)
             outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
             self._add(members, Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]), chain)
 

@@ -12,6 +12,7 @@ from math import prod
 from typing import Literal
 
 from ..graph.graph import Node
+from ..graph.halves import TRANSPARENT
 from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
 from ..graph.op import ELEMENTWISE, SCANS, Op
 from ..graph.rewrite import constant_of
@@ -45,9 +46,8 @@ def work(nodes: Iterable[Node]) -> int:
 
 def kept_axes(n: Node) -> tuple[int, ...]:
     """The axes of the domain that index the result."""
-    if n.op is not Op.REDUCE:
-        return tuple(range(len(n.shape)))
-    return tuple(a for a in range(len(domain(n))) if a not in n.arg[1])
+    reduced = n.arg[1] if n.op is Op.REDUCE else ()
+    return tuple([a for a in range(len(domain(n))) if a not in reduced])
 
 
 @dataclass(eq=False)
@@ -144,6 +144,11 @@ def zero_outside(n: Node, index: list[Index]) -> list[Range]:
 def is_widening(n: Node) -> bool:
     """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
     return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half
+
+
+def is_seen_through(n: Node) -> bool:
+    """Is it a part of reading its source?"""
+    return n.op in TRANSPARENT or is_widening(n)
 
 
 def reads_of(n: Node, index: list[Index]) -> list[Read]:
