@@ -116,14 +116,12 @@ class Search:
 
     def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Located | NotLocated | None:
         if k.name not in self._questions:
-            self._questions[k.name] = self._question(self._suspects(k))
+            suspected = self._suspects(k)
+            with provenance(NOWHERE):
+                self._questions[k.name] = suspected, self._program(which_wrong(suspected, self._needed, self.infinities))
         nodes, program = self._questions[k.name]
         left = max(self._run(program, inputs), default=0)
         return self._located(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
-
-    def _question(self, nodes: list[Node]) -> tuple[list[Node], Question]:
-        with provenance(NOWHERE):
-            return nodes, self._program(which_wrong(nodes, self._needed, self.infinities))
 
     @cached_property
     def roots(self) -> list[Node]:

@@ -307,12 +307,10 @@ class ChainFinder:
         tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
         held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
-        held &= not self.only_blocks or self._block_bytes(chain, terms, list(widths.values())) <= MOST_BLOCK
+        block = BLOCK_ROWS * (2 * sum(terms) + sum(widths.values())) * chain.scores[0].node.dtype.itemsize
+        held &= not self.only_blocks or block <= MOST_BLOCK
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
         return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
-
-    def _block_bytes(self, chain: Chain, terms: list[int], widths: list[int]) -> int:
-        return BLOCK_ROWS * (2 * sum(terms) + sum(widths)) * chain.scores[0].node.dtype.itemsize
 
     def _comes_back(self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]) -> bool:
         """Does anything outside depend on a chain and feed it? Other chains are each computed at once."""

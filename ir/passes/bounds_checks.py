@@ -40,7 +40,8 @@ def find_checks(roots: Iterable[Node]) -> Checks:
         return Checks()
     from_inputs, known = _made_of_inputs(order), ranges(order)
     checks = Checks()
-    early_sites, late_sites = [], []
+    early_sites: list[CheckSite] = []
+    late_sites: list[CheckSite] = []
     for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
         for indices, axis, extent in indices_of(user):
             n = _seen_whole(indices)
@@ -48,13 +49,9 @@ def find_checks(roots: Iterable[Node]) -> Checks:
             is_certain = least >= 0 and greatest < extent
             if n.size == 0 or is_certain or (n, extent) in checks.early or (n, extent) in checks.late:
                 continue
-            site = CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent))
-            if n in from_inputs:
-                checks.early.append((n, extent))
-                early_sites.append(site)
-            else:
-                checks.late.append((n, extent))
-                late_sites.append(site)
+            pairs, sites = (checks.early, early_sites) if n in from_inputs else (checks.late, late_sites)
+            pairs.append((n, extent))
+            sites.append(CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent)))
     checks.sites = early_sites + late_sites
     return checks
 

@@ -141,7 +141,7 @@ def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
     for n in order:
         if n in region:
             for number, copies in enumerate(region[n].copies):
-                copies[n] = _copy(n, {**{s: done[s] for s in n.src}, **_known(copies, n)}, number * (n in region[n].products))
+                copies[n] = _copy(n, [copies.get(s, done[s]) for s in n.src], number * (n in region[n].products))
             done[n] = region[n].copies[0][n]
         else:
             copies = numbered[n].copies[numbered[n].part[n]] if n in numbered else {}
@@ -149,13 +149,9 @@ def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
     return done
 
 
-def _known(copies: Mapping[Node, Node], n: Node) -> dict[Node, Node]:
-    return {s: copies[s] for s in n.src if s in copies}
-
-
-def _copy(n: Node, source: Mapping[Node, Node], marks: int) -> Node:
+def _copy(n: Node, src: Sequence[Node], marks: int) -> Node:
     """n over other sources, with as many DETACHs under its first one."""
-    first, *rest = (source[s] for s in n.src)
+    first, *rest = src
     with provenance(n.site):
         for _ in range(marks):
             first = node(Op.DETACH, (first,))

@@ -8,7 +8,7 @@ How often it is cut depends on shapes alone, so the order of all sums is fixed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from math import prod
 
@@ -185,14 +185,19 @@ def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int],
 
 def _reshaped(x: Node, to: tuple[int, ...]) -> Node:
     """x in another shape. Maps are computed of reshaped operands: a product stays one, and nothing needs to be stored."""
+    return _mapped(x, lambda operand: reshape(operand, to)) or reshape(x, to)
+
+
+def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
+    """x whose maps are computed of views of their operands, and of numbers repeated as often; None where there are no maps."""
     done: dict[Node, Node] = {}
     for m in _maps(x):
-        done[m] = rebuild(m, tuple([done[s] if s in done else _operand(s, to) for s in m.src]))
-    return done.get(x) or reshape(x, to)
-
-
-def _operand(x: Node, to: tuple[int, ...]) -> Node:
-    return expand_to(x.src[0], to) if x.op is Op.EXPAND and not x.src[0].shape else reshape(x, to)
+        for s in m.src:
+            if s not in done:
+                seen = view(s)
+                done[s] = expand_to(s.src[0], seen.shape) if s.op is Op.EXPAND and not s.src[0].shape else seen
+        done[m] = rebuild(m, tuple([done[s] for s in m.src]))
+    return done.get(x)
 
 
 def _sums_windows(n: Node) -> bool:
@@ -232,22 +237,14 @@ def nearest_divisor(extent: int, wanted: int) -> int:
 def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
     """x with identities at the end of its axis. Maps are computed of padded operands, or they would be kernels of their own."""
     pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
-    maps = _maps(x)
-    done: dict[Node, Node] = {}
-    for m in maps:
-        done[m] = rebuild(m, tuple(done[s] if s in done else _longer(s, pad) for s in m.src))
-    out = done[x] if maps else node(Op.PAD, (x,), pad)
-    if kind == "add" and not maps:
+    mapped = _mapped(x, lambda operand: node(Op.PAD, (operand,), pad))
+    out = mapped or node(Op.PAD, (x,), pad)
+    if kind == "add" and mapped is None:
         return out
     fill = full({"add": 0, "mul": 1}.get(kind, dt.lowest(x.dtype)), x.dtype, out.shape)
     inside = node(Op.LT, (node(Op.IOTA, (), extent), full(x.shape[axis], dt.int64, (extent,))))
     others = tuple((a, d) for a, d in enumerate(out.shape) if a != axis)
     return node(Op.WHERE, (expand(inside, others), out, fill))
-
-
-def _longer(operand: Node, pad: tuple[tuple[int, int, int], ...]) -> Node:
-    out = node(Op.PAD, (operand,), pad)
-    return expand_to(operand.src[0], out.shape) if operand.op is Op.EXPAND and not operand.src[0].shape else out
 
 
 def _maps(x: Node) -> list[Node]:
