@@ -11,7 +11,7 @@ from functools import partial
 
 from ..codegen.kernels.lower_program import LoweredKernel, LoweredProgram, lower_all
 from ..ir.graph.graph import Node
-from ..ir.graph.site import NOWHERE, provenance, settled
+from ..ir.graph.site import NOWHERE, keeping_sites, provenance
 from ..ir.kernels.fuse import Fused, fuse
 from ..ir.kernels.units import collect
 from ..ir.passes.bounds_checks import clamp_late, find_checks
@@ -79,7 +79,7 @@ class Compiled:
         self.executable.run(inputs, outputs)
 
 
-@settled()
+@keeping_sites()
 def build(
     outputs: Sequence[Node],
     leaves: Sequence[Node],
@@ -100,8 +100,8 @@ def build(
     gathered = passes.graph("keep gathers", keep_gathers, filled)
     kept = passes.graph("keep deep views", keep_deep_views, gathered)
     split = kept if strict else passes.graph("split reductions", split_reductions, kept, strides)
-    if chains := backend.policy.chains:
-        split = passes.graph("recompute spaces", recompute_spaces, split, chains == "blocks")
+    if backend.policy.chains != "none":
+        split = passes.graph("recompute spaces", recompute_spaces, split, backend.policy.chains == "blocks")
     apart = passes.graph("distinct outputs", distinct, split)
     checks = passes.step("find checks", find_checks, apart)
     clamped = passes.graph("clamp late", clamp_late, apart, checks)

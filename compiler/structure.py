@@ -19,7 +19,7 @@ from ..ir.graph import graph
 from ..ir.graph.dtype import DType
 from ..ir.graph.graph import Node
 from ..ir.graph.op import INDEXED, Op
-from ..ir.graph.site import NOWHERE, Site, provenance, settled
+from ..ir.graph.site import NOWHERE, Site, keeping_sites, provenance
 from ..ir.program.program import ValueLayout
 from ..runtime.memory.devices import CPU
 
@@ -71,13 +71,14 @@ class Structure:
             constants[8 * use : 8 * use + 8] = bytes(8)
         return repr((_plain(self.key), constants.hex(), self.varying))
 
-    @settled()
+    @keeping_sites()
     def graph(self, copies: bool = False) -> tuple[list[Node], list[Node]]:
         """(outputs, leaves): the Graph over leaves of its own: the inputs, then the varying constants. A program has no COPYs:
         they only say where it runs."""
         entries, outputs = self.key[:2]
         leaves = self._leaves()
-        constants = self._constants(dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True)))
+        varying = dict(zip(self.varying, leaves[len(leaves) - len(self.varying) :], strict=True))
+        constants = (varying.get(use, value) for use, (value,) in enumerate(struct.iter_unpack("d", self.constants)))
         stored = iter(leaves)
         known: list[Node] = []
 
@@ -91,7 +92,8 @@ class Structure:
             op, arg, *sources = entry
             with provenance(site):
                 src = tuple(source(s) for s in sources)
-                known.append(src[0] if op is Op.INPUT else graph.node(op, src, arg) if copies else _placed(op, src, arg))
+                is_source = op is Op.INPUT or (op is Op.COPY and not copies)
+                known.append(src[0] if is_source else graph.node(op, src, arg))
         return [source(out) for out in outputs], leaves
 
     def _leaves(self) -> list[Node]:
@@ -107,11 +109,6 @@ class Structure:
         """(outputs, leaves, layouts of the leaves, wishes for donations): what compile.build takes."""
         outputs, leaves = self.graph()
         return outputs, leaves, self.values(), dict(self.key[2])
-
-    def _constants(self, leaves: dict[int, Node]) -> Iterator[float | Node]:
-        """The value, or the leaf, of each use of a float constant in order."""
-        for use, (value,) in enumerate(struct.iter_unpack("d", self.constants)):
-            yield leaves.get(use, value)
 
     def _varying_dtypes(self) -> list[DType]:
         if not self.varying:
@@ -132,15 +129,10 @@ class _Place:
         return f"{-1 - self.number}"
 
 
-def _placed(op: Op, src: tuple[Node, ...], arg: Any) -> Node:
-    """A Node where all is on one device: a COPY is its source."""
-    return src[0] if op is Op.COPY else graph.node(op, src, arg)
-
-
 def _constant(named: tuple[Any, ...], constants: Iterator[float | Node]) -> Node:
     dtype, extents, *value = named
-    found = value[0] if value else next(constants)
-    n = found if isinstance(found, Node) else graph.const(found, dtype)
+    constant = value[0] if value else next(constants)
+    n = constant if isinstance(constant, Node) else graph.const(constant, dtype)
     return n if extents is None else graph.node(Op.EXPAND, (n,), extents)
 
 

@@ -56,9 +56,9 @@ class Compiler:
         if key in self._wanted:
             return
         self._wanted.add(key)
-        found = known.find(key, phase_names(key, len(loops.phases)))
-        if found is not None:
-            self.codes[key] = found
+        code = known.find(key, phase_names(key, len(loops.phases)))
+        if code is not None:
+            self.codes[key] = code
             return
         if self._held and self._beside and self._thread is None:
             self._start()

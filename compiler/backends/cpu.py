@@ -23,7 +23,7 @@ from .backend import Launch, verified
 from .compile_kernels import Compiler, kernel_key
 from .tune import fastest
 
-IN_ORDER = Policy(chains=False, contractions=False, columns=False)  # sums are loops over their terms
+IN_ORDER = Policy(chains="none", contractions=False, column_sums=False)  # sums are loops over their terms
 
 
 class KernelBuilder(Compiler):

@@ -102,8 +102,8 @@ class CudaKind:
         o = options.current()
         if o.strict:
             raise DeviceError(f"cuda:{number}: strict mode (WEFT_STRICT) is there for the CPU alone")
-        found = driver(number)
-        return CudaSettings(CudaTarget(found.arch, found.multiprocessors, found.shared_limit, o.matmul), number, nans)
+        gpu = driver(number)
+        return CudaSettings(CudaTarget(gpu.arch, gpu.multiprocessors, gpu.shared_limit, o.matmul), number, nans)
 
     def load(self, number: int, data: bytes, site_at: SiteAt) -> Runnable | None:
         """An image, and kernels from the cache."""

@@ -130,8 +130,8 @@ def _reaches(lowered: Lowered) -> dict[Buf, tuple[int, int]]:
 
 
 def _accesses(loops: Loops) -> list[tuple[Buf, Index]]:
-    found: list[tuple[Buf, Index]] = []
+    accesses: list[tuple[Buf, Index]] = []
     for s in statements(loops.phases):
-        found += [(n.arg[0], n.arg[1]) for n in postorder(roots(s)) if n.op is Op.LOAD]
-        found += [(s.buf, s.index)] if isinstance(s, Store | Reduce) else []
-    return [(b, index) for b, index in found if b.space == GLOBAL]
+        accesses += [(n.arg[0], n.arg[1]) for n in postorder(roots(s)) if n.op is Op.LOAD]
+        accesses += [(s.buf, s.index)] if isinstance(s, Store | Reduce) else []
+    return [(b, index) for b, index in accesses if b.space == GLOBAL]

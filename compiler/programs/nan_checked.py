@@ -59,9 +59,9 @@ class Watched:
     def _blame(self, look: Callable[..., Located | NotLocated | None], *where: Any) -> None:
         """Raises what is found. A program of the search that ran to its end when a signal came is not the one asked for."""
         try:
-            found = look(*where)
+            culprit = look(*where)
         except Interrupted as interrupted:
             raise interrupted.reason from None
-        if found is not None:
+        if culprit is not None:
             del self._search  # it is large, and the error seldom comes twice
-            raise WrongValue(found)
+            raise WrongValue(culprit)

@@ -79,11 +79,11 @@ class Search:
         kernels = [k for k in self._compiled.lowered.kernels if k.kernel is not None]
         for k in (kernels[kernel], *kernels):
             try:
-                found = self._in_kernel(k, inputs)
+                culprit = self._in_kernel(k, inputs)
             except errors.MemoryError:
-                return self._unfound(k, NO_MEMORY)
-            if found is not None:
-                return found
+                return self._not_located(k, NO_MEMORY)
+            if culprit is not None:
+                return culprit
         return None
 
     def made_apart(self, kernel: int, inputs: Sequence[int], outputs: Sequence[int]) -> NotLocated | None:
@@ -93,21 +93,21 @@ class Search:
         bad_given, bad_made = self._ends
         if any(self._run(bad_given, inputs)) or not any(self._run(bad_made, outputs)):
             return None
-        return self._unfound([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], INSIDE_KERNEL)
+        return self._not_located([k for k in self._compiled.lowered.kernels if k.kernel is not None][kernel], INSIDE_KERNEL)
 
     @cached_property
     def _ends(self) -> tuple[Question, Question]:
         """Programs that say of inputs, and of outputs, whether they are not finite."""
         made = [leaf(object(), n.dtype, n.shape) for n in self._outputs]
         dense = [ValueLayout(n.dtype, n.shape, row_major_strides(n.shape)) for n in made]
-        return self._odd(self._leaves, self._values), self._odd(made, dense)
+        return self._nonfinite_of(self._leaves, self._values), self._nonfinite_of(made, dense)
 
-    def _odd(self, leaves: list[Node], values: list[ValueLayout]) -> Question:
+    def _nonfinite_of(self, leaves: list[Node], values: list[ValueLayout]) -> Question:
         with provenance(NOWHERE):
             bad = [any_bad(n, range(n.ndim), self.infinities) for n in leaves if n.size]
         return self._program([n for n in bad if n is not None], leaves, values)
 
-    def _unfound(self, k: LoweredKernel, why: str) -> NotLocated:
+    def _not_located(self, k: LoweredKernel, why: str) -> NotLocated:
         return NotLocated(k.name, tuple(dict.fromkeys(n.site for n in self._suspects(k) if n.site)), why)
 
     def _suspects(self, k: LoweredKernel) -> list[Node]:
@@ -116,14 +116,12 @@ class Search:
 
     def _in_kernel(self, k: LoweredKernel, inputs: Sequence[int]) -> Located | NotLocated | None:
         if k.name not in self._questions:
-            self._questions[k.name] = self._question(self._suspects(k))
+            suspected = self._suspects(k)
+            with provenance(NOWHERE):
+                self._questions[k.name] = suspected, self._program(which_wrong(suspected, self._needed, self.infinities))
         nodes, program = self._questions[k.name]
         left = max(self._run(program, inputs), default=0)
-        return self._found(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
-
-    def _question(self, nodes: list[Node]) -> tuple[list[Node], Question]:
-        with provenance(NOWHERE):
-            return nodes, self._program(which_wrong(nodes, self._needed, self.infinities))
+        return self._located(nodes[len(nodes) - int(left)], k.name, inputs) if left else None
 
     @cached_property
     def roots(self) -> list[Node]:
@@ -135,7 +133,7 @@ class Search:
         with provenance(NOWHERE):
             return needed_of(self.roots)
 
-    def _found(self, n: Node, kernel: str, inputs: Sequence[int]) -> Located | NotLocated:
+    def _located(self, n: Node, kernel: str, inputs: Sequence[int]) -> Located | NotLocated:
         operands = [] if n.op in SCANS or n.op in (Op.REDUCE, Op.SCATTER) else list(n.src)
         with provenance(NOWHERE):
             (left,) = self._run(self._program([place_wrong(n, self._needed.get(n), self.infinities)]), inputs)
@@ -176,19 +174,20 @@ SUMS = {"add": "sum", "mul": "prod"}
 FIELDS = ("op", "file", "line", "gradient", "shape", "dtype", "index", "value", "operands", "kernel")
 
 
-def error_of(found: Located | NotLocated, lines: Lines) -> errors.FloatingPointError:
+def error_of(culprit: Located | NotLocated, lines: Lines) -> errors.FloatingPointError:
     """The error, at the line where the operation was built this time."""
-    if isinstance(found, NotLocated):
-        where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in found.sites)
-        text = f"kernel {found.kernel} met a value that is not finite; {found.why}:{where}"
-        return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": found.kernel}))
-    n = found.node
+    if isinstance(culprit, NotLocated):
+        where = "".join(f"\n    {_shown(lines.get(site, site))}" for site in culprit.sites)
+        text = f"kernel {culprit.kernel} met a value that is not finite; {culprit.why}:{where}"
+        return errors.FloatingPointError(text, **(dict.fromkeys(FIELDS) | {"kernel": culprit.kernel}))
+    n = culprit.node
     site = lines.get(n.site, n.site)
     file, line = site[:2] if site else (None, None)
-    of = f"({', '.join(f'{v:.9g}' for v in found.operands)})" if found.operands else ""
-    at = f", at index {found.index} of a {n.dtype.name}{list(n.shape)}" if found.index is not None else ""
-    text = f"{named(n)}{of} gives {found.value:g}{at}\n    {_shown(site)}\n    in kernel {found.kernel}"
-    values = named(n), file, line, is_gradient(site), n.shape, n.dtype, found.index, found.value, found.operands, found.kernel
+    of = f"({', '.join(f'{v:.9g}' for v in culprit.operands)})" if culprit.operands else ""
+    at = f", at index {culprit.index} of a {n.dtype.name}{list(n.shape)}" if culprit.index is not None else ""
+    text = f"{named(n)}{of} gives {culprit.value:g}{at}\n    {_shown(site)}\n    in kernel {culprit.kernel}"
+    of_node = named(n), file, line, is_gradient(site), n.shape, n.dtype
+    values = *of_node, culprit.index, culprit.value, culprit.operands, culprit.kernel
     return errors.FloatingPointError(text, **dict(zip(FIELDS, values, strict=True)))
 
 

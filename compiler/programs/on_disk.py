@@ -25,26 +25,26 @@ STAGES = ("codegen", "compiler", "ir", "runtime", "wording.py")  # whose sources
 def executable(structure: Structure) -> Any:
     """The program of a graph: as an earlier process left it on disk, or built and left there."""
     settings = current_settings(structure.device)
-    found = _found(structure, settings)
-    found.planned = partial(planned_memory, structure, settings)
-    return found
+    program = _program(structure, settings)
+    program.planned = partial(planned_memory, structure, settings)
+    return program
 
 
 def checked(structure: Structure, nans: str) -> Any:
     """The same program whose kernels check what they compute."""
-    return _found(structure, current_settings(structure.device, nans))
+    return _program(structure, current_settings(structure.device, nans))
 
 
-def _found(structure: Structure, settings: Any) -> Any:
+def _program(structure: Structure, settings: Any) -> Any:
     if options.current().verify:
         return _built(structure, settings).executable
     key = program_key(structure, settings)
-    found = load_program(key, structure)
-    if found is None:
+    program = load_program(key, structure)
+    if program is None:
         compiled = _built(structure, settings)
-        found = compiled.executable
+        program = compiled.executable
         store_program(key, compiled, structure)
-    return found
+    return program
 
 
 def _built(structure: Structure, settings: Any) -> Compiled:

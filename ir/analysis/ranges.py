@@ -23,12 +23,12 @@ Ranges = dict[Node, Range]
 
 def ranges(order: Iterable[Node]) -> Ranges:
     """The range of every Node of a topological order."""
-    found: Ranges = {}
+    known: Ranges = {}
     for n in order:
         rule = RULES.get(n.op)
         whole = dtype_range(n.dtype)
-        found[n] = whole if rule is None else _within(rule(n, found), whole)
-    return found
+        known[n] = whole if rule is None else _within(rule(n, known), whole)
+    return known
 
 
 def dtype_range(dtype: DType) -> Range:
@@ -52,21 +52,21 @@ def _constant(n: Node, _: Ranges) -> Range:
     return n.arg, n.arg
 
 
-def _same(n: Node, found: Ranges) -> Range:
-    return found[n.src[0]]
+def _same(n: Node, known: Ranges) -> Range:
+    return known[n.src[0]]
 
 
-def _with_zero(n: Node, found: Ranges) -> Range:
-    return _union(found[n.src[0]], (0, 0))
+def _with_zero(n: Node, known: Ranges) -> Range:
+    return _union(known[n.src[0]], (0, 0))
 
 
-def _negated(n: Node, found: Ranges) -> Range:
-    lo, hi = found[n.src[0]]
+def _negated(n: Node, known: Ranges) -> Range:
+    lo, hi = known[n.src[0]]
     return -hi, -lo
 
 
-def _floored(n: Node, found: Ranges) -> Range:
-    lo, hi = found[n.src[0]]
+def _floored(n: Node, known: Ranges) -> Range:
+    lo, hi = known[n.src[0]]
     return _whole(floor, lo), _whole(floor, hi)
 
 
@@ -74,9 +74,9 @@ def _whole(to: Callable[[Any], int], x: Limit) -> Limit:
     return x if abs(x) == inf else to(x)
 
 
-def _converted(n: Node, found: Ranges) -> Range:
+def _converted(n: Node, known: Ranges) -> Range:
     (x,), to = n.src, n.dtype
-    lo, hi = found[x]
+    lo, hi = known[x]
     if to.is_float:
         return min(lo, rounded(lo, to)), max(hi, rounded(hi, to))  # rounding keeps the order
     least, most = dtype_range(to)
@@ -85,72 +85,72 @@ def _converted(n: Node, found: Ranges) -> Range:
     return _union(tuple(min(max(_whole(trunc, v), least), most) for v in (lo, hi)), (0, 0))  # type: ignore[arg-type]
 
 
-def _exact(n: Node, found: Ranges, combine: Callable[[Limit, Limit], Limit]) -> Range:
+def _exact(n: Node, known: Ranges, combine: Callable[[Limit, Limit], Limit]) -> Range:
     """A monotone operation on integers: one of the corners is least, one is greatest."""
     if n.dtype.is_float:
         return -inf, inf
-    corners = [combine(a, b) for a in found[n.src[0]] for b in found[n.src[1]]]
+    corners = [combine(a, b) for a in known[n.src[0]] for b in known[n.src[1]]]
     return min(corners), max(corners)
 
 
-def _greater(n: Node, found: Ranges) -> Range:
-    (a_lo, a_hi), (b_lo, b_hi) = (found[s] for s in n.src)
+def _greater(n: Node, known: Ranges) -> Range:
+    (a_lo, a_hi), (b_lo, b_hi) = (known[s] for s in n.src)
     return max(a_lo, b_lo), max(a_hi, b_hi)
 
 
-def _quotient(n: Node, found: Ranges) -> Range:
-    (a_lo, a_hi), (lo, hi) = (found[s] for s in n.src)
+def _quotient(n: Node, known: Ranges) -> Range:
+    (a_lo, a_hi), (lo, hi) = (known[s] for s in n.src)
     return (a_lo // lo, a_hi // lo) if lo == hi and lo > 0 else dtype_range(n.dtype)
 
 
-def _remainder(n: Node, found: Ranges) -> Range:
+def _remainder(n: Node, known: Ranges) -> Range:
     """Of the divisor's sign and below it; 0 where it is 0."""
     if n.dtype.is_float:
         return -inf, inf
-    (a_lo, a_hi), (lo, hi) = (found[s] for s in n.src)
+    (a_lo, a_hi), (lo, hi) = (known[s] for s in n.src)
     if a_lo >= 0 and a_hi < lo:
         return a_lo, a_hi
     return min(lo + 1, 0), max(hi - 1, 0)
 
 
-def _conjunction(n: Node, found: Ranges) -> Range:
+def _conjunction(n: Node, known: Ranges) -> Range:
     """x & y of integers lies in 0 .. y for y >= 0."""
-    tops = [found[s][1] for s in n.src if found[s][0] >= 0]
+    tops = [known[s][1] for s in n.src if known[s][0] >= 0]
     return (0, min(tops)) if tops else dtype_range(n.dtype)
 
 
-def _inverted(n: Node, found: Ranges) -> Range:
+def _inverted(n: Node, known: Ranges) -> Range:
     """x ^ -1 is -1 - x."""
-    (lo, hi), other = (found[s] for s in n.src)
+    (lo, hi), other = (known[s] for s in n.src)
     return (-1 - hi, -1 - lo) if other == (-1, -1) else dtype_range(n.dtype)
 
 
-def _chosen(n: Node, found: Ranges) -> Range:
+def _chosen(n: Node, known: Ranges) -> Range:
     c, a, b = n.src
     if c.op is not Op.LT:
-        return _union(found[a], found[b])
-    (lo, hi), (other_lo, other_hi) = (found[s] for s in c.src)
+        return _union(known[a], known[b])
+    (lo, hi), (other_lo, other_hi) = (known[s] for s in c.src)
     if lo >= other_hi:  # never less, NaN or not
-        return _assuming(c, False, b, found)
+        return _assuming(c, False, b, known)
     if hi < other_lo and not c.src[0].dtype.is_float:
-        return _assuming(c, True, a, found)
-    return _union(_assuming(c, True, a, found), _assuming(c, False, b, found))
+        return _assuming(c, True, a, known)
+    return _union(_assuming(c, True, a, known), _assuming(c, False, b, known))
 
 
-def _assuming(c: Node, holds: bool, x: Node, found: Ranges) -> Range:
+def _assuming(c: Node, holds: bool, x: Node, known: Ranges) -> Range:
     """The range of x where the comparison c holds, or where it does not: what it compares, and sums of that, become narrower."""
-    narrow = _narrowed(c, holds, found)
+    narrow = _narrowed(c, holds, known)
     if x in narrow:
         return narrow[x]
     if x.op in (Op.ADD, Op.SUB, Op.NEG):
-        return _within(RULES[x.op](x, {s: narrow.get(s, found[s]) for s in x.src}), dtype_range(x.dtype))
-    return found[x]
+        return _within(RULES[x.op](x, {s: narrow.get(s, known[s]) for s in x.src}), dtype_range(x.dtype))
+    return known[x]
 
 
-def _narrowed(c: Node, holds: bool, found: Ranges) -> Ranges:
+def _narrowed(c: Node, holds: bool, known: Ranges) -> Ranges:
     """The ranges of the two operands of a < b, where it holds or not."""
     a, b = c.src
-    (a_lo, a_hi), (b_lo, b_hi) = found[a], found[b]
+    (a_lo, a_hi), (b_lo, b_hi) = known[a], known[b]
     if holds:
         step = 0 if a.dtype.is_float else 1
         new = {a: (a_lo, min(a_hi, b_hi - step)), b: (max(b_lo, a_lo + step), b_hi)}
@@ -166,18 +166,18 @@ def _is_number(n: Node) -> bool:
     return value is not None and value == value
 
 
-def _reduced(n: Node, found: Ranges) -> Range:
+def _reduced(n: Node, known: Ranges) -> Range:
     kind, axes = n.arg
     (x,) = n.src
     if kind == "max" and x.size:
-        return found[x]
-    return _summed(found[x], prod(x.shape[a] for a in axes)) if kind == "add" and n.dtype.is_int else dtype_range(n.dtype)
+        return known[x]
+    return _summed(known[x], prod(x.shape[a] for a in axes)) if kind == "add" and n.dtype.is_int else dtype_range(n.dtype)
 
 
-def _scanned(n: Node, found: Ranges) -> Range:
+def _scanned(n: Node, known: Ranges) -> Range:
     if not n.dtype.is_int:
         return dtype_range(n.dtype)
-    one = found[n.src[0]]
+    one = known[n.src[0]]
     return _union(one, _summed(one, n.shape[n.arg])) if n.size else one
 
 
@@ -185,9 +185,9 @@ def _summed(r: Range, terms: int) -> Range:
     return r[0] * terms, r[1] * terms
 
 
-def _scattered(n: Node, found: Ranges) -> Range:
+def _scattered(n: Node, known: Ranges) -> Range:
     whole = dtype_range(n.dtype)
-    return (whole[0], found[n.src[0]][1]) if n.arg[2:] == ("max",) else whole
+    return (whole[0], known[n.src[0]][1]) if n.arg[2:] == ("max",) else whole
 
 
 Rule = Callable[[Node, Ranges], Range]
@@ -200,9 +200,9 @@ RULES: dict[Op, Rule] = {
     Op.NEG: _negated,
     Op.FLOOR: _floored,
     Op.CAST: _converted,
-    Op.ADD: lambda n, found: _exact(n, found, lambda a, b: a + b),
-    Op.SUB: lambda n, found: _exact(n, found, lambda a, b: a - b),
-    Op.MUL: lambda n, found: _exact(n, found, lambda a, b: a * b),
+    Op.ADD: lambda n, known: _exact(n, known, lambda a, b: a + b),
+    Op.SUB: lambda n, known: _exact(n, known, lambda a, b: a - b),
+    Op.MUL: lambda n, known: _exact(n, known, lambda a, b: a * b),
     Op.MAX: _greater,
     Op.IDIV: _quotient,
     Op.MOD: _remainder,

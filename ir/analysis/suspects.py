@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from ..graph import dtype as dt
 from ..graph.graph import Node, cast, expand, expand_to, full, node, permute, reach, reduce, reshape, toposort
 from ..graph.op import ELEMENTWISE, HINTS, SCANS, Op
+from ..graph.rewrite import is_sum_of_products
 from ..graph.shapes import Shape
 from .finite import both, either, may_make, negated, regular
 
@@ -38,7 +39,7 @@ def _may_go_wrong(n: Node) -> bool:
 
 def adds_products(n: Node) -> bool:
     """Is it a product of matrices: a sum of products, of which both factors, or one in the same line, repeat along an axis."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+    if not is_sum_of_products(n):
         return False
     (product,) = n.src
     repeated = [_base(factor).size < product.size for factor in product.src]
@@ -73,9 +74,9 @@ def place_wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
 
 def wrong(n: Node, needed: Node | None, infinities: bool) -> Node:
     """Which elements of n are wrong."""
-    found = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
-    assert found is not None
-    return found
+    condition = both([negated(regular(n, infinities)), *_fine_operands(n, infinities), needed])
+    assert condition is not None
+    return condition
 
 
 def _fine_operands(n: Node, infinities: bool) -> list[Node]:
@@ -104,12 +105,12 @@ def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
     if n.op is Op.EXPAND:
         new = dict(n.arg)
         old = [a for a in range(n.ndim) if a not in new]
-        found = any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
-        return found and expand(found, tuple((k, new[a]) for k, a in enumerate(left) if a in new))
+        bad = any_bad(n.src[0], [k for k, a in enumerate(old) if a in axes], infinities)
+        return bad and expand(bad, tuple((k, new[a]) for k, a in enumerate(left) if a in new))
     if n.op is Op.PERMUTE:
         below = sorted(n.arg[a] for a in left)
-        found = any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
-        return found and permute(found, tuple(below.index(n.arg[a]) for a in left))
+        bad = any_bad(n.src[0], [n.arg[a] for a in axes], infinities)
+        return bad and permute(bad, tuple(below.index(n.arg[a]) for a in left))
     bad = _bad(n, infinities)
     return bad and reduce("max", bad, axes)
 
@@ -117,16 +118,16 @@ def any_bad(n: Node, axes: Sequence[int], infinities: bool) -> Node | None:
 def needed_of(roots: Iterable[Node]) -> Needed:
     """Which elements of each Node some root needs."""
     roots = list(roots)
-    found: Needed = dict.fromkeys(roots)
+    needed: Needed = dict.fromkeys(roots)
     for n in reversed(toposort(roots)):
-        here = found[n]
+        here = needed[n]
         for s, part in zip(n.src, _parts(n, here), strict=True):
-            if s in found:
-                before = found[s]
-                found[s] = None if before is None or part is None else either([before, part])
+            if s in needed:
+                before = needed[s]
+                needed[s] = None if before is None or part is None else either([before, part])
             else:
-                found[s] = part
-    return found
+                needed[s] = part
+    return needed
 
 
 def _parts(n: Node, here: Node | None) -> list[Node | None]:

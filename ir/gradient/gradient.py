@@ -59,17 +59,17 @@ def vjp(
 
     hooks: by Node, what replaces its cotangent once that is complete, for the Node itself and for everything before it.
     """
-    found: dict[Node, Cotangent] = {}
+    cotangent_of: dict[Node, Cotangent] = {}
     for output, cotangent in zip(outputs, cotangents, strict=True):
-        seed, old = Cotangent(cotangent), found.get(output)
-        found[output] = seed if old is None else _sum(old, seed)
+        seed, old = Cotangent(cotangent), cotangent_of.get(output)
+        cotangent_of[output] = seed if old is None else _sum(old, seed)
     results: dict[Node, Node] = {}
     asked = set(wrt)
     hooks = hooks or {}
     active = _active(outputs, asked)
     with provenance(None) as here:
         for n in reversed(active):
-            g = found.pop(n, None)
+            g = cotangent_of.pop(n, None)
             if g is None:
                 continue
             here.move(gradient_of(n.site))
@@ -83,8 +83,8 @@ def vjp(
                     new = _pull(n, i, g)
                     if used:
                         new = _moved(new, s.device)
-                    old = found.get(s)
-                    found[s] = new if old is None else _sum(old, new)
+                    old = cotangent_of.get(s)
+                    cotangent_of[s] = new if old is None else _sum(old, new)
     return [_at_home(results.get(w), w.device) if used else results.get(w) for w in wrt]
 
 
@@ -192,9 +192,9 @@ def _running_product(n: Node, g: Node) -> Node:
     out, step = permute(x, order), 1
     while step < x.shape[axis]:
         out, step = mul(out, shifted(out, step)), 2 * step
-    (found,) = vjp([out], [permute(g, order)], [x])
-    assert found is not None  # out depends on x
-    return found
+    (gradient,) = vjp([out], [permute(g, order)], [x])
+    assert gradient is not None  # out depends on x
+    return gradient
 
 
 RULES = OF_FIRST | {Op.SCANMUL: _running_product}

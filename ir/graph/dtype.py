@@ -84,8 +84,8 @@ def _numpy(name: str) -> np.dtype[Any]:
         raise errors.MissingPackageError(
             "NumPy has no bfloat16 of its own: install it with `pip install ml_dtypes`, or convert with .float() first"
         ) from None
-    found: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
-    return found
+    dtype: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return dtype
 
 
 bool_ = DType("bool", "b", 1)
@@ -147,8 +147,8 @@ def _with_sticky_bit(value: int) -> float:
     size = abs(value)
     cut = max(0, size.bit_length() - 53)
     kept = size >> cut | bool(size & ((1 << cut) - 1))
-    found = inf if size.bit_length() > 1024 else ldexp(kept, cut)
-    return found if value >= 0 else -found
+    magnitude = inf if size.bit_length() > 1024 else ldexp(kept, cut)
+    return magnitude if value >= 0 else -magnitude
 
 
 def half_bits(value: float, dtype: DType) -> int:

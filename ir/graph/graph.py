@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -76,9 +76,9 @@ def node(op: Op, src: Iterable[Node] = (), arg: Any = None) -> Node:
     src = tuple(src)
     key = (op, arg, src)
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    if found is not None:
-        return _take_newer_site(found)
+    known = None if entry is None else entry()
+    if known is not None:
+        return _take_newer_site(known)
     dtype, shape = infer(op, src, arg)
     return _intern(key, op, src, arg, dtype, shape)
 
@@ -87,13 +87,13 @@ def shaped(op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape) 
     """The same as `node` where the caller knows dtype and shape: nothing is checked."""
     key = (op, arg, src)
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape) if found is None else _take_newer_site(found)
+    known = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape) if known is None else _take_newer_site(known)
 
 
 def _take_newer_site(n: Node) -> Node:
     """A Node is of the line that asked for it last, which is the one that is looked at; passes and gradients do not count."""
-    if not stated.settled:
+    if not stated.keeps_sites:
         site = user_site(3)  # nearer frames are those of this file
         if site is not None and site[0] and not is_gradient(site):
             n.site = site
@@ -114,9 +114,9 @@ def _intern(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, sha
     else:
         entry = _ref(n, partial(_drop, key))
     other = interned.setdefault(key, entry)
-    found = n if other is entry else other()
-    if found is not None:
-        return found  # of another thread that was faster
+    kept = n if other is entry else other()
+    if kept is not None:
+        return kept  # of another thread that was faster
     if indexed:
         interned[key] = entry  # in the place of one that has died
     return n  # else beside one that is just dying, and not shared
@@ -128,8 +128,8 @@ _new, _ref = object.__new__, weakref.ref
 def _known(key: Any, op: Op, src: tuple[Node, ...], arg: Any, dtype: DType, shape: Shape, indexed: bool = False) -> Node:
     """The Node of a key that says more than op, argument and sources."""
     entry = interned.get(key)
-    found = None if entry is None else entry()
-    return _intern(key, op, src, arg, dtype, shape, indexed) if found is None else found
+    known = None if entry is None else entry()
+    return _intern(key, op, src, arg, dtype, shape, indexed) if known is None else known
 
 
 class _Indexed(weakref.ref[Node]):
@@ -345,9 +345,9 @@ def indices_of(n: Node) -> list[tuple[Node, int, int]]:
     return [(index, axis, shape[axis]) for axis, index in zip(axes, n.src[1:], strict=True)]
 
 
-def toposort(roots: Iterable[Node]) -> list[Node]:
-    """Every Node reachable from the roots, sources first; a loop, not recursion."""
-    done: dict[Node, None] = {}
+def toposort(roots: Iterable[Node], known: Collection[Node] = ()) -> list[Node]:
+    """Every Node reachable from the roots, sources first; a loop, not recursion. What is known is left out, and not passed."""
+    done: dict[Node, None] = dict.fromkeys(known)
     stack: list[Node | None] = []
     stack += reversed(list(roots))
     while stack:
@@ -362,7 +362,7 @@ def toposort(roots: Iterable[Node]) -> list[Node]:
                 stack += [s for s in n.src[::-1] if s not in done]
             else:
                 done[n] = None
-    return list(done)
+    return list(done)[len(known) :]
 
 
 def reach(roots: Iterable[T], below: Callable[[T], Iterable[T]]) -> Iterator[T]:

@@ -401,17 +401,17 @@ Mask = tuple[Range, ...]  # all of them must hold
 
 def mask_of(ranges: Iterable[Range]) -> Mask:
     """A canonical mask: one condition for the same terms, none that always holds."""
-    found: dict[tuple[tuple[Term, int], ...], Range] = {}
+    by_terms: dict[tuple[tuple[Term, int], ...], Range] = {}
     for r in (r.divided() for r in ranges if not r.always):
-        known = found.get(r.index.terms)
-        found[r.index.terms] = r if known is None else known.both(r)
-    return tuple(found.values())
+        known = by_terms.get(r.index.terms)
+        by_terms[r.index.terms] = r if known is None else known.both(r)
+    return tuple(by_terms.values())
 
 
 def stretch(index: Index, v: Var) -> int:
     """How many neighbouring values of v share a value of the index: 2 for 3*a + (4*b + v) // 2; 1 for other forms."""
-    found = [t for t, c in index.terms if v in Index({t: 1}).vars()]
-    match found:
+    terms = [t for t, c in index.terms if v in Index({t: 1}).vars()]
+    match terms:
         case [Div(inner, by) as term] if index.coef(term) == 1 and inner.coef(v) == 1:
             rest = inner - Index({v: 1})
             return by if v not in rest.vars() and rest.const % by == 0 and all(c % by == 0 for _, c in rest.terms) else 1
@@ -422,7 +422,7 @@ def row_major(indices: Iterable[Index], shape: Iterable[int]) -> Index:
     """The position in row-major order of a multi-dimensional index."""
     out = Index()
     for i, d in zip(indices, shape, strict=True):
-        out = out * d + i
+        out = out * d + i if out.terms or out.const else i
     return out
 
 

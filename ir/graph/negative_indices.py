@@ -13,11 +13,11 @@ from .op import Op
 
 def wrapped(indices: Node, extent: int) -> Node:
     """As int64, negative ones of a signed dtype counted from the end."""
-    found = cast(indices, dt.int64)
+    index = cast(indices, dt.int64)
     if indices.dtype.kind == "u":
-        return found
-    below = node(Op.ADD, (found, full(extent, dt.int64, found.shape)))
-    return node(Op.WHERE, (node(Op.LT, (found, full(0, dt.int64, found.shape))), below, found))
+        return index
+    below = node(Op.ADD, (index, full(extent, dt.int64, index.shape)))
+    return node(Op.WHERE, (node(Op.LT, (index, full(0, dt.int64, index.shape))), below, index))
 
 
 def as_written(index: int, shift: int) -> int:

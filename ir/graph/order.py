@@ -28,13 +28,13 @@ class Order(Generic[T]):
 
     def between(self, a: T, b: T) -> set[T] | None:
         """What a or b needs and stands after the earlier of them; None if that needs one of them."""
-        found: set[T] = set()
+        later: set[T] = set()
         needed = {*self.needs(a), *self.needs(b)} - {a, b}
         for x in self._needed(needed, min(self.place[a], self.place[b])):
             if x in (a, b):
                 return None
-            found.add(x)
-        return found
+            later.add(x)
+        return later
 
     def merge(self, kept: T, gone: T, between: set[T]) -> None:
         """Puts `kept` in the place of both, and what is between before it. Called before the items change."""

@@ -40,14 +40,32 @@ def rewrite(roots: Sequence[Node], rules: Rule | Mapping[Op, Sequence[Rule]], tr
     return [done[r] for r in roots]
 
 
-def mapped(nodes: Iterable[Node], change: Callable[[Node, Node], Node]) -> dict[Node, Node]:
-    """What every Node becomes, sources first. `change`: takes the Node as it was, and it over changed sources."""
+def mapped(roots: Iterable[Node], nodes: Iterable[Node], change: Callable[[Node, Node], Node]) -> list[Node]:
+    """What the roots become. `nodes`: the whole Graph, sources first. `change`: takes each, and the same over changed sources."""
     done: dict[Node, Node] = {}
     with provenance(None) as here:
         for n in nodes:
             here.move(n.site)
-            done[n] = change(n, rebuild(n, tuple([done[s] for s in n.src])) if n.src else n)
-    return done
+            done[n] = change(n, rebuild(n, tuple([done[s] for s in n.src])))
+    return [done[r] for r in roots]
+
+
+def substituted(roots: Iterable[Node], new: Mapping[Node, Node]) -> list[Node]:
+    """The roots with the values of `new` for its keys: rebuilt as well, but for those that stand for themselves."""
+    roots = list(roots)
+    done = {n: n for n, other in new.items() if n is other}
+    stack = list(roots)
+    while stack:
+        n = stack[-1]
+        src = (new[n],) if n in new else n.src
+        missing = [s for s in src if s not in done]
+        if n in done:
+            stack.pop()
+        elif missing:
+            stack += missing
+        else:
+            done[stack.pop()] = done[new[n]] if n in new else rebuild(n, tuple([done[s] for s in src]))
+    return [done[r] for r in roots]
 
 
 def _next_form(
@@ -78,6 +96,11 @@ def constant_of(n: Node) -> Any:
     if n.op is Op.EXPAND:
         n = n.src[0]
     return n.arg if n.op is Op.CONST else None
+
+
+def is_sum_of_products(n: Node) -> bool:
+    """As matrix products and convolutions are."""
+    return n.op is Op.REDUCE and n.arg[0] == "add" and n.src[0].op is Op.MUL
 
 
 def is_zero(n: Node) -> bool:

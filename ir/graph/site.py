@@ -17,7 +17,7 @@ NOWHERE: Site = ("", 0)  # of what no line of the user's stands for
 
 class _Site(threading.local):
     site: Site | None = None  # what `provenance` says
-    settled = False  # what `settled` says
+    keeps_sites = False  # inside `keeping_sites`
 
 
 stated = _Site()
@@ -71,8 +71,8 @@ def cell_of(file: str) -> str | None:
     """`cell [6]` for what IPython calls so, in a notebook or a terminal; None for any other file."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     name_of = getattr(getattr(shell, "compile", None), "format_code_name", lambda _: None)
-    found = name_of(file)  # ("Cell", "In[6]")
-    return f"cell {found[1].removeprefix('In')}" if found else None
+    name = name_of(file)  # ("Cell", "In[6]")
+    return f"cell {name[1].removeprefix('In')}" if name else None
 
 
 def file_name(file: str) -> str:
@@ -106,13 +106,13 @@ def source_of(site: Site | None) -> str:
 
 
 @contextmanager
-def settled() -> Iterator[None]:
+def keeping_sites() -> Iterator[None]:
     """Inside, existing Nodes keep their site when they are asked for again. Also a decorator."""
-    before, stated.settled = stated.settled, True
+    before, stated.keeps_sites = stated.keeps_sites, True
     try:
         yield
     finally:
-        stated.settled = before
+        stated.keeps_sites = before
 
 
 class provenance:

@@ -48,22 +48,22 @@ class Form:
 def identity_axes(p: Unit, p_outer: Outer, c_outer: Outer, r: Read) -> set[tuple[int, int]]:
     """Pairs (i, k): the consumer reads outer axis i of the producer at exactly its own outer axis k, unmasked."""
     masked = {v for m in r.mask for v in m.index.vars()}
-    found = set()
+    pairs = set()
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
             if v in p_outer and w is not None and w in c_outer and w.extent == v.extent and w not in masked:
-                found.add((p_outer.index(v), c_outer.index(w)))
-    return found
+                pairs.add((p_outer.index(v), c_outer.index(w)))
+    return pairs
 
 
 def same_axes(r: Read, outer_a: Outer, q: Read, outer_b: Outer) -> set[tuple[int, int]]:
     """Pairs of outer axes along which both reads take equal steps in one axis of a shared value."""
-    found = set[tuple[int, int]]()
+    pairs = set[tuple[int, int]]()
     for e, f in zip(r.index, q.index, strict=True):
         steps = [(i, k) for i, v in enumerate(outer_a) for k, w in enumerate(outer_b) if 0 != e.coef(v) == f.coef(w)]
-        found |= {(i, k) for i, k in steps if outer_a[i].extent == outer_b[k].extent}
-    return found
+        pairs |= {(i, k) for i, k in steps if outer_a[i].extent == outer_b[k].extent}
+    return pairs
 
 
 def shared_axes(a: Form, b: Form) -> set[tuple[int, int]]:
@@ -90,7 +90,7 @@ def reads_own_place(p: Unit, p_outer: Outer, c: Unit, r: Read) -> bool:
 
 def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], form: Form) -> Outer | None:
     """The outer variables of a map that every consumer reads at the identity, if those are all that it has."""
-    found: Outer | None = None
+    axes: Outer | None = None
     kept, width = u.kept_vars(), len(form.extents)
     if len(kept) != width:
         return None
@@ -102,10 +102,10 @@ def extended(u: Unit, reads: Iterable[tuple[Unit, Read]], form: Form) -> Outer |
         if len(pairs) != width:
             return None
         own = tuple(kept[pairs[k]] for k in range(width))
-        if found not in (None, own):
+        if axes not in (None, own):
             return None
-        found = own
-    return found
+        axes = own
+    return axes
 
 
 def one_level(units: Iterable[Unit]) -> bool:

@@ -48,10 +48,10 @@ def _bounds(base: Node, at: list[Index], mask: Mask) -> list[tuple[int, int]] | 
     """The places along each axis where the mask holds; None if it is not such a box."""
     bounds = [(0, d) for d in base.shape]
     for r in mask:
-        found = next(((a, b) for a, e in enumerate(at) if (b := _bound(e, r)) is not None), None)
-        if found is None:
+        bounded = next(((a, b) for a, e in enumerate(at) if (b := _bound(e, r)) is not None), None)
+        if bounded is None:
             return None
-        axis, (lo, hi) = found
+        axis, (lo, hi) = bounded
         bounds[axis] = max(bounds[axis][0], lo), min(bounds[axis][1], hi)
     return bounds
 

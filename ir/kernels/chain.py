@@ -10,17 +10,18 @@ What is gained: the space is never stored. Every value of the space has to be us
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 from ..graph.graph import Node, reach
 from ..graph.index import Var
-from ..graph.op import ELEMENTWISE, VIEWS, Op
+from ..graph.op import ELEMENTWISE, Op
 from .align import Form, Outer, factor_vars, identity_axes
 from .contraction import Users
-from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_widening
+from .kernel import Chain, Labels, Unit, at_sub_axes, domain, is_seen_through
 from .places import Read
 from .units import Units
 
@@ -36,28 +37,27 @@ LARGE_SPACE = 2  # times its operands, from which a space without reductions is 
 
 def labels_of_reader(p: Unit, labels: Labels, r: Read) -> Labels | None:
     """What the variables of a reader are in the space, as far as it reads a labelled producer at the identity."""
-    found: Labels = {}
-    for e, sub in zip(r.index, p.kept(), strict=True):
-        for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
-            w = part.as_var
-            if v.extent > 1 and (w is None or w.extent != v.extent or r.mask):
-                return None
-            if v.extent > 1 and w is not None:
-                found[w] = labels[v]
-    return found
+    places = _identity(p, r)
+    return None if places is None else {w: labels[v] for v, w in places.items()}
 
 
 def labels_of_producer(p: Unit, reader: Labels, r: Read) -> Labels | None:
     """What the variables of a producer are, if its labelled reader reads it at the identity."""
-    found: Labels = {}
+    places = _identity(p, r)
+    return None if places is None or not reader.keys() >= set(places.values()) else {v: reader[w] for v, w in places.items()}
+
+
+def _identity(p: Unit, r: Read) -> dict[Var, Var] | None:
+    """The reader's variable at each variable of a producer that is read at the identity."""
+    places = {}
     for e, sub in zip(r.index, p.kept(), strict=True):
         for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
             w = part.as_var
-            if v.extent > 1 and (w not in reader or w is None or w.extent != v.extent or r.mask):
-                return None
-            if v.extent > 1 and w is not None:
-                found[v] = reader[w]
-    return found
+            if v.extent > 1:
+                if w is None or w.extent != v.extent or r.mask:
+                    return None
+                places[v] = w
+    return places
 
 
 def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, Unit, Read]]) -> Form | None:
@@ -65,17 +65,17 @@ def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, 
 
     Results (and what already follows them) are read at the identity, values of a row at that row.
     """
-    found: set[tuple[Unit, tuple[int, ...]]] = set()
+    followed: set[tuple[Unit, tuple[int, ...]]] = set()
     for p, c, r in reads:
         own, theirs = form.outer[p], maps.outer[c]
         if own is not None and theirs is not None:
             pairs = dict(identity_axes(p, own, theirs, r))
             if len(pairs) != len(own) or len(theirs) != len(own) or c.inner_vars(theirs):
                 return None
-            found.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
-    if len(found) != 1:
+            followed.add((chain.owner.get(p, p), tuple(pairs[i] for i in range(len(own)))))
+    if len(followed) != 1:
         return None
-    ((owner, order),) = found
+    ((owner, order),) = followed
     moved: dict[Unit, Outer | None] = {u: None if o is None else tuple(o[k] for k in order) for u, o in maps.outer.items()}
     if any(o is None or u.inner_vars(o) for u, o in moved.items()):
         return None
@@ -86,9 +86,9 @@ def with_epilogue(chain: Chain, form: Form, maps: Form, reads: list[tuple[Unit, 
 
 def _at_row(chain: Chain, owner: Unit, p: Unit, outer: Outer, r: Read) -> bool:
     """Does a map that follows a result read a value of the rows at its own row?"""
-    found = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
+    labels = labels_of_reader(p, chain.labels[p], r) if p in chain.labels else None
     mine = dict(zip(outer, owner.kept_vars(), strict=True))
-    return found is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in found.items())
+    return labels is not None and all(v in mine and chain.labels[owner].get(mine[v]) is label for v, label in labels.items())
 
 
 class ChainFinder:
@@ -104,25 +104,27 @@ class ChainFinder:
 
     def chains(self) -> Iterator[Chain]:
         """Every chain that can be a kernel."""
-        found: list[set[Unit]] = []
+        taken: dict[Unit, set[Unit]] = {}  # the units of the chains so far, each with all of its chain
+        spans: list[tuple[int, int]] = []  # the first and the last position of each chain
         for chain in self.spaces:
-            members = self._members(chain)
-            is_apart = all(members.isdisjoint(other) for other in found)  # a result of one may be a score of another
-            if is_apart and self._worth(chain) and not self._comes_back(chain, found):
-                found.append(members)
+            members = self.members(chain)
+            is_apart = taken.keys().isdisjoint(members)  # a result of one may be a score of another
+            if is_apart and self._worth(chain) and not self._comes_back(members, taken, spans):
+                taken |= dict.fromkeys(members, members)
+                insort(spans, _span(members))
                 yield chain
 
     @cached_property
     def spaces(self) -> list[Chain]:
         """Every space whose values are used in contractions alone, also of chains that are too much for one kernel."""
         seen: set[Unit] = set()
-        found = []
+        spaces = []
         for seed in self.contractions:
             chain = self.grown(seed) if seed not in seen else None
             seen |= self.labels.keys()  # what belongs to a space that fails fails with it
             if chain is not None and self._closed(chain):
-                found.append(chain)
-        return found
+                spaces.append(chain)
+        return spaces
 
     def grown(self, seed: Unit) -> Chain | None:
         """The space of which a contraction is a score, and everything that meets there."""
@@ -170,18 +172,18 @@ class ChainFinder:
 
     def _reads(self, c: Unit) -> list[tuple[Unit, Read]]:
         """What c reads of the space and its rows."""
-        found = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
-        return [(p, r) for p, r in found if p in self.labels and p not in self.results]
+        reads = [(self.units.of[r.base], r) for r in c.reads if r.base in self.units.of]
+        return [(p, r) for p, r in reads if p in self.labels and p not in self.results]
 
     def _labels(self, c: Unit) -> Labels | None:
         """What c's variables are in the space, as far as c reads it; None if it reads anything not in its place."""
-        found: Labels = {}
+        own: Labels = {}
         for p, r in self._reads(c):
             labels = labels_of_reader(p, self.labels[p], r)
-            if labels is None or any(found.get(v, label) is not label for v, label in labels.items()):
+            if labels is None or any(own.get(v, label) is not label for v, label in labels.items()):
                 return None
-            found |= labels
-        return found
+            own |= labels
+        return own
 
     def _row_reduction(self, c: Unit, labels: Labels) -> None:
         over = frozenset(labels[v] for v in c.inner_vars(c.kept_vars()))
@@ -239,15 +241,15 @@ class ChainFinder:
 
     def _of_anchor(self, anchor: Unit, product: Unit, labels: Labels) -> Labels | None:
         read = next(r for r in anchor.reads if r.base is product.node)
-        found: Labels = {}
+        own: Labels = {}
         for e, sub in zip(read.index, product.axes, strict=True):
             for v, part in zip(sub, at_sub_axes(e, sub), strict=True):
                 if v in labels:
                     w = part.as_var
                     if w is None or w.extent != v.extent:
                         return None
-                    found[w] = labels[v]
-        return found
+                    own[w] = labels[v]
+        return own
 
     # ------------------------------------------------------------ is it one?
 
@@ -262,7 +264,7 @@ class ChainFinder:
         inner = sorted((u for u in self.labels if u not in self.contractions), key=lambda u: u.position)
         scores = sorted((u for u in self.labels if u in self.contractions and u not in self.results), key=lambda u: u.position)
         kept = seed.kept_vars()
-        chain = Chain(
+        return Chain(
             tuple(v for v in kept if v not in rows and v not in self.columns),
             tuple(v for v in kept if v in rows),
             tuple(v for v in kept if v in self.columns),
@@ -271,7 +273,6 @@ class ChainFinder:
             list(self.results),
             self.labels,
         )
-        return chain
 
     def _drop_row_maps(self) -> None:
         """Maps of the rows' values that nothing here needs are other kernels' business."""
@@ -306,34 +307,31 @@ class ChainFinder:
         tasks = batch if sums else batch * prod(v.extent for v in chain.rows[:-1]) * -(-chain.rows[-1].extent // BLOCK_ROWS)
         small = sum(prod(domain(u.node)) for u in chain.contractions) < SMALL_WORK
         held = (columns <= MOST_HELD and not self.only_blocks) or (in_blocks(chain) and not sums)
-        held &= not self.only_blocks or self._block_bytes(chain, terms, list(widths.values())) <= MOST_BLOCK
+        block = BLOCK_ROWS * (2 * sum(terms) + sum(widths.values())) * chain.scores[0].node.dtype.itemsize
+        held &= not self.only_blocks or block <= MOST_BLOCK
         large = chain.reduces or rows * columns >= LARGE_SPACE * (rows + columns) * max(*terms, *widths.values())
         return max(terms) <= MOST_TERMS and sums <= MOST_SUMS and (small or tasks >= MIN_TASKS) and held and large
 
-    def _block_bytes(self, chain: Chain, terms: list[int], widths: list[int]) -> int:
-        return BLOCK_ROWS * (2 * sum(terms) + sum(widths)) * chain.scores[0].node.dtype.itemsize
-
-    def _comes_back(self, chain: Chain, others: list[set[Unit]]) -> bool:
-        """Does anything outside depend on the chain and feed it? Other chains are each computed at once."""
-        members = self._members(chain)
-        together = {u: other for other in others for u in other}
-        last = _reach(max(u.position for u in members), others)
+    def _comes_back(self, members: set[Unit], together: Mapping[Unit, set[Unit]], spans: list[tuple[int, int]]) -> bool:
+        """Does anything outside depend on a chain and feed it? Other chains are each computed at once."""
+        _, last = _span(members)
+        for low, high in spans:  # beyond `last` nothing leads back, but within a chain
+            last = max(last, high) if low <= last else last
         after = reach(self._readers(members), lambda u: self._readers(together.get(u, {u})) if u.position <= last else ())
         return not members.isdisjoint(after)
 
-    def _members(self, chain: Chain) -> set[Unit]:
+    def members(self, chain: Chain) -> set[Unit]:
+        """Its units, with the products of its contractions."""
         return {*chain.labels, *(self.contractions[u] for u in chain.contractions)}
 
     def _readers(self, units: set[Unit]) -> list[Unit]:
         return [c for u in units for c, _ in self.users.get(u.node, ()) if c not in units]
 
 
-def _reach(last: int, chains: list[set[Unit]]) -> int:
-    """The position after which nothing leads back to what stands before `last`: chains may."""
-    spans = sorted((min(u.position for u in c), max(u.position for u in c)) for c in chains)
-    for low, high in spans:
-        last = max(last, high) if low <= last else last
-    return last
+def _span(units: Iterable[Unit]) -> tuple[int, int]:
+    """The first and the last position."""
+    positions = [u.position for u in units]
+    return min(positions), max(positions)
 
 
 # ---------------------------------------------------------------- softmax
@@ -341,12 +339,16 @@ def _reach(last: int, chains: list[set[Unit]]) -> int:
 
 @dataclass(frozen=True)
 class Softmax:
-    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through linear maps."""
+    """p = exp(x - max x), total = sum of p; each result's factor is `quotient`s p / total, through linear maps.
+
+    `tainted`: maximum and total, and the values of the chain that need one of them.
+    """
 
     maximum: Node
     powers: Node
     total: Node
     quotients: frozenset[Node]
+    tainted: frozenset[Node]
 
 
 def softmax_of(chain: Chain) -> Softmax | None:
@@ -362,22 +364,26 @@ def softmax_of(chain: Chain) -> Softmax | None:
     if shifted.op is not Op.SUB or [base_of(s) for s in shifted.src] != [base_of(maximum.src[0]), maximum]:
         return None
     quotients = {u.node for u in chain.inner if u.node.op is Op.DIV and base_of(u.node.src[1]) is total}
-    return Softmax(maximum, powers, total, frozenset(quotients))
+    tainted = {maximum, total}
+    for u in chain.inner:
+        if any(base_of(s) in tainted for s in u.node.src):
+            tainted.add(u.node)
+    return Softmax(maximum, powers, total, frozenset(quotients), frozenset(tainted))
 
 
 def base_of(n: Node) -> Node:
     """What a Node is a view of. In a chain that is closed, views leave the places of the space as they are."""
-    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
+    while is_seen_through(n):
         n = n.src[0]
     return n
 
 
 def is_online(chain: Chain) -> bool:
     """May the columns come in blocks, the maximum and the sum rescaled from one to the next?"""
-    found = softmax_of(chain)
-    if found is None or any(map(chain.sums_rows, chain.results)):
+    softmax = softmax_of(chain)
+    if softmax is None or any(map(chain.sums_rows, chain.results)):
         return False
-    return all(is_linear(factor_of(chain, a), chain, found) for a in chain.results)
+    return all(_is_linear(factor_of(chain, a), softmax) for a in chain.results)
 
 
 def in_blocks(chain: Chain) -> bool:
@@ -402,32 +408,19 @@ def factor_of(chain: Chain, anchor: Unit) -> Node:
     return next(f for f in anchor.node.src[0].src if base_of(f) in inner)
 
 
-def is_linear(n: Node, chain: Chain, s: Softmax) -> bool:
+def _is_linear(n: Node, s: Softmax) -> bool:
     """Is a map of the space a quotient of the softmax, or a multiple of one by what does not depend on the row's sums?"""
-    inner = {u.node for u in chain.inner}
     n = base_of(n)
     if n in s.quotients:
         return base_of(n.src[0]) is s.powers
-    if n not in inner:
+    if n not in s.tainted:
         return False
-    tainted = _depends(inner, {s.maximum, s.total})
-    steady = [base_of(x) not in tainted for x in n.src]
+    steady = [base_of(x) not in s.tainted for x in n.src]
     match n.op:
         case Op.MUL if True in steady:
-            return is_linear(n.src[1 - steady.index(True)], chain, s)
+            return _is_linear(n.src[1 - steady.index(True)], s)
         case Op.DIV if steady[1]:
-            return is_linear(n.src[0], chain, s)
+            return _is_linear(n.src[0], s)
         case Op.NEG | Op.CAST if n.dtype.is_float and n.dtype.bits >= n.src[0].dtype.bits:
-            return is_linear(n.src[0], chain, s)
+            return _is_linear(n.src[0], s)
     return False  # nor WHERE: a row without columns has the sum NaN, and what is chosen instead of its quotients must stay
-
-
-def _depends(inner: set[Node], on: set[Node]) -> set[Node]:
-    """The maps of a chain that need one of these values."""
-    found = set(on)
-    changed = True
-    while changed:
-        more = {n for n in inner - found if any(base_of(s) in found for s in n.src)}
-        changed = bool(more)
-        found |= more
-    return found

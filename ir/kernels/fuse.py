@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ..graph.graph import toposort
 from ..graph.op import Op
 from .groups import EVERYTHING, Fusion, Group, Policy
-from .kernel import Kernel, kernel_kind, kernel_name
+from .kernel import Kernel, Kind, kernel_kind, kernel_name
 from .reason import Boundary, Reason, Rule
 from .rules import legal
 from .search import merged
@@ -56,6 +56,6 @@ def _kernel(f: Fusion, g: Group, number: int) -> Kernel:
     behind = toposort([n for n in read if n in inline])  # inline Nodes are evaluated here, from their 0-d inputs
     inputs = list(dict.fromkeys([*(n for n in read if n not in inline), *(n for n in behind if n.op is Op.INPUT)]))
     outer = {u: axes for u, axes in form.outer.items() if axes is not None}
-    kind = "chain" if g.chain is not None else kernel_kind(g.units, form.anchor)
+    kind: Kind = "chain" if g.chain is not None else kernel_kind(g.units, form.anchor)
     name = kernel_name(g.units, kind, form.anchor, number)
     return Kernel(name, kind, g.units, outer, form.extents, outputs, inputs, form.anchor, g.chain, form.columns)

@@ -26,9 +26,9 @@ Edge = tuple[Unit, Unit, Read]  # producer, consumer, and how it reads
 class Policy:
     """What the kernels of a target may hold besides maps, reductions and one contraction."""
 
-    chains: bool | Literal["blocks"] = True  # of contractions; "blocks": those whose columns, or rows, come in blocks
-    pools: bool = True  # as the epilogue of a convolution
-    columns: bool = True  # sums over the rows of a kernel of rows
+    chains: Literal["none", "whole", "blocks"] = "whole"  # of contractions; "blocks": whose columns, or rows, come in blocks
+    pooled_epilogues: bool = True  # of convolutions
+    column_sums: bool = True  # over the rows of a kernel of rows
     contractions: bool = True  # sums of products as such; else a product is a map, and its sum a reduction
 
 
@@ -68,7 +68,7 @@ class Fusion:
         products = products_of(units, self.users) if policy.contractions else {}
         for product, anchor in products.items():
             self._add([product, anchor], Form({product: None, anchor: anchor.kept_vars()}, anchor))
-        if policy.chains:
+        if policy.chains != "none":
             self._form_chains(ChainFinder(units, self.users, products, policy.chains == "blocks"))
 
     def _add(self, members: list[Unit], form: Form, chain: Chain | None = None) -> None:
@@ -78,7 +78,7 @@ class Fusion:
     def _form_chains(self, finder: ChainFinder) -> None:
         """Contractions whose space of values is never stored become one group."""
         for chain in finder.chains():
-            members = sorted({*chain.labels, *(finder.contractions[u] for u in chain.contractions)}, key=lambda u: u.position)
+            members = sorted(finder.members(chain), key=lambda u: u.position)
             outer: dict[Unit, Outer | None] = dict.fromkeys(members, None)
             self._add(members, Form(outer | {u: u.kept_vars() for u in chain.results}, chain.results[0]), chain)
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import prod
+from typing import Literal
 
 from ..graph.graph import Node
+from ..graph.halves import TRANSPARENT
 from ..graph.index import Gathered, Index, Range, Var, mask_of, row_major, unravel, var
 from ..graph.op import ELEMENTWISE, SCANS, Op
 from ..graph.rewrite import constant_of
@@ -44,9 +46,8 @@ def work(nodes: Iterable[Node]) -> int:
 
 def kept_axes(n: Node) -> tuple[int, ...]:
     """The axes of the domain that index the result."""
-    if n.op is not Op.REDUCE:
-        return tuple(range(len(n.shape)))
-    return tuple(a for a in range(len(domain(n))) if a not in n.arg[1])
+    reduced = n.arg[1] if n.op is Op.REDUCE else ()
+    return tuple([a for a in range(len(domain(n))) if a not in reduced])
 
 
 @dataclass(eq=False)
@@ -79,10 +80,10 @@ class Unit:
 
     def places(self, outer: tuple[Var, ...]) -> Places:
         """Where its own element and those that it reads lie in loops of which these are the outer ones."""
-        found = self._places.get(outer)
-        if found is None:
-            found = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
-        return found
+        places = self._places.get(outer)
+        if places is None:
+            places = self._places[outer] = Places(outer, self.inner_vars(outer), self.axes)
+        return places
 
     def refresh(self) -> None:
         """Recomputes the reads after an axis was split."""
@@ -143,6 +144,11 @@ def zero_outside(n: Node, index: list[Index]) -> list[Range]:
 def is_widening(n: Node) -> bool:
     """Is it a 16-bit float as a wider one? That is part of reading it: in memory it would take more room than its source."""
     return n.op is Op.CAST and n.dtype.is_float and n.src[0].dtype.is_half and not n.dtype.is_half
+
+
+def is_seen_through(n: Node) -> bool:
+    """Is it a part of reading its source?"""
+    return n.op in TRANSPARENT or is_widening(n)
 
 
 def reads_of(n: Node, index: list[Index]) -> list[Read]:
@@ -216,6 +222,9 @@ class Chain:
         return {self.labels[u][v] for v in u.kept_vars()} == self.space
 
 
+Kind = Literal["map", "rows", "contraction", "chain", "scan", "scatter", "sort"]
+
+
 @dataclass(eq=False)
 class Kernel:
     """Units over shared outer axes. `outer[u]`: the unit's own variables for them (units of a prologue have none).
@@ -224,7 +233,7 @@ class Kernel:
     """
 
     name: str
-    kind: str  # map | rows | contraction | chain | scan | scatter | sort | check
+    kind: Kind
     units: list[Unit]
     outer: dict[Unit, tuple[Var, ...]]
     extents: tuple[int, ...]
@@ -239,20 +248,20 @@ WORDS = {"add": "sum", "max": "max", "mul": "prod"}  # what a reduction is calle
 NAMED = TRANSCENDENTAL | {Op.REDUCE, Op.SQRT, Op.DIV}  # what a kernel's name mentions
 
 
-def kernel_kind(units: list[Unit], anchor: Unit | None) -> str:
-    """map, rows, contraction, scan, scatter or sort."""
+# of a kernel without contractions: that of the first of these ops in it
+KINDS: dict[Op, Kind] = {Op.SCATTER: "scatter", Op.SCAN: "scan", Op.SCANMUL: "scan", Op.ARGSORT: "sort", Op.REDUCE: "rows"}
+
+
+def kernel_kind(units: list[Unit], anchor: Unit | None) -> Kind:
+    """Of a kernel that is no chain."""
     if anchor is not None:
         return "contraction"
     ops = {u.node.op for u in units}
-    for op, kind in ((Op.SCATTER, "scatter"), (Op.SCAN, "scan"), (Op.SCANMUL, "scan"), (Op.ARGSORT, "sort"), (Op.REDUCE, "rows")):
-        if op in ops:
-            return kind
-    return "map"
+    return next((kind for op, kind in KINDS.items() if op in ops), "map")
 
 
-def kernel_name(units: list[Unit], kind: str, anchor: Unit | None, number: int) -> str:
+def kernel_name(units: list[Unit], kind: Kind, anchor: Unit | None, number: int) -> str:
     """A readable name: number, kind, then the weightiest operations."""
-    kind = "matmul" if kind == "contraction" else kind
     named = [u.node for u in units if u.node.op in NAMED and u is not anchor]
     words = [WORDS[n.arg[0]] if n.op is Op.REDUCE else n.op.value for n in named]
-    return "_".join([f"k{number}", kind, *list(dict.fromkeys(words))[:4]])
+    return "_".join([f"k{number}", "matmul" if kind == "contraction" else kind, *list(dict.fromkeys(words))[:4]])

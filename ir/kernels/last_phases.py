@@ -8,11 +8,12 @@ How many parts a sum has is for a schedule to say.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..graph.graph import Node, leaf, node, rebuild, reduce, reshape
+from ..graph.graph import Node, leaf, node, reduce, reshape
 from ..graph.op import Op
+from ..graph.rewrite import substituted
 from .kernel import Kernel, Unit
 from .units import Units, refine
 
@@ -29,8 +30,9 @@ class LastPhases:
 def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
     """The last phases over so many parts of each sum."""
     parts = {n: leaf(("parts", i), n.dtype, (count, *n.shape)) for i, (n, count) in enumerate(counts.items())}
-    after = dict.fromkeys(u.node for u in kernel.units if u in kernel.columns)
-    now = _rebuilt(after, {n: n for n in kernel.inputs} | {n: _total(n, p) for n, p in parts.items()})
+    after = list(dict.fromkeys(u.node for u in kernel.units if u in kernel.columns))
+    new = {n: n for n in kernel.inputs} | {n: _total(n, p) for n, p in parts.items()}
+    now = dict(zip(after, substituted(after, new), strict=True))
     outputs = {now[n]: n for n in kernel.outputs if n in after}
     units = [Unit(now[n], i) for i, n in enumerate(after)]
     refine(Units(units, {u.node: u for u in units}, set(), set(outputs)))
@@ -49,18 +51,3 @@ def last_phases_of(kernel: Kernel, counts: Mapping[Node, int]) -> LastPhases:
 def _total(n: Node, parts: Node) -> Node:
     """A sum out of its parts."""
     return reduce(n.arg[0], parts, (0,)) if parts.shape[0] > 1 else node(Op.KEEP, (reshape(parts, n.shape),))
-
-
-def _rebuilt(roots: Iterable[Node], known: Mapping[Node, Node]) -> dict[Node, Node]:
-    """Nodes over others in place of known ones."""
-    out, stack = dict(known), list(roots)
-    while stack:
-        n = stack[-1]
-        missing = [s for s in n.src if s not in out] if n not in out else []
-        if missing:
-            stack += missing
-            continue
-        stack.pop()
-        if n not in out:
-            out[n] = rebuild(n, tuple(out[s] for s in n.src)) if n.src else n
-    return out

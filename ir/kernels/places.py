@@ -42,21 +42,21 @@ class Places:
 
     def of(self, r: Read) -> Place:
         """The index of a read, and its conditions."""
-        found = self._of.get(id(r))
-        if found is None:
-            found = tuple([self._element(e) for e in r.index])
+        place = self._of.get(id(r))
+        if place is None:
+            place = tuple([self._element(e) for e in r.index])
             if r.mask:
-                found = found, *((self._element(m.index), m.lo, m.hi) for m in r.mask)
-            self._of[id(r)] = found
-        return found
+                place = place, *((self._element(m.index), m.lo, m.hi) for m in r.mask)
+            self._of[id(r)] = place
+        return place
 
     def reach(self, r: Read) -> int:
         """How many different elements the inner loops read."""
-        found = self._reach.get(id(r))
-        if found is None:
+        count = self._reach.get(id(r))
+        if count is None:
             used = {v for e in r.index for v in e.vars()} & self._inside
-            found = self._reach[id(r)] = prod([v.extent for v in used])
-        return found
+            count = self._reach[id(r)] = prod([v.extent for v in used])
+        return count
 
     def _element(self, e: Index) -> object:
         if e.is_affine:

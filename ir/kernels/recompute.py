@@ -39,7 +39,7 @@ def copies(form: Form, users: Users) -> dict[Unit, int]:
             paths[u] = _joined([paths[c] for c, _ in reads])
         else:
             paths[u] = _joined([_through(at.own, places[c].of(r), paths[c]) for c, r in reads])
-    return {u: len(found) for u, found in paths.items()}
+    return {u: len(ways) for u, ways in paths.items()}
 
 
 def refuse_recompute(form: Form, edges: Iterable[tuple[Unit, Unit, Read]], users: Users) -> Reason | None:
@@ -57,10 +57,10 @@ def refuse_recompute(form: Form, edges: Iterable[tuple[Unit, Unit, Read]], users
     return None
 
 
-def _joined(found: Sequence[frozenset[Path]]) -> frozenset[Path]:
-    if all([f is found[0] for f in found]):
-        return found[0]
-    out = frozenset[Path]().union(*found)
+def _joined(ways: Sequence[frozenset[Path]]) -> frozenset[Path]:
+    if all([f is ways[0] for f in ways]):
+        return ways[0]
+    out = frozenset[Path]().union(*ways)
     return out if len(out) <= MOST else frozenset(islice(out, MOST))
 
 

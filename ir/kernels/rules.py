@@ -97,7 +97,7 @@ def _after_columns(f: Fusion, a: Group, b: Group) -> Form | Reason | None:
 def _over_shared_axes(f: Fusion, a: Group, b: Group) -> Form | Reason:
     """Both over the same outer axes; or else one as column sums in the kernel of the other."""
     answer = _side_by_side(f, a, b, a.form, b.form)
-    if isinstance(answer, Form) or a.form.anchor is not None or b.form.anchor is not None or not f.policy.columns:
+    if isinstance(answer, Form) or a.form.anchor is not None or b.form.anchor is not None or not f.policy.column_sums:
         return answer
     for of_a, of_b in ((a.form, turned(b.form)), (turned(a.form), b.form)):
         if of_a is not None and of_b is not None and isinstance(answer, Reason):
@@ -134,8 +134,8 @@ def _edge_pairs(f: Fusion, a: Group, b: Group, of_a: Form, of_b: Form) -> set[tu
         p_outer, c_outer = of_a.outer[p], of_b.outer[c]
         if p_outer is None or c_outer is None:
             return set()
-        found = identity_axes(p, p_outer, c_outer, r)
-        pairs = found if pairs is None else pairs & found
+        same = identity_axes(p, p_outer, c_outer, r)
+        pairs = same if pairs is None else pairs & same
     return pairs
 
 
@@ -173,7 +173,7 @@ def _epilogue(f: Fusion, a: Group, b: Group, form: Form) -> Reason | None:
     anchor = form.anchor
     if anchor is None:
         return None
-    if not f.policy.pools and any(u.node.op is Op.REDUCE and u is not anchor for u in form.running):
+    if not f.policy.pooled_epilogues and any(u.node.op is Op.REDUCE and u is not anchor for u in form.running):
         return Reason(Rule.EPILOGUE, "a reduction behind a contraction keeps its own kernel on this target")
     return refuse_epilogue(form, anchor, f.units.of[anchor.node.src[0]], lambda u: f.escapes(u, form))
 

@@ -71,7 +71,7 @@ class Candidates:
 
 def absorb_maps(f: Fusion) -> None:
     """Merges each map into the group of its only consumers: cannot make a cycle, so no search is needed."""
-    bases = {g: _settled_bases(f, g) for g in set(f.group.values())}
+    bases = {g: _fixed_reads(f, g) for g in set(f.group.values())}
     for u in reversed(f.units.order):
         own = f.group[u]
         if f.is_output(u) or u.node.op not in ELEMENTWISE or own.form.anchor is not None or len(own.units) > 1:
@@ -90,7 +90,7 @@ def absorb_maps(f: Fusion) -> None:
         g.units.sort(key=lambda u: u.position)
 
 
-def _settled_bases(f: Fusion, g: Group) -> set[Node]:
+def _fixed_reads(f: Fusion, g: Group) -> set[Node]:
     """What g reads from memory whatever is absorbed: not the maps that may still become part of it."""
     return {n for n in f.bases(g) if n not in f.units.of or n.op not in ELEMENTWISE or f.is_output(f.units.of[n])}
 

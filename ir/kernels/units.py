@@ -36,9 +36,9 @@ def collect(roots: Iterable[Node], kept: Iterable[Node] = ()) -> Units:
         elsewhere = n in inline or is_widening(n)  # evaluated where it is used
         if n.size and ((is_value and (not elsewhere or n in stored)) or n in copies):
             units.append(Unit(n, len(units)))
-    found = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)
-    refine(found)
-    return found
+    collected = Units(units, {u.node: u for u in units if u.node.op not in LEAVES}, inline - stored, stored)
+    refine(collected)
+    return collected
 
 
 def _inline_nodes(order: list[Node]) -> set[Node]:

@@ -114,11 +114,11 @@ class _Machine:
     def tile(self, m: Matrix, size: int, steps: int) -> Array:
         """A factor in float64; float32 rounded to tf32."""
         i, k = np.indices((size, steps))
-        found: Array = self.memory[m.buf][self.at(m.first) + i * m.across + k * m.along]
+        factor: Array = self.memory[m.buf][self.at(m.first) + i * m.across + k * m.along]
         if m.buf.dtype is dt.float32:
-            rounded = ((found.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32)
-            found = np.where(np.isfinite(found), rounded, found)
-        return found.astype(np.float64)
+            rounded = ((factor.view(np.uint32) + 0x1000) & 0xFFFFE000).view(np.float32)
+            factor = np.where(np.isfinite(factor), rounded, factor)
+        return factor.astype(np.float64)
 
     # ------------------------------------------------------------ expressions
 

@@ -76,18 +76,18 @@ class Names:
 
 def names_of(loops: Loops) -> Names:
     """Those of the text."""
-    found = Names()
+    names = Names()
     for buf in loops.buffers:
-        found.name(buf)
+        names.name(buf)
     for param in loops.params:
-        found.name(param)
+        names.name(param)
     for s in statements(loops.phases):
         match s:
             case For():
-                found.name(s.var)
+                names.name(s.var)
             case Alloc(allocated):
-                found.name(allocated)
-    return found
+                names.name(allocated)
+    return names
 
 
 class Printer(Names):

@@ -59,11 +59,11 @@ def postorder(roots: Iterable[Node], needs: Callable[[Node], tuple[Node, ...]] =
     return list(done)
 
 
-def any_below(root: Node, found: dict[Node, bool], itself: Callable[[Node], bool]) -> bool:
-    """Does something hold for the root itself or for any Node that it needs; `found` has what was asked before."""
-    for n in in_order(root, found.__contains__):
-        found[n] = any(found[o] for o in operands(n)) or itself(n)
-    return found[root]
+def any_below(root: Node, known: dict[Node, bool], itself: Callable[[Node], bool]) -> bool:
+    """Does something hold for the root itself or for any Node that it needs; `known` has what was asked before."""
+    for n in in_order(root, known.__contains__):
+        known[n] = any(known[o] for o in operands(n)) or itself(n)
+    return known[root]
 
 
 def indices(n: Node) -> list[Index]:
@@ -107,8 +107,8 @@ def all_roots(body: Iterable[Stmt]) -> list[Node]:
 def reads(body: Iterable[Stmt]) -> set[Buf]:
     """The buffers LOADed, copied or multiplied anywhere inside."""
     body = list(body)
-    found = {n.arg[0] for n in postorder(all_roots(body)) if n.op is Op.LOAD}
-    return found.union(*(_read_whole(s) for s in statements(body)))
+    loaded = {n.arg[0] for n in postorder(all_roots(body)) if n.op is Op.LOAD}
+    return loaded.union(*(_read_whole(s) for s in statements(body)))
 
 
 def _read_whole(s: Stmt) -> set[Buf]:
@@ -163,7 +163,7 @@ class Substitution:
         if n.op is Op.VAR:
             at = self.index(n.arg)
             return n if at is n.arg else scalar_node(Op.VAR, (), at, n.dtype)
-        return rebuild(n, tuple(self.done[s] for s in n.src)) if n.src else n
+        return rebuild(n, tuple(self.done[s] for s in n.src))
 
     def index(self, index: Index) -> Index:
         if index.values() or not self.by.keys().isdisjoint(index.vars()):

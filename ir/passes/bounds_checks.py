@@ -11,7 +11,8 @@ from ..graph import dtype as dt
 from ..graph.graph import Node, full, indices_of, node, rebuild, toposort
 from ..graph.negative_indices import shift_of
 from ..graph.op import ELEMENTWISE, HINTS, INDEXED, LEAVES, VIEWS, Op
-from ..graph.site import Site, provenance
+from ..graph.rewrite import mapped
+from ..graph.site import Site
 
 WHOLE = frozenset({Op.RESHAPE, Op.PERMUTE, Op.FLIP, Op.EXPAND, *HINTS})  # views that show every element of their source
 
@@ -38,24 +39,21 @@ def find_checks(roots: Iterable[Node]) -> Checks:
     if not users:
         return Checks()
     from_inputs, known = _made_of_inputs(order), ranges(order)
-    found = Checks()
-    early_sites, late_sites = [], []
+    checks = Checks()
+    early_sites: list[CheckSite] = []
+    late_sites: list[CheckSite] = []
     for user in sorted(users, key=lambda n: n.op is Op.SCATTER):
         for indices, axis, extent in indices_of(user):
             n = _seen_whole(indices)
             least, greatest = known[n]
             is_certain = least >= 0 and greatest < extent
-            if n.size == 0 or is_certain or (n, extent) in found.early or (n, extent) in found.late:
+            if n.size == 0 or is_certain or (n, extent) in checks.early or (n, extent) in checks.late:
                 continue
-            site = CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent))
-            if n in from_inputs:
-                found.early.append((n, extent))
-                early_sites.append(site)
-            else:
-                found.late.append((n, extent))
-                late_sites.append(site)
-    found.sites = early_sites + late_sites
-    return found
+            pairs, sites = (checks.early, early_sites) if n in from_inputs else (checks.late, late_sites)
+            pairs.append((n, extent))
+            sites.append(CheckSite(user.op.value, axis, extent, user.site, shift_of(n, extent)))
+    checks.sites = early_sites + late_sites
+    return checks
 
 
 def _seen_whole(n: Node) -> Node:
@@ -68,21 +66,18 @@ def _seen_whole(n: Node) -> Node:
 def clamp_late(roots: Iterable[Node], checks: Checks) -> list[Node]:
     """The Graph with every index of a late check clamped where it is used; `checks` then names the new Nodes."""
     roots = list(roots)
-    if not checks.late:
-        return roots
     late = set(checks.late)
-    done: dict[Node, Node] = {}
-    for n in toposort([*roots, *(n for n, _ in checks.late)]):
-        src = [done[s] for s in n.src]
-        if n.op in INDEXED:
-            with provenance(n.site):
-                src[1:] = [
-                    _clamped(new, extent) if (_seen_whole(old), extent) in late else new
-                    for (old, _, extent), new in zip(indices_of(n), src[1:], strict=True)
-                ]
-        done[n] = rebuild(n, tuple(src)) if src else n
-    checks.late = [(done[n], extent) for n, extent in checks.late]
-    return [done[r] for r in roots]
+    if not late:
+        return roots
+
+    def clamped(old: Node, n: Node) -> Node:
+        if n.op not in INDEXED:
+            return n
+        extents = [extent if (_seen_whole(i), extent) in late else None for i, _, extent in indices_of(old)]
+        indices = [i if extent is None else _clamped(i, extent) for i, extent in zip(n.src[1:], extents, strict=True)]
+        return rebuild(n, (n.src[0], *indices))
+
+    return checks.through(lambda graph: mapped(graph, toposort(graph), clamped), roots)
 
 
 def _clamped(index: Node, extent: int) -> Node:

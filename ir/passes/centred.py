@@ -16,6 +16,7 @@ from typing import Literal
 
 from ..graph.graph import Node, deviation_squared, expand, full, node, reduce
 from ..graph.op import Op
+from ..graph.rewrite import is_sum_of_products
 from ..kernels.kernel import MIN_PARALLEL
 from .split import LARGE, LONG, Cuts, Strides, are_columns, column_cuts, cut, in_parts, is_dense, parts_wanted, row_cuts
 
@@ -33,7 +34,7 @@ class Given:
 
 def centred(nodes: Iterable[Node], strides: Strides) -> dict[Node, Given]:
     """How to cut each sum of squares around a mean of much memory, and what goes with it."""
-    found: dict[Node, Given] = {}
+    cut_sums: dict[Node, Given] = {}
     nodes = list(nodes)
     there = set(nodes)
     for n in nodes:
@@ -44,8 +45,8 @@ def centred(nodes: Iterable[Node], strides: Strides) -> dict[Node, Given]:
         plain, rest = (reduce("add", x, n.arg[1]) for x in (deviation.src[0], deviation))
         if cuts := _resident_parts(plain, strides):
             given = {n: Given(cuts, "squares"), total: Given(cuts, "sum"), plain: Given(cuts, "sum"), rest: Given(cuts, "rest")}
-            found |= {s: how for s, how in given.items() if s in there}
-    return found
+            cut_sums |= {s: how for s, how in given.items() if s in there}
+    return cut_sums
 
 
 def _resident_parts(total: Node, strides: Strides) -> Cuts:
@@ -88,9 +89,9 @@ def by_parts(n: Node, given: Given) -> Node:
 def _quotient(mean: Node) -> tuple[Node | None, Node | None]:
     """(S / count, what the mean was taken near to) of a mean S / count or first + S / count."""
     parts = mean.src if mean.op is Op.ADD else (mean,)
-    found = [s for s in parts if s.op in (Op.DIV, Op.MUL) and s.src[0].op is Op.REDUCE]
-    others = [s for s in parts if s not in found]
-    return (found[0], others[0] if others else None) if len(found) == 1 else (None, None)
+    quotients = [s for s in parts if s.op in (Op.DIV, Op.MUL) and s.src[0].op is Op.REDUCE]
+    others = [s for s in parts if s not in quotients]
+    return (quotients[0], others[0] if others else None) if len(quotients) == 1 else (None, None)
 
 
 def _near(x: Node, first: Node | None, spread: Node) -> Node:
@@ -100,7 +101,7 @@ def _near(x: Node, first: Node | None, spread: Node) -> Node:
 
 def _mean_of(n: Node) -> Node | None:
     """The sum S that a mean m = S / count, or first + S / count, is made of, if n is the sum of (x - m)^2 over the same axes."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+    if not is_sum_of_products(n):
         return None
     a, b = n.src[0].src
     if a is not b or a.op is not Op.SUB or a.src[1].op is not Op.EXPAND:

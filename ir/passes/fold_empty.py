@@ -18,8 +18,7 @@ def fold_empty(roots: Sequence[Node]) -> list[Node]:
     nodes = toposort(roots)
     if all(n.size for n in nodes):
         return list(roots)
-    done = mapped(nodes, lambda _, n: _folded(n))
-    return [done[r] for r in roots]
+    return mapped(roots, nodes, lambda _, n: _folded(n))
 
 
 def _folded(n: Node) -> Node:

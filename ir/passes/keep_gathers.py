@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..graph.graph import Node, node, toposort
-from ..graph.op import VIEWS, Op
-from ..graph.rewrite import mapped
-from ..kernels.kernel import is_widening
+from ..graph.op import Op
+from ..graph.rewrite import is_sum_of_products, mapped
+from ..kernels.kernel import is_seen_through
 
 
 def keep_gathers(roots: Sequence[Node]) -> list[Node]:
@@ -21,13 +21,12 @@ def keep_gathers(roots: Sequence[Node]) -> list[Node]:
     gathers = {g for n in nodes for g in _windowed(n)}
     if not gathers:
         return list(roots)
-    done = mapped(nodes, lambda old, n: node(Op.KEEP, (n,)) if old in gathers else n)
-    return [done[r] for r in roots]
+    return mapped(roots, nodes, lambda old, n: node(Op.KEEP, (n,)) if old in gathers else n)
 
 
 def _windowed(n: Node) -> list[Node]:
     """The gathers that a sum of products reads so."""
-    if n.op is not Op.REDUCE or n.arg[0] != "add" or n.src[0].op is not Op.MUL:
+    if not is_sum_of_products(n):
         return []
     factors = [_through_views(f) for f in n.src[0].src]
     return [base for base, windows in factors if windows and base.op is Op.GATHER]
@@ -36,7 +35,7 @@ def _windowed(n: Node) -> list[Node]:
 def _through_views(n: Node) -> tuple[Node, bool]:
     """(what a value is a view of, whether through windows)."""
     windows = False
-    while n.op in VIEWS or n.op is Op.DETACH or is_widening(n):
+    while is_seen_through(n):
         windows |= n.op is Op.SKEW
         n = n.src[0]
     return n, windows

@@ -26,5 +26,4 @@ def keep_deep_views(roots: Sequence[Node]) -> list[Node]:
             depth[n] = 0
     if not deep:
         return list(roots)
-    done = mapped(nodes, lambda old, n: node(Op.KEEP, (n,)) if old in deep else n)
-    return [done[r] for r in roots]
+    return mapped(roots, nodes, lambda old, n: node(Op.KEEP, (n,)) if old in deep else n)

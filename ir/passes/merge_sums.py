@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ..graph.graph import Node, node, permute, rebuild, reduce, reshape, toposort
 from ..graph.op import VIEWS, Op
-from ..graph.rewrite import Trace
+from ..graph.rewrite import Trace, is_sum_of_products
 from ..graph.site import provenance
 from ..graph.views import is_steady
 
@@ -27,14 +27,14 @@ def merge_sums(roots: Iterable[Node], trace: Trace | None = None) -> list[Node]:
         for n in order:
             here.move(n.site)
             chain = _chain(n, users)
-            if n.op is Op.SLICE and users[n.src[0]] == 1 and _is_sum_of_products(done[n.src[0]]):
+            if n.op is Op.SLICE and users[n.src[0]] == 1 and is_sum_of_products(done[n.src[0]]):
                 done[n] = _sliced(n, done[n.src[0]])
                 rule = "slice_before_sum"
             elif chain:
                 done[n] = _merged(n, chain, done)
                 rule = "one_sum_of_products"
             else:
-                done[n] = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
+                done[n] = rebuild(n, tuple(done[s] for s in n.src))
                 continue
             if trace is not None:
                 trace.append((rule, n, done[n]))
@@ -66,10 +66,6 @@ def _chain(n: Node, users: dict[Node, int]) -> list[Node]:
     overlapping = any(v.op is Op.UNSKEW for v in chain)
     only_views = all(v.op in VIEWS and v.op is not Op.PAD for v in chain[1:])
     return chain if at.op is Op.MUL and users[at] == 1 and len(chain) > 1 and (overlapping or only_views) else []
-
-
-def _is_sum_of_products(n: Node) -> bool:
-    return n.op is Op.REDUCE and n.arg[0] == "add" and n.src[0].op is Op.MUL
 
 
 def _sliced(cut: Node, total: Node) -> Node:

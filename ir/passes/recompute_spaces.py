@@ -11,17 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
-from ..graph.graph import Node, node, rebuild, toposort
-from ..graph.op import VIEWS, Op
+from ..graph.graph import Node, node, reach, rebuild, toposort
+from ..graph.op import Op
 from ..graph.site import provenance
 from ..kernels.chain import ChainFinder
 from ..kernels.contraction import products_of, users_of
-from ..kernels.kernel import Chain, is_widening
+from ..kernels.kernel import Chain, is_seen_through
 from ..kernels.units import collect
 from .row_sums import row_sums_of_results
 
 MIN_PRODUCTS = 3  # contractions of a graph in which a space may be needed twice
+Views = Mapping[Node, Sequence[Node]]  # those of each Node
 
 
 @dataclass(eq=False)
@@ -49,12 +51,12 @@ def recompute_spaces(roots: Sequence[Node], only_blocks: bool = False) -> list[N
     if sum(n.op is Op.REDUCE and n.src[0].op is Op.MUL for n in toposort(roots)) < MIN_PRODUCTS:
         return roots
     finder = _finder(roots, only_blocks)
-    found, failed = _attempt(roots, finder, by_side=False)
+    best, failed = _attempt(roots, finder, by_side=False)
     if failed:
         summed = row_sums_of_results(roots, _spaces(finder))
         other, still_failed = _attempt(summed, _finder(summed, only_blocks), by_side=True)
-        found = other if still_failed < failed else found
-    return found
+        best = other if still_failed < failed else best
+    return best
 
 
 def _finder(roots: Sequence[Node], only_blocks: bool) -> ChainFinder:
@@ -71,8 +73,13 @@ def _spaces(finder: ChainFinder) -> list[Chain]:
 def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[list[Node], int]:
     """(the graph with spaces in parts where they then become chains, the number of spaces where they do not)."""
     order = toposort(roots)
+    place = {n: i for i, n in enumerate(order)}
+    views: dict[Node, list[Node]] = {}
+    for n in order:
+        if is_seen_through(n):
+            views.setdefault(n.src[0], []).append(n)
     whole = {u for c in finder.chains() for u in c.results}
-    plans = [_plan(order, c, finder, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
+    plans = [_plan(place, c, finder, views, by_side) for c in _spaces(finder) if not whole.issuperset(c.results)]
     wanted = len(plans)
     while plans:
         done = _rebuilt(order, plans)
@@ -88,11 +95,11 @@ def _attempt(roots: list[Node], finder: ChainFinder, by_side: bool) -> tuple[lis
 # ---------------------------------------------------------------- parts
 
 
-def _plan(order: Sequence[Node], chain: Chain, finder: ChainFinder, by_side: bool) -> Plan:
+def _plan(place: Mapping[Node, int], chain: Chain, finder: ChainFinder, views: Views, by_side: bool) -> Plan:
     """Results at the same distance from the first are a part; so are, with `by_side`, all that sum over the rows."""
     products = {finder.contractions[u].node for u in chain.scores}
-    region = _region(order, chain, finder)
-    depth = _depths(order, region | {u.node for u in (*chain.inner, *chain.results)})
+    region = _region(chain, finder, views)
+    depth = _depths(place, region | {u.node for u in (*chain.inner, *chain.results)})
     last = max(depth[u.node] for u in chain.results)
     key = {u.node: (depth[u.node], False) for u in chain.results}
     if by_side:
@@ -104,30 +111,23 @@ def _plan(order: Sequence[Node], chain: Chain, finder: ChainFinder, by_side: boo
     return Plan(region, products, {n: keys.index(k) for n, k in key.items()}, [u.node for u in chain.results])
 
 
-def _is_seen_through(n: Node) -> bool:
-    """Is a Node a part of reading its source?"""
-    return n.op in VIEWS or n.op is Op.DETACH or is_widening(n)
-
-
-def _region(order: Sequence[Node], chain: Chain, finder: ChainFinder) -> set[Node]:
+def _region(chain: Chain, finder: ChainFinder, views: Views) -> set[Node]:
     """Scores, maps of the space, views of both, and the products of scores and results."""
-    region = {u.node for u in (*chain.scores, *chain.inner) if chain.spans(u)}
-    region |= {finder.contractions[u].node for u in chain.contractions}
-    for n in order:
-        if _is_seen_through(n) and n.src[0] in region:
-            region.add(n)
-    return region
+    values = {u.node for u in (*chain.scores, *chain.inner) if chain.spans(u)}
+    products = {finder.contractions[u].node for u in chain.contractions}
+    return set(reach(values | products, lambda n: views.get(n, ())))
 
 
-def _depths(order: Sequence[Node], members: set[Node]) -> dict[Node, int]:
-    """How often the way to a Node leaves the members of a space for other computations."""
+def _depths(place: Mapping[Node, int], members: set[Node]) -> dict[Node, int]:
+    """How often the way to a member of a space leaves the members for other computations. `place`: of every Node, in order."""
     depth: dict[Node, int] = {}
-    inside: dict[Node, bool] = {}
-    for n in order:
-        through = _is_seen_through(n)
-        inside[n] = n in members or (through and inside[n.src[0]])
-        stays = n in members or through
-        depth[n] = max((depth[s] + (inside[s] and not stays) for s in n.src), default=0)
+    inside: set[Node] = set()
+    places = [place[n] for n in members]
+    for n in islice(place, min(places), max(places) + 1):
+        stays = n in members or is_seen_through(n)
+        if n in members or (stays and n.src[0] in inside):
+            inside.add(n)
+        depth[n] = max((depth.get(s, 0) + (s in inside and not stays) for s in n.src), default=0)
     return depth
 
 
@@ -141,21 +141,17 @@ def _rebuilt(order: Sequence[Node], plans: Sequence[Plan]) -> dict[Node, Node]:
     for n in order:
         if n in region:
             for number, copies in enumerate(region[n].copies):
-                copies[n] = _copy(n, {**{s: done[s] for s in n.src}, **_known(copies, n)}, number * (n in region[n].products))
+                copies[n] = _copy(n, [copies.get(s, done[s]) for s in n.src], number * (n in region[n].products))
             done[n] = region[n].copies[0][n]
         else:
             copies = numbered[n].copies[numbered[n].part[n]] if n in numbered else {}
-            done[n] = rebuild(n, tuple(copies.get(s, done[s]) for s in n.src)) if n.src else n
+            done[n] = rebuild(n, tuple(copies.get(s, done[s]) for s in n.src))
     return done
 
 
-def _known(copies: Mapping[Node, Node], n: Node) -> dict[Node, Node]:
-    return {s: copies[s] for s in n.src if s in copies}
-
-
-def _copy(n: Node, source: Mapping[Node, Node], marks: int) -> Node:
+def _copy(n: Node, src: Sequence[Node], marks: int) -> Node:
     """n over other sources, with as many DETACHs under its first one."""
-    first, *rest = (source[s] for s in n.src)
+    first, *rest = src
     with provenance(n.site):
         for _ in range(marks):
             first = node(Op.DETACH, (first,))

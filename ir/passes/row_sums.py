@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from ..graph.graph import Node, node, permute, rebuild, reduce, reshape
+from ..graph.graph import Node, node, permute, reduce, reshape
 from ..graph.index import Index, Mask, Var, mask_of, var
 from ..graph.op import Op
+from ..graph.rewrite import substituted
 from ..graph.site import provenance
 from ..graph.views import resolve
 from ..kernels.chain import factor_of
@@ -30,24 +31,9 @@ def row_sums_of_results(roots: Sequence[Node], spaces: Iterable[Chain]) -> list[
         for u in chain.inner:
             if u.node.op is Op.REDUCE and u.node.arg[0] == "add":
                 with provenance(u.node.site):
-                    found = _moved(u, chain)
-                new |= {u.node: found} if found is not None else {}
-    return _substituted(roots, new)
-
-
-def _substituted(roots: Sequence[Node], new: dict[Node, Node]) -> list[Node]:
-    done: dict[Node, Node] = {}
-    stack = list(roots)
-    while stack:
-        n = stack[-1]
-        src = (new[n],) if n in new else n.src
-        missing = [s for s in src if s not in done]
-        if missing:
-            stack += missing
-        else:
-            stack.pop()
-            done[n] = done[new[n]] if n in new else rebuild(n, tuple(done[s] for s in src)) if src else n
-    return [done[r] for r in roots]
+                    moved = _moved(u, chain)
+                new |= {u.node: moved} if moved is not None else {}
+    return substituted(roots, new)
 
 
 def _moved(u: Unit, chain: Chain) -> Node | None:
@@ -59,11 +45,11 @@ def _moved(u: Unit, chain: Chain) -> Node | None:
             wrapped.append((Op.NEG, None))
             x = x.src[0]
             continue
-        found = _row_factor(x, u.node)
-        if found is None:
+        parts = _row_factor(x, u.node)
+        if parts is None:
             break
-        wrapped.append((x.op, found[1]))
-        x = found[0]
+        wrapped.append((x.op, parts[1]))
+        x = parts[0]
     total = _sum_of_product(x, u, chain)
     if total is None:
         return None
@@ -89,9 +75,9 @@ def _sum_of_product(x: Node, u: Unit, chain: Chain) -> Node | None:
     for product, weight in (x.src, x.src[::-1]):
         for r in chain.results:
             if product in score and not chain.sums_rows(r) and _is_read(factor_of(chain, r), weight):
-                found = _of_result(score[product], r, chain)
-                if found is not None and found.shape == u.node.shape:
-                    return found
+                total = _of_result(score[product], r, chain)
+                if total is not None and total.shape == u.node.shape:
+                    return total
     return None
 
 
@@ -127,8 +113,8 @@ def _place(n: Node, u: Unit, chain: Chain, names: dict[Var, Var]) -> Place:
 def _inner_product(query: Node, score: Unit, r: Unit, chain: Chain, names: dict[Var, Var]) -> Node | None:
     """The query, brought into the form of the result, times the result, summed over its lanes."""
     def key(u: Unit, axis: int, more: dict[Var, Var]) -> tuple[Var | None, ...]:
-        found = chain.labels[u] | more
-        return tuple(found.get(v, v) for v in u.axes[axis] if v.extent > 1)
+        labels = chain.labels[u] | more
+        return tuple(labels.get(v, v) for v in u.axes[axis] if v.extent > 1)
 
     mine = {key(score, a, names): a for a in range(query.ndim) if query.shape[a] > 1}
     kept = [a for a in range(len(r.axes)) if a not in r.node.arg[1] and r.node.src[0].shape[a] > 1]

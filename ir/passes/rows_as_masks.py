@@ -8,27 +8,24 @@ Runs after bounds_checks.py has seen the scatter, since a mask needs no bounds c
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
-from ..graph.graph import Node, expand, node, permute, rebuild, reshape, toposort, zeros_like
+from ..graph.graph import Node, expand, node, permute, reshape, toposort, zeros_like
 from ..graph.index import Var, mask_of, var
 from ..graph.op import VIEWS, Op
+from ..graph.rewrite import mapped
 from ..graph.shapes import Shape
-from ..graph.site import provenance
 from ..graph.views import push
 
 
-def rows_as_masks(roots: Iterable[Node], strict: bool = False) -> list[Node]:
+def rows_as_masks(roots: Sequence[Node], strict: bool = False) -> list[Node]:
     """Replaces every scatter whose other indices count the rows; `strict`: not of floats, where 0.0 + -0.0 is 0.0."""
-    roots = list(roots)
-    done: dict[Node, Node] = {}
-    for n in toposort(roots):
-        new = rebuild(n, tuple(done[s] for s in n.src)) if n.src else n
-        if new.op is Op.SCATTER and new.arg[2:] != ("max",) and not (strict and new.dtype.is_float):
-            with provenance(n.site):
-                new = _as_mask(new)
-        done[n] = new
-    return [done[r] for r in roots]
+
+    def masked(_: Node, n: Node) -> Node:
+        adds = n.op is Op.SCATTER and n.arg[2:] != ("max",) and not (strict and n.dtype.is_float)
+        return _as_mask(n) if adds else n
+
+    return mapped(roots, toposort(roots), masked)
 
 
 def _as_mask(n: Node) -> Node:

@@ -291,7 +291,7 @@ def _unless_float(rule: Rule) -> Rule:
 
 
 def reduce_single(n: Node) -> Node | None:
-    """As in view_rules.py, but the sum of one float is 0.0 + x, which is not x for -0.0."""
+    """As in simplify_views.py, but the sum of one float is 0.0 + x, which is not x for -0.0."""
     after, (kind, axes) = views.reduce_single(n), n.arg
     if after is None or kind != "add" or not n.dtype.is_float or any(n.src[0].shape[a] != 1 for a in axes):
         return after

@@ -164,10 +164,10 @@ def _holds(condition: Node, cuts: tuple[Bounds, ...]) -> bool | None:
         elif c.op is Op.XOR and constant_of(c.src[1]) is True:
             stack.append((c.src[0], not wanted))
         else:
-            found = _is_below(c, cuts)
-            if found is not None and found is not wanted:
+            below = _is_below(c, cuts)
+            if below is not None and below is not wanted:
                 return False
-            unknown |= found is None
+            unknown |= below is None
         if not stack:
             return None if unknown else True
     return None

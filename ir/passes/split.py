@@ -8,7 +8,7 @@ How often it is cut depends on shapes alone, so the order of all sums is fixed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from math import prod
 
@@ -58,9 +58,9 @@ def split(n: Node, strides: Strides) -> Node:
     if (n.size >= MIN_PARALLEL and terms < LONG) or x.size < 2 * PARTIAL or terms < 2 * MIN_PARALLEL:
         return n
     wanted = parts_wanted(n, PARTIAL)
-    found = row_cuts(n, wanted, strides)
-    if found:
-        return cut(n, x, found)
+    cuts = row_cuts(n, wanted, strides)
+    if cuts:
+        return cut(n, x, cuts)
     axis = max(axes, key=lambda a: x.shape[a])
     parts = min(wanted, x.shape[axis])
     return cut(n, _padded(x, axis, -(-x.shape[axis] // parts) * parts, kind), {axis: (parts, 1)})
@@ -100,7 +100,7 @@ def is_dense(x: Node) -> bool:
     What is computed is better summed by the kernel that computes it.
     """
     maps = set(_maps(x))
-    leaves = {s for m in maps for s in m.src if s not in maps} or {x}
+    leaves = _operands(maps) or {x}
     at = [Var(f"a{i}", d) for i, d in enumerate(x.shape)]
     real = {v for v in at if v.extent > 1}
     for leaf in leaves:
@@ -151,8 +151,8 @@ def _joined(extent: int, width: int, terms: int) -> int:
     """Neighbouring rows of few results that are one row of lanes, whole vectors if possible: a divisor of the extent."""
     if width >= NARROW:
         return 1
-    found = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
-    wide = [q for q in found if q * width >= NARROW and terms // q >= LEAST_ROWS]
+    divisors = [q for q in range(2, min(extent, COLUMN_BLOCK // width) + 1) if extent % q == 0]
+    wide = [q for q in divisors if q * width >= NARROW and terms // q >= LEAST_ROWS]
     return min(wide, key=lambda q: (q * width % 16 != 0, q), default=1)
 
 
@@ -185,14 +185,19 @@ def in_parts(x: Node, axes: Iterable[int], cuts: Cuts) -> tuple[Node, list[int],
 
 def _reshaped(x: Node, to: tuple[int, ...]) -> Node:
     """x in another shape. Maps are computed of reshaped operands: a product stays one, and nothing needs to be stored."""
+    return _mapped(x, lambda operand: reshape(operand, to)) or reshape(x, to)
+
+
+def _mapped(x: Node, view: Callable[[Node], Node]) -> Node | None:
+    """x whose maps are computed of views of their operands, and of numbers repeated as often; None where there are no maps."""
     done: dict[Node, Node] = {}
     for m in _maps(x):
-        done[m] = rebuild(m, tuple([done[s] if s in done else _operand(s, to) for s in m.src]))
-    return done.get(x) or reshape(x, to)
-
-
-def _operand(x: Node, to: tuple[int, ...]) -> Node:
-    return expand_to(x.src[0], to) if x.op is Op.EXPAND and not x.src[0].shape else reshape(x, to)
+        for s in m.src:
+            if s not in done:
+                seen = view(s)
+                done[s] = expand_to(s.src[0], seen.shape) if s.op is Op.EXPAND and not s.src[0].shape else seen
+        done[m] = rebuild(m, tuple([done[s] for s in m.src]))
+    return done.get(x)
 
 
 def _sums_windows(n: Node) -> bool:
@@ -214,30 +219,27 @@ def _windows_in_parts(n: Node) -> Node:
     (x,), (_, axes) = n.src, n.arg
     terms = x.size // n.size
     wanted = max(WINDOW_PARTS, -(-terms // WINDOW_MOST))
-    cuts: dict[int, int] = {}
+    parts: dict[int, int] = {}
     for a in axes:
-        made = prod(cuts.values())
+        made = prod(parts.values())
         if made * 2 < wanted or terms > made * WINDOW_MOST:
-            cuts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
-    found = {a: (parts, 1) for a, parts in cuts.items() if parts > 1}
-    return cut(n, x, found) if found else n
+            parts[a] = nearest_divisor(x.shape[a], -(-wanted // made))
+    cuts = {a: (count, 1) for a, count in parts.items() if count > 1}
+    return cut(n, x, cuts) if cuts else n
 
 
 def nearest_divisor(extent: int, wanted: int) -> int:
     """The divisor of extent nearest to (and at most twice) the wanted number."""
-    found = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
-    return min(found, key=lambda d: abs(d - wanted))
+    divisors = [d for d in range(1, min(extent, 2 * wanted) + 1) if extent % d == 0]
+    return min(divisors, key=lambda d: abs(d - wanted))
 
 
 def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
     """x with identities at the end of its axis. Maps are computed of padded operands, or they would be kernels of their own."""
     pad = tuple((0, extent - d if a == axis else 0, 0) for a, d in enumerate(x.shape))
-    maps = _maps(x)
-    done: dict[Node, Node] = {}
-    for m in maps:
-        done[m] = rebuild(m, tuple(done[s] if s in done else _longer(s, pad) for s in m.src))
-    out = done[x] if maps else node(Op.PAD, (x,), pad)
-    if kind == "add" and not maps:
+    mapped = _mapped(x, lambda operand: node(Op.PAD, (operand,), pad))
+    out = mapped or node(Op.PAD, (x,), pad)
+    if kind == "add" and mapped is None:
         return out
     fill = full({"add": 0, "mul": 1}.get(kind, dt.lowest(x.dtype)), x.dtype, out.shape)
     inside = node(Op.LT, (node(Op.IOTA, (), extent), full(x.shape[axis], dt.int64, (extent,))))
@@ -245,13 +247,13 @@ def _padded(x: Node, axis: int, extent: int, kind: str) -> Node:
     return node(Op.WHERE, (expand(inside, others), out, fill))
 
 
-def _longer(operand: Node, pad: tuple[tuple[int, int, int], ...]) -> Node:
-    out = node(Op.PAD, (operand,), pad)
-    return expand_to(operand.src[0], out.shape) if operand.op is Op.EXPAND and not operand.src[0].shape else out
-
-
 def _maps(x: Node) -> list[Node]:
     """The few maps that x is made of, operands first; none if they are many."""
     below = reach([x], lambda n: n.src if n.op in ELEMENTWISE else ())
     maps = set(islice((n for n in below if n.op in ELEMENTWISE), MOST_MAPS + 1))
-    return [n for n in toposort([x]) if n in maps] if len(maps) <= MOST_MAPS else []
+    return toposort([x], _operands(maps)) if 0 < len(maps) <= MOST_MAPS else []
+
+
+def _operands(maps: set[Node]) -> set[Node]:
+    """What maps are made of."""
+    return {s for m in maps for s in m.src if s not in maps}

@@ -28,5 +28,4 @@ def split_reductions(roots: Sequence[Node], strides: Strides | None = None) -> l
             return by_parts(n, cuts[old])
         return n if old in whole else split(n, strides)
 
-    done = mapped(nodes, cut_up)
-    return [done[r] for r in roots]
+    return mapped(roots, nodes, cut_up)

@@ -38,8 +38,8 @@ class Accesses:
         left = list(self._since(written))
         if _loads_where_stored((a for everything, _ in left for a in everything), read, written) is True:
             return True
-        found = [_loads_where_stored(body, read, written) for _, bodies in left for body in bodies]
-        return False not in found and True in found
+        answers = [_loads_where_stored(body, read, written) for _, bodies in left for body in bodies]
+        return False not in answers and True in answers
 
     def _since(self, written: Buf) -> Iterator[Accessed]:
         """Of each phase, from the first statement on that may run when something is stored."""
@@ -71,25 +71,25 @@ def _accesses(phase: For) -> Accessed:
 
 def _in_one_body(body: Sequence[Stmt], loads: Mapping[int, set[Node]]) -> list[Access]:
     """A Node that an earlier statement of the same body has evaluated is not evaluated again: it is loaded once."""
-    found: list[Access] = []
+    accesses: list[Access] = []
     known: set[Node] = set()
     several = sum(isinstance(s, Store) for s in body) > 1
     for s in body:
-        found.append(_access(s, loads[id(s)] - known))
+        accesses.append(_access(s, loads[id(s)] - known))
         if several:
             known |= {n for n in _loads(s, usual_operands) if not operands(n)}
-    return found
+    return accesses
 
 
 def _access(s: Stmt, loads: set[Node]) -> Access:
     """What a statement loads of each argument, and where it stores."""
-    found: dict[Buf, set[Index]] = {}
+    loaded: dict[Buf, set[Index]] = {}
     for n in loads:
-        found.setdefault(n.arg[0], set()).add(n.arg[1])
+        loaded.setdefault(n.arg[0], set()).add(n.arg[1])
     if isinstance(s, Copy):
-        found.setdefault(s.source, set()).add(s.index)
+        loaded.setdefault(s.source, set()).add(s.index)
     stored = (s.buf, s.index) if isinstance(s, Store) else (None, None)
-    return found, *stored
+    return loaded, *stored
 
 
 def _loads(s: Stmt, needs: Needs) -> set[Node]:

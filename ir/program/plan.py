@@ -168,7 +168,7 @@ class _Memory:
     def _overwritten(self, t: int, s: KernelStep, n: Node) -> Block | None:
         """The Block of a value that is not needed once this step has written n over it: the oldest, as of a sum that grows."""
         held = [(self._blocks[m], m) for m in s.reads if m in self._blocks and m not in self._gone and self._last[m] == t]
-        for block, source in sorted(held, key=lambda found: found[0].first):
+        for block, source in sorted(held, key=lambda pair: pair[0].first):
             if block.nbytes == n.nbytes and s.in_place(source, n):
                 self._instead[n] = source
                 self._gone.add(source)

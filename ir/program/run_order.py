@@ -17,14 +17,14 @@ from ..graph.graph import Node
 from .arena import most_alive
 
 
-class Step(Protocol):
+class Ordered(Protocol):
     """What a kernel call reads and writes."""
 
     reads: list[Node]
     writes: list[Node]
 
 
-S = TypeVar("S", bound=Step)
+S = TypeVar("S", bound=Ordered)
 Waits = dict[S, set[S]]  # the steps that each step runs after
 
 

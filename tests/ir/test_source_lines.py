@@ -14,7 +14,7 @@ from weft.frontend.lazy import realize
 from weft.frontend.lazy.capture import is_constant
 from weft.ir.graph.graph import Node, toposort
 from weft.ir.graph.op import LEAVES, Op
-from weft.ir.graph.site import settled, user_site
+from weft.ir.graph.site import keeping_sites, user_site
 
 F = wf.nn.functional
 GRAPHS: dict[str, Callable[[], list[wf.Tensor]]] = {}
@@ -89,7 +89,7 @@ def test_what_decorates_a_function_of_the_package_is_no_line_of_the_users() -> N
     namespace: dict[str, Any] = {}
     inside = Path(wf.__file__).parent / "ir" / "graph" / "made.py"  # a function of the package, as far as its frames say
     exec(compile("def made(): return user_site()", inside, "exec"), {"user_site": user_site}, namespace)
-    with_context = settled()(namespace["made"])
+    with_context = keeping_sites()(namespace["made"])
     assert with_context() == (__file__, sys._getframe().f_lineno)
 
 

@@ -61,7 +61,7 @@ def lines_of(step: Callable[[], Any]) -> int:
 
 def leave_all() -> None:
     """Ends what a `with` block should have: a trace function may raise as one ends, where Python handles no signal."""
-    stated.site, stated.settled = None, False
+    stated.site, stated.keeps_sites = None, False
     for blocks in (state.grad_blocks, state.autocast_blocks, random.Fork.blocks, watchers.demand_blocks):
         for lock in [*blocks.anywhere]:
             if lock.locked():

@@ -16,7 +16,7 @@ from weft.inspection.explain.explain import compiled_behind
 LARGE = host().l3 // 4 + 4096  # elements of float32
 
 
-def passing(*outputs: wf.Tensor) -> list[int]:
+def streamed(*outputs: wf.Tensor) -> list[int]:
     """How many outputs of each kernel go past the caches."""
     found = compiled_behind("explain", list(outputs), (), {})
     assert found is not None
@@ -25,26 +25,26 @@ def passing(*outputs: wf.Tensor) -> list[int]:
 
 def test_only_what_exceeds_the_last_cache_passes_it() -> None:
     x, small = wf.tensor(np.ones(LARGE, np.float32)), wf.tensor(np.ones(LARGE // 2, np.float32))
-    assert passing(x + 1) == [1]
-    assert passing(small + 1) == [0]
+    assert streamed(x + 1) == [1]
+    assert streamed(small + 1) == [0]
 
 
 def test_what_a_kernel_of_many_values_writes_passes_a_cache_that_cannot_hold_them_all() -> None:
     x, y, z = (wf.tensor(np.ones(LARGE // 2, np.float32)) for _ in range(3))
-    assert passing(x * y + z) == [1]
+    assert streamed(x * y + z) == [1]
 
 
 def test_what_another_kernel_reads_does_not_pass_the_caches() -> None:
     x = wf.tensor(np.ones((LARGE // 64, 64), np.float32))
     y = x.exp()
-    counts = passing(y, (y @ wf.tensor(np.ones((64, 64), np.float32))).relu())
+    counts = streamed(y, (y @ wf.tensor(np.ones((64, 64), np.float32))).relu())
     assert sum(counts) == 0 and len(counts) > 1
 
 
 def test_what_replaces_an_input_does_not_pass_the_caches() -> None:
     x = wf.tensor(np.ones(LARGE, np.float32))
     x.assign(x + 1)
-    assert passing(x) == [0]
+    assert streamed(x) == [0]
 
 
 @pytest.mark.parametrize(("coefficient", "first", "whole"), [(160, 0, True), (160, 32, True), (100, 0, False), (160, 1, False)])
