@@ -12,7 +12,7 @@ from typing import Any
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, full, rebuild, toposort
+from ...ir.graph.graph import Node, full, substituted
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ..operands.arguments import as_function, as_int, as_sequence
@@ -58,10 +58,7 @@ class _Traced:
         """These Nodes in terms of what the caller passed."""
         if not self._originals:
             return list(nodes)
-        known = dict(self._originals)
-        for n in toposort(nodes):
-            if n not in known:
-                known[n] = rebuild(n, tuple(known[s] for s in n.src))
+        known = substituted(nodes, self._originals)
         return [known[n] for n in nodes]
 
     def result(self) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, rebuild, toposort
+from ...ir.graph.graph import Node, substituted
 from ...runtime.memory.storage import Storage
 from ..functions import movement
 from ..lazy import realize, state
@@ -320,7 +320,7 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
         places = {n: trace.outer(t).leaf for n, t in known.items()}
         layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
-        new = _substituted(places, [*_nodes(results), *values])
+        new = substituted([*_nodes(results), *values], places)
         for (t, _), value in zip(pairs, values, strict=True):
             state.assign(t, new[value])
         return record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)), layouts
@@ -339,15 +339,6 @@ def _nodes(tree: Any) -> list[Node]:
     found: list[Node] = []
     mapped(tree, lambda x: found.append(x) if isinstance(x, Node) else None)
     return found
-
-
-def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, Node]:
-    """The graph over placeholders."""
-    known = dict(places)
-    for n in toposort(roots):
-        if n not in known:
-            known[n] = rebuild(n, tuple(known[s] for s in n.src))
-    return known
 
 
 def _run(step: TracedStep, *inputs: Any) -> Any:
