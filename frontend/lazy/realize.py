@@ -195,13 +195,9 @@ def _in_pieces(device: str, parts: list[list[Node]]) -> list[Tensor]:
     """Tensors of these values, each list computed by a program of its own."""
     held = [[bare(n) for n in piece] for piece in parts]
     for piece in held:
-        _compute_job(job_of(device, piece))
+        job = job_of(device, piece)
+        run(job, find(key_of(job), job.capture))
     return list(chain.from_iterable(held))
-
-
-def _compute_job(job: Job) -> None:
-    """Computes what it asks for, and keeps nothing else."""
-    run(job, find(key_of(job), job.capture))
 
 
 def structure_of(*tensors: Tensor) -> Structure:

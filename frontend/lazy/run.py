@@ -99,10 +99,7 @@ def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
 
 
 def _outputs(
-    program: CachedProgram,
-    inputs: list[Storage],
-    slots: list[weakref.ref[Node]],
-    donations: Sequence[tuple[int, int]],
+    program: CachedProgram, inputs: list[Storage], slots: list[weakref.ref[Node]], donations: Sequence[tuple[int, int]]
 ) -> list[Storage]:
     """Memory for each output: that of a replaced input which nobody else can read, or new memory."""
     assert program.makers is not None

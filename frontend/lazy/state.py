@@ -59,13 +59,6 @@ class Lazy(deque[weakref.ref[Tensor]]):
 loops: dict[int, Lazy] = {}  # by thread: of the first one once it has computed something again, of others from their start
 
 
-def note_lazy(tensor: Tensor) -> None:
-    """Registers a Tensor that waits for its value, if a program of this thread may keep that."""
-    lazy = loops.get(get_ident())
-    if lazy is not None:
-        lazy.append(weakref.ref(tensor))
-
-
 def lazy_tensors(all_tensors: Callable[[], list[Tensor]]) -> Iterator[Tensor]:
     """The Tensors of this thread that are not computed, the newest first. The first thread looks for them among all at first."""
     lazy = loops.get(get_ident())
@@ -302,8 +295,8 @@ def move(tensor: Tensor, n: Node, requires_grad: bool) -> None:
         if not is_outer(tensor):
             was, tensor._requires_grad, tensor._note = tensor._requires_grad, requires_grad, None
             changes.count += was != requires_grad
-            if loops:
-                note_lazy(tensor)
+            if loops and (lazy := loops.get(get_ident())) is not None:
+                lazy.append(weakref.ref(tensor))
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 
