@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
 from ...ir.graph.graph import Node, full
 from ..lazy import state
+from ..lazy.any_tensor import AnyTensor, Hook
 from ..lazy.history import reached, stale_owner
 from ..tensor import creation
 from ..tensor.tensor import Tensor, wrap
 from ..tensor.tracked import Tracked
 
 
-def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
+def backward(loss: Tracked, gradient: object, retain_graph: bool) -> None:
     """Tensor.backward."""
     if not loss._requires_grad:
         why = loss._note or f"this Tensor does not depend on anything that requires a gradient; {_TWICE}"
@@ -30,8 +30,8 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
         _require_fresh(leaf)
     owners = {leaf: t for leaf in owned if (t := leaf.arg.owner()) is not None}
     receivers = [*owners.values(), *_retaining(passed)]
-    found = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
-    for t, g in zip(receivers, found, strict=True):
+    gradients = ir_grad.vjp([loss.node], [seed], [t.node for t in receivers], _hooks(owners, passed))
+    for t, g in zip(receivers, gradients, strict=True):
         if g is not None:
             with state.lock:  # another thread may add to the same gradient
                 t.grad = wrap(g) if t.grad is None else t.grad + wrap(g)
@@ -41,7 +41,7 @@ def backward(loss: Tracked, gradient: Any, retain_graph: bool) -> None:
         _tell(receivers)
 
 
-def _tell(receivers: list[Tensor]) -> None:
+def _tell(receivers: list[AnyTensor]) -> None:
     """Notifies watchers of these leaves that all gradients are there."""
     refs = [state.watchers.get(id(t)) for t in receivers]
     watching = {id(w): w for ref in refs if ref is not None and (w := ref()) is not None}
@@ -63,7 +63,7 @@ def _require_fresh(leaf: Node) -> None:
         )
 
 
-def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
+def _seed(name: str, loss: Tracked, gradient: object) -> Node:
     if gradient is None:
         if loss.size != 1:
             raise errors.GradientError(f"{name}: shape {loss.shape} is not a single element; sum it up, or give its cotangent")
@@ -74,20 +74,20 @@ def _seed(name: str, loss: Tracked, gradient: Any) -> Node:
     return g.astype(loss.dtype).node
 
 
-def _retaining(passed: set[Node]) -> list[Tensor]:
+def _retaining(passed: set[Node]) -> list[AnyTensor]:
     """Computed Tensors among these Nodes whose gradient is asked for."""
     alive = [t for ref in list(state.retaining.values()) if (t := ref()) is not None]
     return [t for t in alive if t._requires_grad and t.node in passed]
 
 
-def _hooks(owners: dict[Node, Tensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
+def _hooks(owners: dict[Node, AnyTensor], passed: set[Node]) -> dict[Node, Callable[[Node], Node]]:
     """By Node, what its hooks make of a gradient."""
-    hooks = {n: found for n in passed if (found := state.hooks.get(n))} if state.hooks else {}
+    hooks = {n: functions for n in passed if (functions := state.hooks.get(n))} if state.hooks else {}
     hooks |= {leaf: t._hooks for leaf, t in owners.items() if t._hooks}
     return {n: partial(_replaced, list(functions)) for n, functions in hooks.items()}
 
 
-def _replaced(hooks: list[Callable[[Tensor], Any]], gradient: Node) -> Node:
+def _replaced(hooks: list[Hook], gradient: Node) -> Node:
     """The gradient after these hooks have run on it, in the order of their registration."""
     g = wrap(gradient)
     for hook in hooks:

@@ -22,6 +22,8 @@ from ..tensor.parameters_elsewhere import naming
 from ..tensor.tensor import Tensor, wrap
 from .backward import _require_fresh, _require_history, _seed
 
+Array = np.ndarray[Any, Any]
+
 
 class no_grad(Mode):
     """Inside, results do not require gradients: `with wf.no_grad(): ...` or `@wf.no_grad()`; in this thread only."""
@@ -33,9 +35,6 @@ class enable_grad(Mode):
     """Inside, results require gradients again."""
 
     blocks, value = state.grad_blocks, True
-
-
-# ---------------------------------------------------------------- backward
 
 
 # ---------------------------------------------------------------- by Tensors
@@ -55,8 +54,8 @@ def grad(loss: Tensor, wrt: Any, gradient: Any = None, allow_unused: bool = Fals
     for w in inputs:
         if not isinstance(w, Tensor) or not w.dtype.is_float:
             raise errors.DTypeError(f"grad: can differentiate by a Tensor of floats only, not by {brief(w)}")
-    found = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
-    out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, found, strict=True))]
+    gradients = ir_grad.vjp([loss.node], [_seed("grad", loss, gradient)], [w.node for w in inputs])
+    out = [_gradient(loss, w, i, g, allow_unused) for i, (w, g) in enumerate(zip(inputs, gradients, strict=True))]
     return out[0] if single else out
 
 
@@ -116,7 +115,7 @@ def check_grad(
     gradients = grad((out * weights).sum(), [tensors[i] for i in floats], allow_unused=True)
     realize(gradients)
 
-    def loss(i: int, changed: np.ndarray[Any, Any]) -> float:
+    def loss(i: int, changed: Array) -> float:
         given = [from_data.of_data(changed if k == i else a, device=places[k]) for k, a in enumerate(arrays)]
         return float((f(*given) * weights).sum().item())
 
@@ -127,15 +126,15 @@ def check_grad(
         raise errors.GradientError("check_grad: the gradient differs from central differences\n" + "\n".join(wrong))
 
 
-def _in_float64(x: Tensor) -> np.ndarray[Any, Any]:
+def _in_float64(x: Tensor) -> Array:
     """The values, floats of any dtype as float64."""
     return (x.double() if x.dtype.is_float else x).cpu().numpy()
 
 
 def _differences(
-    x: np.ndarray[Any, Any],
-    gradient: np.ndarray[Any, Any],
-    loss: Callable[[np.ndarray[Any, Any]], float],
+    x: Array,
+    gradient: Array,
+    loss: Callable[[Array], float],
     rng: np.random.Generator,
     eps: float,
     rtol: float,

@@ -12,7 +12,7 @@ from typing import Any
 from ... import errors
 from ...ir.gradient import gradient as ir_grad
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, full, rebuild, toposort
+from ...ir.graph.graph import Node, full, rebuilt_over
 from ...ir.graph.op import Op
 from ...runtime.memory import storage
 from ..operands.arguments import as_function, as_int, as_sequence
@@ -26,7 +26,7 @@ class _Traced:
     Their Nodes are kept beside the Tensors, which let go of their history when they are computed.
     """
 
-    def __init__(self, name: str, f: Callable[..., Any], args: Sequence[Any], places: Sequence[int]) -> None:
+    def __init__(self, name: str, f: Callable[..., Any], args: Sequence[object], places: Sequence[int]) -> None:
         self.name = name
         self._originals: dict[Node, Node] = {}  # by the Leaf that stood in for it
         seen: set[Node] = set()
@@ -42,7 +42,7 @@ class _Traced:
         self._outputs: list[Node] = [x.node for x in parts]
         self.tracks = any(x.requires_grad for x in parts)
 
-    def _own(self, x: Any, seen: set[Node]) -> Tensor:
+    def _own(self, x: object, seen: set[Node]) -> Tensor:
         """The input as a Tensor whose Node is that of no other value."""
         t = x if isinstance(x, Tensor) else creation.tensor(x)
         if not t.dtype.is_float:
@@ -58,10 +58,7 @@ class _Traced:
         """These Nodes in terms of what the caller passed."""
         if not self._originals:
             return list(nodes)
-        known = dict(self._originals)
-        for n in toposort(nodes):
-            if n not in known:
-                known[n] = rebuild(n, tuple(known[s] for s in n.src))
+        known = rebuilt_over(nodes, self._originals)
         return [known[n] for n in nodes]
 
     def result(self) -> Any:
@@ -71,20 +68,20 @@ class _Traced:
         parts = zip(self.outside(self._outputs), tree.leaves(self.output), strict=True)
         return tree.like(self.output, [wrap(n, t.requires_grad) for n, t in parts])
 
-    def pull(self, cotangent: Any) -> list[Node]:
+    def pull(self, cotangent: object) -> list[Node]:
         """The cotangents of the inputs' leaves, in terms of the inputs that the function was given."""
         seeds = _matching(self.name, "cotangent", cotangent, self.output, "output")
         floats = [(y, g.node) for y, g in zip(self._outputs, seeds, strict=True) if y.dtype.is_float]
-        found = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self._wrt)
-        return [full(0, x.dtype, x.shape) if g is None else g for x, g in zip(self._wrt, found, strict=True)]
+        cotangents = ir_grad.vjp([y for y, _ in floats], [g for _, g in floats], self._wrt)
+        return [full(0, x.dtype, x.shape) if g is None else g for x, g in zip(self._wrt, cotangents, strict=True)]
 
-    def gradients(self, cotangent: Any) -> list[Any]:
+    def gradients(self, cotangent: object) -> list[Any]:
         """For the caller, in the structure of the inputs."""
-        found = [wrap(n, self.tracks) for n in self.outside(self.pull(cotangent))]
-        return tree.like(self.inputs, found)  # type: ignore[no-any-return]
+        nodes = self.outside(self.pull(cotangent))
+        return [*tree.like(self.inputs, [wrap(n, self.tracks) for n in nodes])]
 
 
-def _matching(name: str, what: str, given: Any, wanted: Any, of: str) -> list[Tensor]:
+def _matching(name: str, what: str, given: object, wanted: object, of: str) -> list[Tensor]:
     """The leaves of `given`, which has the structure, shapes and dtypes of `wanted`."""
     if not tree.is_like(given, wanted):
         raise errors.ShapeError(f"{name}: the {what} does not have the structure of the {of}: {brief(given)} for {brief(wanted)}")
@@ -123,8 +120,8 @@ def value_and_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> C
         chosen = [i % len(args) for i in places]
         given = [a if isinstance(a, (Tensor, *tree.CONTAINERS)) else creation.tensor(a) for a in args]
         traced = _Traced("value_and_grad", lambda *xs: f(*xs, **kwargs), given, chosen)
-        found = traced.gradients(_one(traced))
-        return traced.result(), found[0] if isinstance(argnums, int) else tuple(found)
+        gradients = traced.gradients(_one(traced))
+        return traced.result(), gradients[0] if isinstance(argnums, int) else tuple(gradients)
 
     return function
 
@@ -151,8 +148,8 @@ def jvp(f: Callable[..., Any], inputs: Sequence[Any], tangents: Sequence[Any]) -
     outputs: list[Tensor] = tree.leaves(traced.output)
     seeds = [wrap(storage.defined_leaf(full(0, y.dtype, y.shape), device_free=True)) for y in outputs]
     pulled = traced.pull(tree.like(traced.output, seeds))
-    found = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
-    derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, found, strict=True)]
+    pushed = ir_grad.vjp(pulled, [t.node for t in along], [s.node for s in seeds])
+    derivatives = [full(0, y.dtype, y.shape) if d is None else d for y, d in zip(outputs, pushed, strict=True)]
     return traced.result(), tree.like(traced.output, [wrap(n, traced.tracks) for n in traced.outside(derivatives)])
 
 

@@ -37,9 +37,10 @@ from typing import Any
 
 from ...signals import Actions, deferred
 from ..lazy import state
+from ..lazy.any_tensor import AnyTensor
 from ..lazy.program_table import statistics
 from ..lazy.run import late_interrupt
-from ..tensor.tensor import Tensor, of_storage
+from ..tensor.tensor import of_storage
 from .signature import mapped
 
 DIFFERS = object()  # this call is not like the one before
@@ -56,7 +57,7 @@ class Known:
         self.tokens: list[object] = []
 
 
-def references(tensors: list[Tensor]) -> list[int]:
+def references(tensors: Sequence[AnyTensor]) -> list[int]:
     """How often each Tensor's Leaf and memory are referred to, together."""
     return [getrefcount(t._node) + getrefcount(t._storage) for t in tensors]
 
@@ -81,8 +82,7 @@ def repeater(step: Any, least: int) -> Repeat:
     w.python()
     w.run()
     w.results()
-    repeat: Repeat = _factory(w.text())(**w.values)
-    return repeat
+    return _factory(w.text())(**w.values)
 
 
 def address_of(name: str, offset: int) -> str:
@@ -90,10 +90,10 @@ def address_of(name: str, offset: int) -> str:
 
 
 @lru_cache(1024)
-def _factory(text: str) -> Any:
-    found: dict[str, Any] = {}
-    exec(compile(text, "<a repeated call>", "exec"), found)
-    return found["factory"]
+def _factory(text: str) -> Callable[..., Repeat]:
+    names: dict[str, Callable[..., Repeat]] = {}
+    exec(compile(text, "<a repeated call>", "exec"), names)
+    return names["factory"]
 
 
 class Writer:
@@ -104,7 +104,7 @@ class Writer:
         self.lines: list[str] = []
         self.new = [o for o in range(len(step.makers)) if o not in step.donors]  # outputs that are n0, n1, ..
         assigned = [step.captured[t - self.count] for t, _ in step.updates]
-        self.values: dict[str, Any] = {
+        self.values: dict[str, object] = {
             "DIFFERS": DIFFERS,
             "of_storage": of_storage,
             "captured": step.captured,
@@ -119,11 +119,11 @@ class Writer:
         body = "\n".join(f"        {line}" for line in self.lines)
         return f"def factory({', '.join(self.values)}):\n    def repeat(tensors, numbers=()):\n{body}\n    return repeat\n"
 
-    def add(self, *lines: str, **values: Any) -> None:
+    def add(self, *lines: str, **values: object) -> None:
         self.lines += lines
         self.values |= values
 
-    def differs_if(self, condition: str, indent: str = "", **values: Any) -> None:
+    def differs_if(self, condition: str, indent: str = "", **values: object) -> None:
         self.add(f"{indent}if {condition}:", f"{indent}    return DIFFERS", **values)
 
     # ------------------------------------------------------------ is the call like the one before

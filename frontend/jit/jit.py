@@ -16,7 +16,8 @@ from typing import Any
 
 from ... import errors
 from ...ir.graph.brief import brief
-from ...ir.graph.graph import Node, rebuild, toposort
+from ...ir.graph.graph import Node, rebuilt_over
+from ...ir.graph.shapes import Shape
 from ...runtime.memory.storage import Storage
 from ..functions import movement
 from ..lazy import realize, state
@@ -27,40 +28,36 @@ from ..operands.broadcast import default_float
 from ..tensor.tensor import Tensor, wrap
 from . import retrace_reason
 from .fast_call import DIFFERS, Repeat
-from .signature import Arguments, Layout, layout_of, mapped, marks_of
+from .signature import Arguments, Key, Layout, layout_of, mapped, marks_of, names_of
 from .traced_program import TracedProgram, record
-from .traced_step import TracedStep
+from .traced_step import Steps, TracedStep
 
 MAX_STEPS = 256  # specialisations of one function; the oldest is forgotten beyond
 ATTEMPTS = 4  # to find the signature of a call unchanged after tracing
 
-Key = tuple[Any, ...]
+Args = tuple[object, ...]
+Kwargs = dict[str, object]
+Function = Callable[..., object]  # of users
 Statics = frozenset[int | str]
-
-
-class Steps(dict[Key, list[TracedStep]]):
-    """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
-
-    last: TracedStep | None = None
 
 
 class Jitted:
     """A function that is traced at the first call with a signature, and from then on runs as one native call."""
 
-    def __init__(self, function: Callable[..., Any], statics: Statics) -> None:
+    def __init__(self, function: Function, statics: Statics) -> None:
         self._function = function
         self._statics = statics
         self._steps = Steps()
         self._repeat: Repeat | None = None  # of the step that ran last, if all its arguments are Tensors
-        self._methods: dict[int, tuple[weakref.ref[Any], Steps]] = {}  # by id of the instance
+        self._methods: dict[int, tuple[weakref.ref[object], Steps]] = {}  # by id of the instance
         update_wrapper(self, function, updated=())
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         if self._repeat is not None and not kwargs and not state.traces:
             with realize.lock:  # whose acquire() and `try` would leave room for a signal between them
-                found = self._repeat(args)
-            if found is not DIFFERS:
-                return found
+                result = self._repeat(args)
+            if result is not DIFFERS:
+                return result
         result, step = _call(self._function, self._statics, self._steps, args, kwargs)
         if step is not None:
             self._repeat = step.repeat if step.takes_tensors else None
@@ -74,30 +71,24 @@ class Jitted:
         """The step that ran last, if there is one."""
         return self._steps.last
 
-    def explained(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep:
-        """What `step_behind` gives for this function."""
-        return _explained(what, self._function, self._statics, self._steps, args, kwargs)
-
-    def explained_method(self, what: str, instance: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep:
-        """The same for the method of an instance."""
-        return _explained(what, *self._of(instance), args, kwargs)
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Jitted | MethodType:
         """The method of an instance, which is no argument: each has steps of its own, which do not keep it alive."""
         return self if instance is None else MethodType(self._call_method, instance)
 
-    def _call_method(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return _call(*self._of(instance), args, kwargs)[0]
+    def _call_method(self, instance: object, /, *args: object, **kwargs: object) -> object:
+        return _call(*self.parts(instance), args, kwargs)[0]
 
-    def _of(self, instance: Any) -> tuple[Callable[..., Any], Statics, Steps]:
-        """The method, its static arguments and its steps."""
-        found = self._methods.get(id(instance))
-        if found is None or found[0]() is not instance:
-            found = self._methods[id(instance)] = (self._watched(instance), Steps())
+    def parts(self, instance: object = None) -> tuple[Function, Statics, Steps]:
+        """The function, or the method of an instance; its static arguments and its steps."""
+        if instance is None:
+            return self._function, self._statics, self._steps
+        known = self._methods.get(id(instance))
+        if known is None or known[0]() is not instance:
+            known = self._methods[id(instance)] = (self._watched(instance), Steps())
         statics = self._statics and frozenset(n - 1 if isinstance(n, int) else n for n in self._statics)
-        return MethodType(self._function, instance), statics, found[1]
+        return MethodType(self._function, instance), statics, known[1]
 
-    def _watched(self, instance: Any) -> weakref.ref[Any]:
+    def _watched(self, instance: object) -> weakref.ref[object]:
         key, methods = id(instance), self._methods
         try:
             return weakref.ref(instance, lambda _: methods.pop(key, None))
@@ -131,7 +122,7 @@ def jit(
     return Jitted(as_function("jit", "function", function), _statics(function, static_argnums, static_argnames))
 
 
-def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
+def _statics(function: Function, argnums: int | Sequence[int], argnames: str | Sequence[str]) -> Statics:
     """Both the place and the name of each static parameter, so that it may be passed in either way."""
     numbers = [argnums] if isinstance(argnums, int) else as_sequence("jit", "static_argnums", argnums)
     numbers = [as_int("jit", "static_argnums", n) for n in numbers]
@@ -147,12 +138,12 @@ def _statics(function: Any, argnums: Any, argnames: Any) -> Statics:
     for name in names:
         if name not in [p.name for p in parameters] and Parameter.VAR_KEYWORD not in kinds:
             raise errors.ArgumentError(f"jit: static_argnames names {brief(name)}, the function has {', '.join(places)}")
-    found = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
-    return frozenset(found | {i for i, name in enumerate(places) if name in names})
+    statics = {*numbers, *names, *(places[n] for n in numbers if n < len(places))}
+    return frozenset(statics | {i for i, name in enumerate(places) if name in names})
 
 
 def _call(
-    function: Callable[..., Any], statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any], run: bool = True
+    function: Function, statics: Statics, steps: Steps, args: Args, kwargs: Kwargs, run: bool = True
 ) -> tuple[Any, TracedStep | None]:
     """The result, and the step that gave it; with run=False the step alone, which does not run."""
     if state.traces and state.trace() is not None:
@@ -167,28 +158,27 @@ def _call(
                 realize.realize(*tensors)
                 given = [realize.value(t) for t in tensors]
             for step in steps.get(key, ()):
-                if run and step.repeat is not None and (found := step.repeat(tensors, arguments.numbers)) is not DIFFERS:
+                repeat = step.repeat if run else None
+                if repeat is not None and (result := repeat(tensors, arguments.numbers)) is not DIFFERS:
                     steps.last = step
-                    return found, step
+                    return result, step
                 if step.fits(tensors, given):
                     result = step.run(tensors, given, arguments.numbers) if run else None
                     steps.last = step if run else steps.last
                     return result, step
-        retrace_reason.explain(_name(function), steps, key, tensors, given, args, kwargs)
+        retrace_reason.explain(_name(function), steps, key, tensors, given, partial(names_of, args, kwargs))
         _add(steps, key, _traced(function, statics, arguments, args, kwargs))
     raise errors.JitError(f"jit: {_name(function)} cannot be traced: what it depends on changes while it is")
 
 
-def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedStep | None:
+def step_behind(what: str, x: object, args: Args, kwargs: Kwargs) -> TracedStep | None:
     """The step of a call of x with these arguments, traced if need be, not run; without arguments that of the last call.
 
     None where x is nothing that `jit` or `compile` made. Raises ArgumentError for a function that has not been called.
     """
-    behind = getattr(x.__func__, "__self__", None) if isinstance(x, MethodType) else None
-    if isinstance(behind, Jitted):
-        return behind.explained_method(what, x.__self__, args, kwargs)
-    if isinstance(x, Jitted):
-        return x.explained(what, args, kwargs)
+    parts = _parts_behind(x)
+    if parts is not None:
+        return _explained(what, *parts, args, kwargs)
     if isinstance(x, partial) and x.func is _run:
         if kwargs:
             raise errors.ArgumentError(f"{what}: the inputs of what wf.compile made have no names, got {', '.join(kwargs)}")
@@ -199,9 +189,15 @@ def step_behind(what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     return None
 
 
-def call_behind(
-    what: str, x: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[TracedStep, list[Storage], Sequence[float]]:
+def _parts_behind(x: object) -> tuple[Function, Statics, Steps] | None:
+    """Those of a function or method that `jit` made."""
+    if isinstance(x, Jitted):
+        return x.parts()
+    jitted = getattr(x.__func__, "__self__", None) if isinstance(x, MethodType) else None
+    return jitted.parts(x.__self__) if isinstance(x, MethodType) and isinstance(jitted, Jitted) else None
+
+
+def call_behind(what: str, x: object, args: Args, kwargs: Kwargs) -> tuple[TracedStep, list[Storage], Sequence[float]]:
     """The step of a call of what `jit` or `compile` made, the memory of its Tensors, and its numbers; nothing runs.
 
     Raises ArgumentError as `step_behind` does, and where the arguments are missing.
@@ -209,47 +205,39 @@ def call_behind(
     step = step_behind(what, x, args, kwargs)
     if step is None:
         raise errors.ArgumentError(f"{what}: {brief(x)} is not jitted: give wf.jit of it, or the Tensors that it returns")
-    if isinstance(x, partial):
+    parts = _parts_behind(x)
+    if parts is None:
         return step, _fitting(step, args)[1], ()
-    arguments = Arguments(args, kwargs, _statics_of(x))
+    arguments = Arguments(args, kwargs, parts[1])
     if len(arguments.tensors) != len(step.layouts):
         raise errors.ArgumentError(f"{what}: pass the arguments of a call, as wf.{what}({_name(x)}, ...)")
     return step, [*map(realize.value, arguments.tensors)], arguments.numbers
 
 
-def _statics_of(x: Any) -> Statics:
-    if isinstance(x, MethodType):
-        jitted: Any = x.__func__
-        return jitted.__self__._of(x.__self__)[1]  # type: ignore[no-any-return]
-    return x._statics  # type: ignore[no-any-return]
-
-
-def _explained(
-    what: str, function: Any, statics: Statics, steps: Steps, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> TracedStep:
-    found = steps.last
-    if args or kwargs or (found is None and _takes_nothing(function)):
+def _explained(what: str, function: Function, statics: Statics, steps: Steps, args: Args, kwargs: Kwargs) -> TracedStep:
+    step = steps.last
+    if args or kwargs or (step is None and _takes_nothing(function)):
         tracing().refuse(f"wf.{what}")
-        _, found = _call(function, statics, steps, args, kwargs, run=False)
-    if found is None:
+        _, step = _call(function, statics, steps, args, kwargs, run=False)
+    if step is None:
         name = _name(function)
         how = f"pass the arguments of a call as wf.{what}({name}, ...), or call it first"
         raise errors.ArgumentError(f"{what}: {name} has not been called, so there is no program yet: {how}")
-    return found
+    return step
 
 
-def _takes_nothing(function: Any) -> bool:
+def _takes_nothing(function: Function) -> bool:
     try:
         return not signature(function).parameters
     except (TypeError, ValueError):  # it has no signature
         return False
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def _aliases(tensors: list[Any]) -> tuple[int, ...] | None:
+def _aliases(tensors: list[Tensor]) -> tuple[int, ...] | None:
     """Which Tensors are passed several times: for each the place where it is first; None where all differ."""
     if len(tensors) < 2:
         return None
@@ -266,7 +254,7 @@ def _add(steps: Steps, key: Key, step: TracedStep) -> None:
             del steps[oldest]
 
 
-def _traced(function: Callable[..., Any], statics: Statics, arguments: Arguments, args: Any, kwargs: Any) -> TracedStep:
+def _traced(function: Function, statics: Statics, arguments: Arguments, args: Args, kwargs: Kwargs) -> TracedStep:
     def step_of(trace: Trace) -> TracedStep:
         trace.marks = partial(marks_of, function, args, kwargs, statics)
 
@@ -320,7 +308,7 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     def recorded_layouts() -> tuple[TracedProgram, list[Layout]]:
         places = {n: trace.outer(t).leaf for n, t in known.items()}
         layouts = [layout_of(t, trace.outer(t).leaf.arg.storage) for t in given]
-        new = _substituted(places, [*_nodes(results), *values])
+        new = rebuilt_over([*_nodes(results), *values], places)
         for (t, _), value in zip(pairs, values, strict=True):
             state.assign(t, new[value])
         return record(trace, given, (), mapped(results, lambda x: wrap(new[x]) if isinstance(x, Node) else x)), layouts
@@ -331,31 +319,22 @@ def compile(outputs: Any, inputs: Sequence[Tensor] = (), updates: Updates = ()) 
     return partial(_run, step)
 
 
-def _node_of(x: Any) -> Any:
+def _node_of(x: object) -> Any:
     return x.node if isinstance(x, Tensor) else x
 
 
-def _nodes(tree: Any) -> list[Node]:
-    found: list[Node] = []
-    mapped(tree, lambda x: found.append(x) if isinstance(x, Node) else None)
-    return found
+def _nodes(tree: object) -> list[Node]:
+    nodes: list[Node] = []
+    mapped(tree, lambda x: nodes.append(x) if isinstance(x, Node) else None)
+    return nodes
 
 
-def _substituted(places: dict[Node, Node], roots: Sequence[Node]) -> dict[Node, Node]:
-    """The graph over placeholders."""
-    known = dict(places)
-    for n in toposort(roots):
-        if n not in known:
-            known[n] = rebuild(n, tuple(known[s] for s in n.src))
-    return known
-
-
-def _run(step: TracedStep, *inputs: Any) -> Any:
+def _run(step: TracedStep, *inputs: object) -> Any:
     with realize.lock:
         return step.run(*_fitting(step, inputs), ())
 
 
-def _fitting(step: TracedStep, inputs: tuple[Any, ...]) -> tuple[list[Any], list[Storage]]:
+def _fitting(step: TracedStep, inputs: Args) -> tuple[list[Tensor], list[Storage]]:
     """The inputs as the step takes them, and their memory. Raises ArgumentError or ShapeError."""
     arguments = Arguments(inputs, {}, frozenset())
     if arguments.numbers or len(arguments.tensors) != len(step.layouts):
@@ -371,6 +350,6 @@ def _fitting(step: TracedStep, inputs: tuple[Any, ...]) -> tuple[list[Any], list
         return tensors, given
 
 
-def _laid_out(t: Tensor, strides: Any) -> Tensor:
+def _laid_out(t: Tensor, strides: Shape) -> Tensor:
     """The Tensor itself, or a copy in row-major order where its elements lie otherwise."""
     return t if realize.value(t).strides == strides else wrap(movement.contiguous(t.node)).realize()

@@ -5,31 +5,33 @@ Out: a line on stderr, with WEFT_DEBUG.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from ... import options
 from ...runtime.memory.storage import Storage
-from .signature import names_of
-from .traced_step import TracedStep
+from ..lazy.any_tensor import AnyTensor
+from .signature import Key
+from .traced_step import Steps, TracedStep
 
 WHAT = ("dtype", "shape", "strides", "device", "requires_grad")
 
 
-def explain(name: str, steps: Any, key: Any, tensors: Sequence[Any], given: Sequence[Storage], args: Any, kwargs: Any) -> None:
+def explain(
+    name: str, steps: Steps, key: Key, tensors: Sequence[AnyTensor], given: Sequence[Storage], names: Callable[[], list[str]]
+) -> None:
     """Prints what is new about this call, where WEFT_DEBUG asks for it."""
     if not options.current().debug:
         return
     if not steps:
         reason = "this is the first call"
     elif key in steps:
-        reason = misfit(steps[key][0], tensors, given, names_of(args, kwargs))
+        reason = misfit(steps[key][0], tensors, given, names())
     else:
         reason = _difference(next(reversed(steps)), key)
     print(f"jit: {name} is traced: {reason}", file=sys.stderr)
 
 
-def misfit(step: TracedStep, tensors: Sequence[Any], given: Sequence[Storage], names: Sequence[str]) -> str:
+def misfit(step: TracedStep, tensors: Sequence[AnyTensor], given: Sequence[Storage], names: Sequence[str]) -> str:
     """The first thing in which a call differs from those that the step is for."""
     for t, s, layout, tracked, name in zip(tensors, given, step.layouts, step.tracked, names, strict=True):
         for what, old, new in zip(WHAT, (*layout, tracked), (*s.layout, t._requires_grad), strict=True):
@@ -39,16 +41,18 @@ def misfit(step: TracedStep, tensors: Sequence[Any], given: Sequence[Storage], n
     return "its other Tensors have another layout" if change is None else change()
 
 
-def _difference(old: Any, new: Any) -> str:
-    if old[2] != new[2]:
-        return "gradients are on" if new[2] else "gradients are off"
-    if old[3] != new[3]:
-        return f"autocast is {'off' if new[3] is None else f'on, with {new[3].name}'}"
-    if old[4] is not new[4]:
-        return f"the default dtype is {new[4].name}, not {old[4].name}"
-    if old[1] != new[1]:
+def _difference(old: Key, new: Key) -> str:
+    old_structure, old_aliases, old_tracks, old_low, old_default = old
+    structure, aliases, tracks, low, default = new
+    if old_tracks != tracks:
+        return "gradients are on" if tracks else "gradients are off"
+    if old_low != low:
+        return f"autocast is {'off' if low is None else f'on, with {low.name}'}"
+    if old_default is not default:
+        return f"the default dtype is {default.name}, not {old_default.name}"
+    if old_aliases != aliases:
         return "a Tensor is passed twice, or no longer is"
-    for i, (a, b) in enumerate(zip(old[0], new[0], strict=False)):
+    for i, (a, b) in enumerate(zip(old_structure, structure, strict=False)):
         if a != b:
             return f"argument {i} has another structure, type or static value"
-    return f"{len(new[0])} arguments, not {len(old[0])}"
+    return f"{len(structure)} arguments, not {len(old_structure)}"

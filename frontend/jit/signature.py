@@ -20,6 +20,8 @@ import numpy as np
 from ... import errors
 from ...ir.graph import dtype as dt
 from ...ir.graph.brief import brief
+from ...ir.graph.dtype import DType
+from ...ir.graph.shapes import Shape
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from ..tensor.tensor import Tensor, of_storage
@@ -27,17 +29,20 @@ from ..tensor.tracked import Tracked
 
 TENSOR, ARRAY, FOREIGN, NUMBER = "tensor", "array", "foreign", "number"
 CONTAINER, RECORD, STATIC = "container", "record", "static"
-Layout = tuple[tuple[Any, ...], bool]  # (dtype, shape, strides, device), does it require a gradient
+Layout = tuple[tuple[DType, Shape, Shape, str], bool]  # (dtype, shape, strides, device), does it require a gradient
+Structure = tuple[object, ...]  # hashable
+Key = tuple[Structure, tuple[int, ...] | None, bool, DType | None, DType]  # of a call, as jit._call makes it
+Names = int | tuple[Any, ...]  # of children: how many, keys, or fields
 
 _kinds: dict[type, str] = {Tensor: TENSOR, bool: NUMBER, int: NUMBER, float: NUMBER}
 
 
 def kind_of(t: type) -> str:
     """How arguments of a type are treated."""
-    found = _kinds.get(t)
-    if found is None:
-        found = _kinds[t] = _kind_of(t)
-    return found
+    kind = _kinds.get(t)
+    if kind is None:
+        kind = _kinds[t] = _kind_of(t)
+    return kind
 
 
 def _kind_of(t: type) -> str:
@@ -62,11 +67,11 @@ class Arguments:
 
     __slots__ = ("arrays", "numbers", "structure", "tensors")
 
-    def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str]) -> None:
+    def __init__(self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]) -> None:
         self.tensors: list[Tensor] = []
         self.numbers: list[float] = []
         self.arrays: list[int] = []
-        parts: list[Any] = []
+        parts: list[object] = []
         for i, a in enumerate(args):
             if type(a) is Tensor and not statics:
                 self.tensors.append(a)
@@ -77,7 +82,7 @@ class Arguments:
             parts.append(tuple((k, _static(a) if k in statics else self._described(a)) for k, a in kwargs.items()))
         self.structure = tuple(parts)
 
-    def _described(self, x: Any) -> Any:
+    def _described(self, x: Any) -> object:
         """Something hashable that is equal for arguments of equal structure."""
         kind = kind_of(type(x))
         if kind is TENSOR:
@@ -95,14 +100,16 @@ class Arguments:
         self.tensors.append(_of_array(x) if kind is ARRAY else _of_foreign(x))
         return ARRAY
 
-    def replaced(self, args: Any, kwargs: Any, statics: frozenset[int | str], numbers: list[Tensor]) -> tuple[Any, Any]:
+    def replaced(
+        self, args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str], numbers: list[Tensor]
+    ) -> tuple[tuple[object, ...], dict[str, object]]:
         """(args, kwargs) with Tensors for arrays and numbers, in containers of their own."""
         tensors, scalars = iter(self.tensors), iter(numbers)
         positional = tuple(a if i in statics else _replaced(a, tensors, scalars) for i, a in enumerate(args))
         return positional, {k: a if k in statics else _replaced(a, tensors, scalars) for k, a in kwargs.items()}
 
 
-def _children(x: Any) -> tuple[Any, list[Any]]:
+def _children(x: Any) -> tuple[Names, list[object]]:
     """(what names the children, the children)."""
     if isinstance(x, dict):
         return tuple(x), list(x.values())
@@ -112,7 +119,7 @@ def _children(x: Any) -> tuple[Any, list[Any]]:
     return names, [getattr(x, name) for name in names]
 
 
-def _replaced(x: Any, tensors: Iterator[Tensor], numbers: Iterator[Tensor]) -> Any:
+def _replaced(x: object, tensors: Iterator[Tensor], numbers: Iterator[Tensor]) -> object:
     kind = kind_of(type(x))
     if kind in (TENSOR, ARRAY, FOREIGN):
         return next(tensors)
@@ -124,11 +131,12 @@ def _replaced(x: Any, tensors: Iterator[Tensor], numbers: Iterator[Tensor]) -> A
     return rebuilt(x, names, [_replaced(c, tensors, numbers) for c in children])
 
 
-def rebuilt(x: Any, names: Any, children: Iterable[Any]) -> Any:
+def rebuilt(x: Any, names: Names, children: Iterable[Any]) -> Any:
     """A container or dataclass like x with other children."""
     if isinstance(x, (tuple, list)):
         return type(x)(*children) if hasattr(x, "_fields") else type(x)(children)
     new = copy.copy(x)
+    assert isinstance(names, tuple)
     for name, child in zip(names, children, strict=True):
         if isinstance(x, dict):
             new[name] = child
@@ -137,7 +145,7 @@ def rebuilt(x: Any, names: Any, children: Iterable[Any]) -> Any:
     return new
 
 
-def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
+def mapped(x: object, function: Callable[[Any], object]) -> Any:
     """The same structure with the function of each leaf."""
     if kind_of(type(x)) not in (CONTAINER, RECORD):
         return function(x)
@@ -145,7 +153,7 @@ def mapped(x: Any, function: Callable[[Any], Any]) -> Any:
     return rebuilt(x, names, [mapped(c, function) for c in children])
 
 
-def _static(x: Any) -> Any:
+def _static(x: object) -> object:
     """A key that equal objects of one type share."""
     key = x.hex() if type(x) is float else x  # NaNs equal, signed zeros apart
     try:
@@ -155,7 +163,7 @@ def _static(x: Any) -> Any:
     return (STATIC, type(x), key)
 
 
-def _of_array(x: Any) -> Tensor:
+def _of_array(x: object) -> Tensor:
     """A Tensor over the array's memory where it lies in row-major order, else over a copy: the call only reads it."""
     array = np.asarray(x)
     dtype = dt.from_numpy(array.dtype)
@@ -165,7 +173,7 @@ def _of_array(x: Any) -> Tensor:
     return of_storage(storage.from_array(array, dtype, copy=not plain or not array.size))
 
 
-def _of_foreign(x: Any) -> Tensor:
+def _of_foreign(x: object) -> Tensor:
     from ..tensor.creation import tensor
 
     stored = tensor(x)._stored()
@@ -179,42 +187,42 @@ def layout_of(t: Tensor, stored: Storage) -> Layout:
 
 
 def marks_of(
-    function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], statics: frozenset[int | str]
+    function: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object], statics: frozenset[int | str]
 ) -> list[tuple[str, str]]:
     """For each Python number among the arguments, in their order: (how errors call its argument, what marks that static)."""
     names: list[str] = []
     with suppress(TypeError, ValueError):  # some functions have no signature
         parameters = signature(function).parameters.values()
         names += [p.name for p in parameters if p.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)]
-    given: list[tuple[str | int, Any]]
+    given: list[tuple[str | int, object]]
     given = [(names[i] if i < len(names) else i, a) for i, a in enumerate(args) if i not in statics]
     given += [(k, a) for k, a in kwargs.items() if k not in statics]
     marks = [(f"argument {k!r}", f"static_arg{'nums' if isinstance(k, int) else 'names'}={k!r}") for k, _ in given]
     return [mark for mark, (_, a) in zip(marks, given, strict=True) for _ in range(_count_numbers(a))]
 
 
-def _count_numbers(x: Any) -> int:
+def _count_numbers(x: object) -> int:
     kind = kind_of(type(x))
     if kind in (CONTAINER, RECORD):
         return sum(map(_count_numbers, _children(x)[1]))
     return int(kind is NUMBER)
 
 
-def names_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+def names_of(args: tuple[object, ...], kwargs: dict[str, object]) -> list[str]:
     """How errors call the Tensors among the arguments, in their order."""
-    found: list[str] = []
+    paths: list[str] = []
     for i, a in enumerate(args):
-        _name(f"argument {i}", a, found)
+        _name(f"argument {i}", a, paths)
     for k, a in kwargs.items():
-        _name(f"argument {k!r}", a, found)
-    return found
+        _name(f"argument {k!r}", a, paths)
+    return paths
 
 
-def _name(path: str, x: Any, found: list[str]) -> None:
+def _name(path: str, x: object, paths: list[str]) -> None:
     kind = kind_of(type(x))
     if kind in (TENSOR, ARRAY, FOREIGN):
-        found.append(path)
+        paths.append(path)
     elif kind in (CONTAINER, RECORD):
         names, children = _children(x)
         for name, child in zip(range(names) if isinstance(names, int) else names, children, strict=True):
-            _name(f"{path}[{name!r}]" if kind is CONTAINER else f"{path}.{name}", child, found)
+            _name(f"{path}[{name!r}]" if kind is CONTAINER else f"{path}.{name}", child, paths)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ... import errors
+from ...compiler.structure import Key
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, cast, node
 from ...ir.graph.op import Op
@@ -24,7 +25,7 @@ from ..lazy.any_tensor import AnyTensor
 from ..lazy.capture import Capture, is_constant
 from ..lazy.job import donations_of, root_of, visit
 from ..lazy.live_number import plain
-from ..lazy.trace import UNTOUCHED, Trace
+from ..lazy.trace import Trace
 from ..operands.broadcast import default_float, default_int
 from ..tensor.tensor import Tensor
 from .signature import mapped
@@ -47,7 +48,7 @@ class Result:
     tensor: int | None = None
     output: int | None = None
     view: View | None = None
-    value: Any = None
+    value: object = None
     note: str | None = None  # why it has no history
 
 
@@ -56,9 +57,9 @@ class TracedProgram:
     """`tensors`: those given, then those captured, as numbers refer to them."""
 
     name: str
-    tensors: list[Any]  # Tensors
+    tensors: list[AnyTensor]
     capture: Capture
-    key: tuple[Any, ...] = ()
+    key: Key = ()
     inputs: list[tuple[int | None, int | None, int]] = field(default_factory=list)  # Tensor or slot of a scalar, byte offset
     outputs: list[tuple[DType, Shape]] = field(default_factory=list)
     updates: list[tuple[int, int]] = field(default_factory=list)  # (Tensor, output)
@@ -71,7 +72,7 @@ class TracedProgram:
     without: list[int] = field(default_factory=list)  # Tensors that must have no .grad before
 
 
-def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: Any) -> TracedProgram:
+def record(trace: Trace, given: Sequence[Tensor], arrays: Sequence[int], result: object) -> TracedProgram:
     """In the running trace, after the function has returned."""
     return _Recorder(trace, given, arrays).record(result)
 
@@ -87,9 +88,9 @@ class _Recorder:
         self.slots = {id(leaf.arg.storage.buffer): i for i, leaf in enumerate(live)}
         numbers = enumerate(trace.numbers)
         self.versions = {id(n.arg.storage.buffer): (i, d) for i, number in numbers for d, n in number.versions.items()}
-        self.leaves: dict[Any, int] = {}  # the Result of a Tensor that was returned, by its id
+        self.leaves: dict[int, int] = {}  # the Result of a Tensor that was returned, by its id
 
-    def record(self, result: Any) -> TracedProgram:
+    def record(self, result: object) -> TracedProgram:
         out, trace = self.out, self.trace
         updated = self._updated()
         returned: list[Tensor] = []
@@ -115,7 +116,7 @@ class _Recorder:
                 raise errors.JitError(f"the jitted function {self.out.name} {what}: {transfers.ONE_DEVICE}")
         return device
 
-    def _updated(self) -> list[Tensor]:
+    def _updated(self) -> list[AnyTensor]:
         """The Tensors from outside that have another value now: the assigned ones in the order of realize, then the others."""
         assigned = [t for t in state.take_pending() if self.trace.is_outer(t)]
         known = {id(t) for t in assigned}
@@ -124,13 +125,12 @@ class _Recorder:
 
     def _number(self, t: AnyTensor) -> int:
         """A Tensor from outside as the TracedProgram refers to it."""
-        found = self.numbers.get(id(t))
-        if found is None:
-            found = self.numbers[id(t)] = len(self.out.tensors)
+        if id(t) not in self.numbers:
+            self.numbers[id(t)] = len(self.out.tensors)
             self.out.tensors.append(t)
-        return found
+        return self.numbers[id(t)]
 
-    def _leaf(self, x: Any, returned: list[Tensor]) -> int:
+    def _leaf(self, x: object, returned: list[Tensor]) -> int:
         """The number of the Result for one leaf of what was returned."""
         if not isinstance(x, Tensor):
             return self._add(Result(value=plain(x)))
@@ -212,9 +212,9 @@ class _Recorder:
 
     def _gradients(self) -> None:
         self.out.without = [self._number(t) for t in self.trace.assumes_no_grad]
-        found = [o for o in self.trace.outers.values() if o.gradient is not UNTOUCHED]
-        self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in found]
-        roots = {id(o.gradient): root_of(o.gradient.node) for o in found if o.gradient is not None}
+        outers = [o for o in self.trace.outers.values() if o.is_gradient_used]
+        self.out.gradients = [(self._number(o.tensor), self.leaves.get(id(o.gradient))) for o in outers]
+        roots = {id(o.gradient): root_of(o.gradient.node) for o in outers if o.gradient is not None}
         if roots and not any(g in self.leaves or is_constant(n) or n in self.out.capture.index for g, n in roots.items()):
             self._warn_of_lost_gradients(next(iter(roots.values())))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...ir.graph.index import row_major_strides
 from ...ir.graph.op import Op
@@ -17,13 +17,17 @@ from ...runtime.memory.devices import CPU
 from ...runtime.memory.storage import Storage
 from ...signals import Actions, deferred
 from ..lazy import program_table, realize, state, watchers
+from ..lazy.any_tensor import AnyTensor
 from ..lazy.run import late_interrupt, lines_of
 from ..lazy.trace import Trace, require_no_grad
 from ..tensor.tensor import Tensor, of_storage
 from .fast_call import Known, is_repeatable, references, repeater
 from .live_scalars import Scalars
-from .signature import TENSOR, Layout, mapped
+from .signature import TENSOR, Key, Layout, Structure, mapped
 from .traced_program import Result, TracedProgram, View
+
+if TYPE_CHECKING:
+    from ...compiler.programs.nan_checked import Watched
 
 
 @cache
@@ -36,10 +40,16 @@ def alone() -> int:
     return references([sole])[0]
 
 
+class Steps(dict[Key, list["TracedStep"]]):
+    """The specialisations of one function by the signature of a call; `last`: the one that ran last."""
+
+    last: TracedStep | None = None
+
+
 class TracedStep:
     """One specialisation of a jitted function. Numbers of Tensors count the given ones, then the captured."""
 
-    def __init__(self, recorded: TracedProgram, trace: Trace, layouts: list[Layout], structure: Any = ()) -> None:
+    def __init__(self, recorded: TracedProgram, trace: Trace, layouts: list[Layout], structure: Structure = ()) -> None:
         self.program = program_table.find(recorded.key, recorded.capture)
         self.structure = self.program.structure.at(recorded.capture.sites, recorded.capture.origins())
         self.lines = lines_of(self.program, self.structure.sites)
@@ -50,7 +60,7 @@ class TracedStep:
         given = recorded.tensors[: len(layouts)]
         self.is_aliased = len({*map(id, given)}) < len(given)
         self.takes_tensors = not self.is_aliased and all(part is TENSOR for part in structure)  # and nothing else
-        self.captured: list[Tensor] = recorded.tensors[len(layouts) :]
+        self.captured: list[AnyTensor] = recorded.tensors[len(layouts) :]
         self.captured_layouts = [s.layout for s in map(realize.value, self.captured)]
         self._tracked = [t._requires_grad for t in self.captured]
         self.grad_enabled, self.autocast = state.grad_enabled(), state.autocast()
@@ -106,8 +116,8 @@ class TracedStep:
 
     def change(self) -> Callable[[], str] | None:
         """A description of something that Python has changed since the trace, or None."""
-        if self.known.changes != state.changes.count and (found := self._conditions.difference()) is not None:
-            return found
+        if self.known.changes != state.changes.count and (difference := self._conditions.difference()) is not None:
+            return difference
         for what, value in self.guards:
             if (now := what()) != value:
                 return partial("{} is new, it was {}".format, now, value)
@@ -135,10 +145,11 @@ class TracedStep:
             self.words[self.first_output + o] = outputs[o].address
         program_table.statistics["runs"] += 1
         self.scalars.mark()
+        execute = self.prepared.execute if watched is None else partial(self._execute, watched)
         has_run, actions = False, Actions(self.afterwards)
         try:
             self.scalars.fill(numbers)
-            has_run = (self.prepared.execute() if watched is None else self._execute(watched)) is None
+            has_run = execute() is None
             result = self._finished(handles, memory, outputs, actions)
         except BaseException as failure:
             with deferred():
@@ -152,25 +163,26 @@ class TracedStep:
             self._remember()
         return result
 
-    def _execute(self, watched: Any) -> Any:
+    def _execute(self, watched: Watched) -> None:
         """The run of what checks its values; the next call must look, too."""
         self.known.changes = -1
         last = self.first_output + len(self.makers)
         watched.run(self.words[: self.first_output], self.words[self.first_output : last])
 
-    def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], Any]:
+    def inputs_of(self, given: Sequence[Storage], numbers: Sequence[float]) -> tuple[list[int], object]:
         """The addresses that a call would read, and what keeps them. Nothing changes. The caller holds realize.lock."""
         self.scalars.mark()
         self.scalars.fill(numbers)
-        block, first = self.scalars.copied(), self.scalars.address
+        block = self.scalars.copied()
         self.scalars.undo()
         memory = [*given, *map(realize.value, self.captured)]
-        found = [word + block.address - first if self.scalars.holds(word) else word for word in self.words[: self.first_output]]
+        moved, words = block.address - self.scalars.address, self.words[: self.first_output]
+        addresses = [word + moved if self.scalars.holds(word) else word for word in words]
         for word, t, offset in self.inputs:
-            found[word] = memory[t].address + offset
-        return found, (self, block, memory)
+            addresses[word] = memory[t].address + offset
+        return addresses, (self, block, memory)
 
-    def _is_free(self, t: Tensor, held: bool) -> bool:
+    def _is_free(self, t: AnyTensor, held: bool) -> bool:
         """May the memory of a Tensor be overwritten. `held`: it is one of the arguments, whose memory is in a list."""
         if not hasattr(t, "_node"):
             state.give_leaf(t)
@@ -196,7 +208,7 @@ class TracedStep:
         self.known.tokens = [s.token for s in memory]
 
     def _finished(
-        self, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage], actions: Actions
+        self, handles: Sequence[AnyTensor], memory: Sequence[Storage], outputs: Sequence[Storage], actions: Actions
     ) -> Any:
         """After the run: new memory, Tensors that become views, gradients, what Python does, and the result. May be done again
         where it was interrupted.
@@ -213,7 +225,7 @@ class TracedStep:
         return values[0] if self.result == 0 else mapped(self.result, values.__getitem__)
 
 
-def _value(r: Result, handles: Sequence[Tensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:
+def _value(r: Result, handles: Sequence[AnyTensor], memory: Sequence[Storage], outputs: Sequence[Storage]) -> Any:
     if r.output is not None:
         return of_storage(outputs[r.output], r.note)
     if r.view is not None:

@@ -13,12 +13,15 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import locks
 from ...ir.graph.brief import brief
 from . import state
 from .live_number import Ask, LiveNumber, Sources
+
+if TYPE_CHECKING:
+    from .any_tensor import AnyTrace
 
 READ = "_weft_read"  # beside the attributes that a user gives a Module: a Noted
 PARTS = "__dict__"  # read where all attributes are; counts Parameters, Buffers and Modules alone
@@ -49,22 +52,22 @@ def _fields(module: Attributes) -> dict[str, Any]:
     return object.__getattribute__(module, "__dict__")  # type: ignore[no-any-return]
 
 
-def _present(module: Attributes, name: str) -> Any:
+def _present(module: Attributes, name: str) -> object:
     fields = _fields(module)
     return fields[name] if name in fields else getattr(type(module), name, MISSING)
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Is a value compared as it is."""
     return type(value) in PLAIN or isinstance(value, Enum) or (type(value) is tuple and all(map(is_plain, value)))
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: object, b: object) -> bool:
     """Are both one object, or plain values of one type that read alike: NaNs do, 0.0 and -0.0 do not."""
     return a is b or (type(a) is type(b) and is_plain(a) and repr(a) == repr(b))
 
 
-def changed(module: Attributes, name: str, old: Any, new: Any, is_part: bool) -> None:
+def changed(module: Attributes, name: str, old: object, new: object, is_part: bool) -> None:
     """An attribute was set or deleted. is_part: it is, or was, a Parameter, a Buffer or a Module."""
     trace = state.trace() if state.traces else None
     if trace is not None:
@@ -80,7 +83,7 @@ def changed(module: Attributes, name: str, old: Any, new: Any, is_part: bool) ->
 # ---------------------------------------------------------------- what is read
 
 
-def _observed(self: Attributes, name: str) -> Any:
+def _observed(self: Attributes, name: str) -> object:
     trace = state.trace()
     try:
         value = super(Attributes, self).__getattribute__(name)
@@ -97,17 +100,17 @@ def _can_be_set_over(kind: type, name: str) -> bool:
 
 
 _lock = locks.new("attributes")
-_watching: list[Any] = []  # the traces in force, in any thread
+_watching: list[AnyTrace] = []  # the traces in force, in any thread
 
 
-def watch(trace: Any) -> None:
+def watch(trace: AnyTrace) -> None:
     """The trace notes every attribute that its thread reads. Otherwise Modules have no __getattribute__, which is slow."""
     with _lock:
         _watching.append(trace)
         Attributes.__getattribute__ = _observed  # type: ignore[method-assign, assignment]
 
 
-def unwatch(trace: Any) -> None:
+def unwatch(trace: AnyTrace) -> None:
     """Ends that; nothing happens where it is not watching."""
     with _lock:
         _watching[:] = [other for other in _watching if other is not trace]
@@ -123,10 +126,10 @@ class Attribute:
 
     __slots__ = ("is_assigned", "module", "name", "noted", "times", "value")
 
-    def __init__(self, module: Attributes, name: str, value: Any, noted: dict[str, int]) -> None:
+    def __init__(self, module: Attributes, name: str, value: object, noted: dict[str, int]) -> None:
         is_compared = value is MISSING or (is_plain(value) and _present(module, name) is value)  # no descriptor made it
         self.module, self.name, self.noted, self.is_assigned = weakref.ref(module), name, noted, False
-        self.value: Any = value if is_compared else MISSING
+        self.value = value if is_compared else MISSING
         self.times = None if is_compared else noted.get(name, 0)
 
     def now(self) -> Any:
@@ -148,19 +151,19 @@ class Attribute:
 class Reads:
     """What a function reads while it is traced. live_numbers: those that have changed before become inputs."""
 
-    def __init__(self, trace: Any, live_numbers: bool) -> None:
+    def __init__(self, trace: AnyTrace, live_numbers: bool) -> None:
         self._trace, self._gives_live_numbers = trace, live_numbers
         self._modules: dict[int, Attributes] = {}  # in the order in which they are met; kept, so that ids stay theirs
         self._attributes: dict[tuple[int, str], Attribute] = {}
         self._numbers: dict[tuple[int, str], LiveNumber] = {}
-        self._decisions: list[tuple[Ask, Any, Sources]] = []
+        self._decisions: list[tuple[Ask, object, Sources]] = []
 
     @property
     def has_given_numbers(self) -> bool:
         """Has the function got a LiveNumber."""
         return bool(self._numbers)
 
-    def seen(self, module: Attributes, name: str, value: Any) -> Any:
+    def seen(self, module: Attributes, name: str, value: Any) -> object:
         """What the function gets for an attribute of this value. MISSING: there is none."""
         key = id(module), name
         attribute = self._attributes.get(key)
@@ -182,7 +185,7 @@ class Reads:
         attribute.is_assigned = True
         self._modules[id(module)] = module
 
-    def decided(self, ask: Ask, answer: Any, sources: Sources) -> None:
+    def decided(self, ask: Ask, answer: object, sources: Sources) -> None:
         """The function goes on by what a LiveNumber gives."""
         if not self._trace.is_over:
             self._decisions.append((ask, answer, sources))
@@ -204,7 +207,7 @@ class Conditions:
         self,
         modules: list[weakref.ref[Attributes]],
         attributes: list[Attribute],
-        decisions: list[tuple[Ask, Any, Sources]],
+        decisions: list[tuple[Ask, object, Sources]],
     ) -> None:
         self._modules, self._attributes, self._decisions = modules, attributes, decisions
 
@@ -229,7 +232,7 @@ class Conditions:
         old, new = ("nothing" if value is MISSING else brief(value) for value in (attribute.value, attribute.now()))
         return f"{what} changed from {old} to {new}"
 
-    def _path(self, module: Any) -> str:
+    def _path(self, module: Attributes | None) -> str:
         """Where the Module stands in the first one that holds it, such as Net.drop; nothing for one that stands alone."""
         for root in (ref() for ref in self._modules):
             if root is not None and root is not module:
@@ -239,7 +242,7 @@ class Conditions:
         return ""
 
 
-def _answers(ask: Ask, answer: Any) -> bool:
+def _answers(ask: Ask, answer: object) -> bool:
     try:
         return same(ask(), answer)
     except Exception:  # as a division by a number that is 0 now: the function, traced anew, raises it at its line

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...compiler.structure import Structure
 from ...ir.graph.graph import Node
 from ...runtime.memory.storage import Storage
+
+if TYPE_CHECKING:
+    from ...compiler.programs.nan_checked import Watched
 
 
 @dataclass
@@ -19,7 +22,7 @@ class CachedProgram:
     structure: Structure
     checked: list[int]  # the entries of its key that are checked
     makers: list[Callable[[], Storage]] | None = None  # of memory for its outputs
-    watched: dict[str, Any] = field(default_factory=dict)  # what runs in its place while `debug_nans` is in force, by its value
+    watched: dict[str, Watched] = field(default_factory=dict)  # by the value of `debug_nans`: what runs in its place
     used: int = 0  # when: greater than that of all programs used before
 
     @property

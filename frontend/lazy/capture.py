@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
 
 from ... import errors
-from ...compiler.structure import Origin
+from ...compiler.structure import Key, Origin
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, used
 from ...ir.graph.op import Op
@@ -22,9 +21,11 @@ from ...ir.graph.site import Site
 from ...runtime.memory.devices import CPU, device_of
 from ...runtime.memory.storage import VIEWED, Storage, cached, lookup, viewed
 from . import state
+from .any_tensor import AnyTensor as Tensor
 
 _INPUT, _CONST, _EXPAND, _COPY = Op.INPUT, Op.CONST, Op.EXPAND, Op.COPY  # an Enum finds its members slowly
-NOBODY: Mapping[int, weakref.ref[Any]] = {}
+NOBODY: Mapping[int, weakref.ref[Tensor]] = {}
+Source = int | tuple[Hashable, ...]  # of the key: the number of an entry, or a constant
 MAX_SCALAR_NODES = 256  # a held scalar that needs more Nodes of its own than this is not computed along
 
 
@@ -44,11 +45,11 @@ class Capture:
         self.inputs: list[Storage] = []
         self.goes_on = False  # does it read what was kept for the next turn of a loop
         self.constants: list[tuple[float, DType]] = []  # one per use
-        self.entries: list[tuple[Any, ...]] = []  # of the key, described in structure.py
+        self.entries: list[tuple[Hashable, ...]] = []  # of the key, described in structure.py
         self.sites: list[Site | None] = []  # of each entry
         self.owners = NOBODY  # by id of a buffer: its Tensor, where memory is a placeholder's
         self.again: list[Node] = []  # what an earlier program has computed without being kept
-        self.scalars: list[tuple[Any, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
+        self.scalars: list[tuple[Tensor, Node]] = []  # 0-d Tensors that a user holds and that lie inside, their Nodes
 
     # ------------------------------------------------------------ the walk
 
@@ -103,17 +104,17 @@ class Capture:
             n.computed = times
 
     def _is_stored(self, n: Node) -> bool:
-        found = lookup(n)
-        if found is None or found.device not in (self.device, CPU):
+        stored = lookup(n)
+        if stored is None or stored.device not in (self.device, CPU):
             return False
-        self.views[n] = found
+        self.views[n] = stored
         return True
 
     def _is_view(self, n: Node) -> bool:
-        found = viewed(n, self.views[n.src[0]])
-        if found is None:
+        stored = viewed(n, self.views[n.src[0]])
+        if stored is None:
             return False
-        self.views[n] = found
+        self.views[n] = stored
         return True
 
     def _hold(self, n: Node) -> None:
@@ -128,7 +129,7 @@ class Capture:
 
     # ------------------------------------------------------------ numbers and constants
 
-    def _number(self, n: Node) -> Any:
+    def _number(self, n: Node) -> Source:
         """How the key names a source that is a constant or stands in memory."""
         if n not in self.views:
             return self._constant(n)
@@ -155,7 +156,7 @@ class Capture:
         self.entries.append(entry if stored.layout[3] == self.device else (*entry, True))
         self.sites.append(None)
 
-    def _constant(self, n: Node) -> tuple[Any, ...]:
+    def _constant(self, n: Node) -> tuple[Hashable, ...]:
         extents = None
         if n.op is Op.EXPAND:
             extents, n = n.arg, n.src[0]
@@ -164,11 +165,11 @@ class Capture:
             return (n.dtype, extents)
         return (n.dtype, extents, n.arg)
 
-    def numbers(self, roots: Sequence[Node]) -> list[Any]:
+    def numbers(self, roots: Sequence[Node]) -> list[Source]:
         """How the key names the outputs."""
         return [self.index[r] if r in self.index else self._number(r) for r in roots]
 
-    def finish(self, outputs: Sequence[Any], donations: Sequence[tuple[int, int]]) -> tuple[Any, ...]:
+    def finish(self, outputs: Sequence[Source], donations: Sequence[tuple[int, int]]) -> Key:
         """The key of the program."""
         return (tuple(self.entries), tuple(outputs), tuple(donations), self.device)
 

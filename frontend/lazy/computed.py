@@ -61,18 +61,18 @@ class Computed:
 
     def stored_for(self, met: Iterable[Node], outputs: Container[Node]) -> list[Node]:
         """What is stored for those that are made of these: the Nodes, or the fewer bytes that a view or a map needs."""
-        found: dict[Node, None] = {}
+        stored: dict[Node, None] = {}
         seen, stack = set(met), list(met)
         while stack:
             n = stack.pop()
             less = None if n in outputs else self._smaller(n)
             if less is None:
-                found[n] = None
+                stored[n] = None
                 continue
             new = [s for s in less if s in self.nodes and s not in seen]
             seen.update(new)
             stack += new
-        kept = (n for n in found if n.op not in _TRANSPARENT or _behind_views(n) not in found)
+        kept = (n for n in stored if n.op not in _TRANSPARENT or _behind_views(n) not in stored)
         return sorted(kept, key=self._index.__getitem__)
 
     def _smaller(self, n: Node) -> Sequence[Node] | None:
@@ -101,7 +101,7 @@ class Computed:
             return self._much_less(n.src[0], depth)
         if n.op not in _MAPS and not (n.op is Op.REDUCE and n.src[0].op is Op.MUL):
             return {n}
-        less = {found for s in n.src for found in self._much_less(s, depth - 1)}
+        less = {base for s in n.src for base in self._much_less(s, depth - 1)}
         return less if 2 * sum(s.nbytes for s in less) <= n.nbytes else {n}
 
 

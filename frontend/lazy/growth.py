@@ -77,13 +77,14 @@ def after_repeating(again: Sequence[Node]) -> None:
     Seen.repeating = Seen.repeating + 1 if len(again) > Seen.repeated else 0
     Seen.repeated = len(again)
     if Seen.repeating >= REPEATING:
-        found = [n for n in again if n.computed >= REPEATING and n.op not in ELEMENTWISE | VIEWS | LEAVES and n.site is not None]
-        for n in found[:1]:
-            _warn_once(
-                n.site[:2],  # type: ignore[index]
-                f"each read computes what the reads before it have computed, and more: a {n.dtype.name}{list(n.shape)} of this "
-                f"line {n.computed + 1} times by now. Compute what a loop carries along in each turn: wf.realize(x)",
-            )
+        for n in again:
+            if n.site is not None and n.computed >= REPEATING and n.op not in ELEMENTWISE | VIEWS | LEAVES:
+                _warn_once(
+                    n.site[:2],
+                    f"each read computes what the reads before it have computed, and more: a {n.dtype.name}{list(n.shape)} of "
+                    f"this line {n.computed + 1} times by now. Compute what a loop carries along in each turn: wf.realize(x)",
+                )
+                return
 
 
 def _warn_once(line: tuple[str, int], text: str) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from ...ir.graph.graph import Node, reach
 from ...ir.graph.op import Op
 from ...ir.ops.table import RECORDS
+from .any_tensor import AnyTensor as Tensor
 
 _CLOSED = {r.op for r in RECORDS.values() if not r.derivatives} | {Op.DETACH, Op.CONST, Op.IOTA}
 
@@ -34,7 +35,7 @@ def depends(root: Node, on: Node) -> bool:
     return any(n is on for n in reach([root], lambda n: () if n.op is Op.DETACH else n.src))
 
 
-def stale_owner(leaf: Node) -> object | None:
+def stale_owner(leaf: Node) -> Tensor | None:
     """The Tensor that has moved on to a later version than this Leaf, or None."""
-    owner = leaf.arg.owner()
+    owner: Tensor | None = leaf.arg.owner()
     return owner if owner is not None and owner.node is not leaf else None

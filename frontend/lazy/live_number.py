@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
@@ -18,33 +18,39 @@ from ...ir.graph.dtype import DType, rounded
 from ...ir.graph.graph import Node, const
 from . import state
 
-Ask = Callable[[], Any]
+if TYPE_CHECKING:
+    from .any_tensor import AnyTrace
+
+R = TypeVar("R")
+Ask = Callable[[], object]
+Recipe = Callable[[], float]
+Operation = Callable[..., float]
 Sources = frozenset[Any]  # each an attributes.Attribute
 
 
-def _parts(x: Any) -> tuple[Any, Ask, Sources]:
+def _parts(x: LiveNumber | float) -> tuple[float, Recipe, Sources]:
     """The value, the recipe and the sources of an operand."""
     return (x.value, x.recipe, x.sources) if type(x) is LiveNumber else (x, lambda: x, frozenset())
 
 
-def _applied(op: Callable[..., Any], live: LiveNumber, a: Any, b: Any) -> Any:
+def _applied(op: Operation, live: LiveNumber, a: LiveNumber | float, b: LiveNumber | float) -> Any:
     """What the operator gives for two numbers, `live` being one of them: a LiveNumber, or a truth value."""
     if not all(type(x) in (LiveNumber, int, float, bool) for x in (a, b)):
         return NotImplemented
     (x, ask_x, of_x), (y, ask_y, of_y) = _parts(a), _parts(b)
-    found = LiveNumber(live._trace, lambda: op(ask_x(), ask_y()), op(x, y), of_x | of_y)
-    return found if type(found.value) in (int, float) else found.plain()
+    result = LiveNumber(live._trace, lambda: op(ask_x(), ask_y()), op(x, y), of_x | of_y)
+    return result if type(result.value) in (int, float) else result.plain()
 
 
-def _binary(op: Callable[..., Any]) -> Any:
+def _binary(op: Operation) -> Any:
     return lambda self, other: _applied(op, self, self, other)
 
 
-def _reflected(op: Callable[..., Any]) -> Any:
+def _reflected(op: Operation) -> Any:
     return lambda self, other: _applied(op, self, other, self)
 
 
-def _unary(op: Callable[..., Any]) -> Any:
+def _unary(op: Operation) -> Callable[[LiveNumber], LiveNumber]:
     def apply(self: LiveNumber) -> LiveNumber:
         recipe = self.recipe
         return LiveNumber(self._trace, lambda: op(recipe()), op(self.value), self.sources)
@@ -52,7 +58,7 @@ def _unary(op: Callable[..., Any]) -> Any:
     return apply
 
 
-def _of_value(op: Callable[..., Any]) -> Any:
+def _of_value(op: Callable[..., object]) -> Any:
     return lambda self, *args: op(self.plain(), *args)
 
 
@@ -61,16 +67,17 @@ def plain(x: Any) -> Any:
     return x.plain() if type(x) is LiveNumber else x
 
 
+@final
 class LiveNumber:
     """Stands for an int or a float, and says so to isinstance(). `recipe` makes the value of a call from what `sources` are."""
 
     __slots__ = ("_inputs", "_trace", "recipe", "sources", "value")
 
-    def __init__(self, trace: Any, recipe: Ask, value: Any, sources: Sources) -> None:
+    def __init__(self, trace: AnyTrace, recipe: Recipe, value: float, sources: Sources) -> None:
         self._trace, self.recipe, self.value, self.sources = trace, recipe, value, sources
         self._inputs: dict[DType, Node] = {}
 
-    def plain(self) -> Any:
+    def plain(self) -> float:
         """The value itself, which is part of the signature from now on."""
         return self._decided(self.recipe, self.value)
 
@@ -86,7 +93,7 @@ class LiveNumber:
             self._inputs[dtype] = self._trace.live_scalars(values, [dtype])[0]
         return self._inputs[dtype]
 
-    def _decided(self, ask: Ask, answer: Any) -> Any:
+    def _decided(self, ask: Ask, answer: R) -> R:
         self._trace.reads.decided(ask, answer, self.sources)
         return answer
 
@@ -94,12 +101,12 @@ class LiveNumber:
     def __class__(self) -> type:
         return type(self.value)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if not hasattr(self.value, name):
             raise AttributeError(f"{type(self.value).__name__!r} object has no attribute {name!r}")
         return getattr(self.plain(), name)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[type, tuple[float]]:
         return type(self.value), (self.plain(),)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -107,7 +114,7 @@ class LiveNumber:
 
     def __bool__(self) -> bool:
         recipe = self.recipe
-        return self._decided(lambda: bool(recipe()), bool(self.value))  # type: ignore[no-any-return]
+        return self._decided(lambda: bool(recipe()), bool(self.value))
 
     __add__, __radd__ = _binary(operator.add), _reflected(operator.add)
     __sub__, __rsub__ = _binary(operator.sub), _reflected(operator.sub)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from threading import get_ident
-from typing import Any
 from weakref import ref
 
 from ...ir.graph.graph import Node, interned, shaped
 from ...ir.graph.op import Op
 from . import growth, state
-from .any_tensor import Above
+from .any_tensor import Above, AnyTensor
 from .growth import Seen
 from .state import grads
 
 
-def wrap(n: Node, requires_grad: bool = False) -> Any:
+def wrap(n: Node, requires_grad: bool = False) -> AnyTensor:
     """The Tensor of a Node. Where gradients are off, a value that would have needed one is cut from its history."""
     t = object.__new__(Above.kind)
     if requires_grad and not (n.dtype.kind == "f" and (not grads or state.grad_enabled())):

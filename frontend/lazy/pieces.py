@@ -11,10 +11,9 @@ In pieces of some turns each it is one short program that runs many times.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 
 from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
@@ -46,7 +45,7 @@ def _elements(n: Node) -> int:
     return n.src[0].size if n.op is Op.REDUCE else n.size
 
 
-def _sources(entry: tuple[Any, ...]) -> list[int]:
+def _sources(entry: tuple[Hashable, ...]) -> list[int]:
     """The numbers of the entries that an entry of the key reads."""
     return [s for s in entry[2:] if isinstance(s, int)] if isinstance(entry[0], Op) else []
 
@@ -75,20 +74,20 @@ def _of_copies(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> lis
     together = max(1, round(PIECE / len(parts[0])))
     here = Computed(capture)
     chunks = [parts[k : k + together] for k in range(0, len(parts), together)]
-    found = [here.stored_for([nodes[i] for part in chunk for i in part if i in needed], ()) for chunk in chunks]
-    return [piece for piece in found if piece]
+    stored = [here.stored_for([nodes[i] for part in chunk for i in part if i in needed], ()) for chunk in chunks]
+    return [piece for piece in stored if piece]
 
 
 def _forms(capture: Capture) -> list[int]:
     """For each entry the number of what it computes; equal if only the memory that is read differs."""
-    known: dict[tuple[Any, ...], int] = {}
-    found: list[int] = []
+    known: dict[tuple[Hashable, ...], int] = {}
+    numbers: list[int] = []
     for entry in capture.entries:
         form = entry
         if isinstance(entry[0], Op):
-            form = (*entry[:2], *(("of", found[s]) if isinstance(s, int) else s for s in entry[2:]))
-        found.append(known.setdefault(form, len(known)))
-    return found
+            form = (*entry[:2], *(("of", numbers[s]) if isinstance(s, int) else s for s in entry[2:]))
+        numbers.append(known.setdefault(form, len(known)))
+    return numbers
 
 
 class _Groups:
@@ -119,12 +118,12 @@ class _Groups:
 
     def members(self) -> list[list[int]]:
         """The sets, in order."""
-        found: dict[int, list[int]] = {}
+        members: dict[int, list[int]] = {}
         for i in range(len(self._above)):
             name = self.of(i)
             if name is not None:
-                found.setdefault(name, []).append(i)
-        return list(found.values())
+                members.setdefault(name, []).append(i)
+        return list(members.values())
 
 
 # ---------------------------------------------------------------- turns one after the other
@@ -155,17 +154,17 @@ def _of_turns(capture: Capture, nodes: Sequence[Node], roots: set[Node]) -> list
             met = [n for i, n in enumerate(islice(nodes, done, stop), done) if last_use[i] >= stop and n in here.nodes]
             out.append(here.stored_for(met, ()))
             done = stop
-    return [found for found in out if found]
+    return [piece for piece in out if piece]
 
 
 def _labels(nodes: Sequence[Node]) -> list[int]:
     """Equal for Nodes that may be of the same line of two turns."""
     known: dict[object, int] = {}
-    found = []
+    labels = []
     for n in nodes:
         arg = None if n.op is Op.INPUT else n.arg
-        found.append(known.setdefault((n.op, arg, n.dtype, n.shape, n.site if n.src else None), len(known)))
-    return found
+        labels.append(known.setdefault((n.op, arg, n.dtype, n.shape, n.site if n.src else None), len(known)))
+    return labels
 
 
 def _regions(labels: Sequence[int], start: int, stop: int) -> Iterator[Region]:
@@ -188,8 +187,8 @@ def _longest(labels: Sequence[int], start: int, stop: int) -> Region | None:
         if gram in last:
             gaps[i - last[gram]] += 1
         last[gram] = i
-    found = [r for turn, _ in gaps.most_common(CANDIDATES) for r in _runs(labels, start, stop, turn)]
-    return max(found, key=lambda r: (r.stop - r.start, -r.turn), default=None)
+    regions = [r for turn, _ in gaps.most_common(CANDIDATES) for r in _runs(labels, start, stop, turn)]
+    return max(regions, key=lambda r: (r.stop - r.start, -r.turn), default=None)
 
 
 def _runs(labels: Sequence[int], start: int, stop: int, turn: int) -> Iterator[Region]:

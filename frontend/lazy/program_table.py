@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Hashable
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import options
-from ...compiler.structure import Structure
+from ...compiler.structure import Key, Structure
 from ...runtime.memory import storage
 from ...runtime.memory.storage import Storage
 from . import watchers
 from .cached_program import CachedProgram
 from .capture import Capture
 
+if TYPE_CHECKING:
+    from ...compiler.programs.nan_checked import Watched
+
 MAX_PROGRAMS = 4096  # of 13 KB or more each; what was used the longest ago is forgotten beyond, and stays in the disk cache
 statistics = dict.fromkeys(("built", "found", "generalised", "runs", "donated"), 0)  # programs; runs; outputs in place
-
-
-_programs: dict[tuple[Any, ...], CachedProgram] = {}
+_programs: dict[Hashable, CachedProgram] = {}
 _uses = count(1)
 
 
-def find(key: tuple[Any, ...], capture: Capture) -> CachedProgram:
+def find(key: Key, capture: Capture) -> CachedProgram:
     """The program of a captured graph, built where there is none or where other constants differ than those it takes."""
     o, constants = options.current(), capture.packed_constants()
     place = (key, o.interpret, o.target, o.matmul, o.strict, o.strict and o.verify)
-    found = _programs.get(place)
+    program = _programs.get(place)
     varying: tuple[int, ...] = ()
-    if found is not None:
-        found.used = next(_uses)
-        changed = _changed(found.structure.constants, constants)
-        if changed <= set(found.structure.varying):
+    if program is not None:
+        program.used = next(_uses)
+        changed = _changed(program.structure.constants, constants)
+        if changed <= set(program.structure.varying):
             statistics["found"] += 1
-            return found
+            return program
         statistics["generalised"] += 1
-        varying = tuple(sorted(changed | set(found.structure.varying)))
+        varying = tuple(sorted(changed | set(program.structure.varying)))
     elif len(_programs) >= MAX_PROGRAMS:
         _forget_some()
     program = _programs[place] = _build(Structure(key, constants, varying, capture.sites, capture.origins()))
@@ -61,7 +63,7 @@ def _build(structure: Structure) -> CachedProgram:
     return program
 
 
-def maker() -> Any:
+def maker() -> Callable[[Structure], Any]:
     """What makes an executable of a Structure: the compiler, or with WEFT_INTERPRET=1 the reference interpreter, or both."""
     o = options.current()
     if o.interpret:
@@ -85,7 +87,7 @@ def constants_of(program: CachedProgram, capture: Capture) -> list[Storage]:
     return storage.scalars([v for v, _ in constants], [d for _, d in constants])
 
 
-def watched_of(program: CachedProgram) -> Any:
+def watched_of(program: CachedProgram) -> Watched | None:
     """What runs in place of a program's executable while `debug_nans` is in force, else None."""
     o = options.current()
     if not o.debug_nans:

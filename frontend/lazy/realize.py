@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from ... import errors, locks
 from ...compiler.structure import Structure
@@ -30,6 +30,7 @@ from .program_table import find
 from .run import run
 from .transaction import keep
 
+R = TypeVar("R")
 lock = locks.new("compute")
 
 
@@ -73,14 +74,14 @@ def together(tensors: Sequence[Tensor | None]) -> None:
 def value(tensor: Tensor) -> Storage:
     """The memory of the Tensor's value, which is computed if need be."""
     if state.traces and (trace := state.trace()) is not None:
-        return trace.read(tensor, lambda stored: stored)  # type: ignore[no-any-return]
+        return trace.read(tensor, lambda stored: stored)
     stored: Storage | None
     while (stored := tensor._stored()) is None:  # again where another thread gave it a new value
         realize(tensor)
     return stored
 
 
-def read(tensor: Tensor, how: Callable[[Storage], Any]) -> Any:
+def read(tensor: Tensor, how: Callable[[Storage], R]) -> R:
     """What `how` makes of the Tensor's memory while no program writes to it; with a part, the whole is computed."""
     if state.traces and (trace := state.trace()) is not None:
         return trace.read(tensor, how)
@@ -90,12 +91,12 @@ def read(tensor: Tensor, how: Callable[[Storage], Any]) -> Any:
         return how(value(tensor))
 
 
-def _flat(tensors: Sequence[Any]) -> list[Tensor]:
+def _flat(tensors: Sequence[object]) -> list[Tensor]:
     out: dict[int, Tensor] = {}
     stack = list(reversed(tensors))
     while stack:
         t = stack.pop()
-        if hasattr(type(t), "_stored"):
+        if isinstance(t, Tensor):
             out[id(t)] = t
         elif isinstance(t, (list, tuple)):
             stack.extend(reversed(t))
@@ -179,8 +180,8 @@ def _cut(job: Job, tensors: list[Tensor], with_scalars: bool) -> tuple[Job, list
     held: list[Tensor] = []
     if not any(_is_updated(t) for t in tensors):  # a training step is one program
         with suppress(errors.IndexError):  # the whole program finds the first index out of range
-            while found := pieces(job.capture, job.roots):
-                held += _in_pieces(job.capture.device, found)
+            while parts := pieces(job.capture, job.roots):
+                held += _in_pieces(job.capture.device, parts)
                 job = job_of(job.capture.device, tensors, with_scalars)
     return job, held
 
@@ -190,17 +191,13 @@ def _is_updated(t: Tensor) -> bool:
     return t._requires_grad and (n := t.node).op is Op.INPUT and n.arg.definition is not None and not n.arg.is_initial
 
 
-def _in_pieces(device: str, found: list[list[Node]]) -> list[Tensor]:
+def _in_pieces(device: str, parts: list[list[Node]]) -> list[Tensor]:
     """Tensors of these values, each list computed by a program of its own."""
-    held = [[bare(n) for n in piece] for piece in found]
+    held = [[bare(n) for n in piece] for piece in parts]
     for piece in held:
-        _compute_job(job_of(device, piece))
+        job = job_of(device, piece)
+        run(job, find(key_of(job), job.capture))
     return list(chain.from_iterable(held))
-
-
-def _compute_job(job: Job) -> None:
-    """Computes what it asks for, and keeps nothing else."""
-    run(job, find(key_of(job), job.capture))
 
 
 def structure_of(*tensors: Tensor) -> Structure:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from itertools import starmap
 
 from ... import errors, options
+from ...ir.graph.graph import Node
 from ...ir.graph.negative_indices import as_written
 from ...ir.graph.site import Lines, Site, located, what_of
 from ...runtime.memory import storage
@@ -44,7 +45,7 @@ def run(job: Job, program: CachedProgram) -> None:
     outputs: list[Storage] = []
     has_run = False
     try:
-        _let_go(job, released)
+        released += starmap(release, zip(job.tensors, job.nodes, strict=True))
         if carry is not None:
             carry.let_go(tensors, job.nodes, released)
         job.capture = job.nodes = job.roots = job.views = job.carry = None  # type: ignore[assignment]
@@ -61,15 +62,12 @@ def run(job: Job, program: CachedProgram) -> None:
                 _give(tensors, released, places, outputs, carry)
                 raise getattr(failure, "reason", failure) from None
             if job.nodes is not None:
-                _reclaim(job, carry)
+                roots = _reclaim(job)
             else:
-                _undo(carry, tensors, released, places, inputs, slots, program.structure, lines)
+                roots = restore(tensors, released, places, inputs, slots, program.structure, lines)
+            if carry is not None:
+                carry.undo(roots)
             raise explained(failure, program, lines) from None
-
-
-def _let_go(job: Job, released: list[Detached]) -> None:
-    for t, n in zip(job.tensors, job.nodes, strict=True):
-        released.append(release(t, n))
 
 
 def _give(
@@ -85,19 +83,11 @@ def _give(
                 outputs[place].mark_shared()
 
 
-def _reclaim(job: Job, carry: Carry | None) -> None:
-    """Nothing has run, and the graph is still there: Tensors that have let go of it get it back."""
+def _reclaim(job: Job) -> list[Node]:
+    """Nothing has run, and the graph is still there: Tensors that have let go of it get it back. Returns its roots."""
     for t, n, place in zip(job.tensors, job.nodes, job.places, strict=True):
         reclaim(t, n, job.roots[place])
-    if carry is not None:
-        carry.undo(job.roots)
-
-
-def _undo(carry: Carry | None, *run: Any) -> None:
-    """As before a run that has failed."""
-    roots = restore(*run)
-    if carry is not None:
-        carry.undo(roots)
+    return job.roots
 
 
 def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
@@ -108,7 +98,9 @@ def lines_of(program: CachedProgram, sites: list[Site | None]) -> Lines:
     return {built[i]: sites[i] for i in program.checked} if program.checked else {}
 
 
-def _outputs(program: CachedProgram, inputs: list[Storage], slots: list[Any], donations: Any) -> list[Storage]:
+def _outputs(
+    program: CachedProgram, inputs: list[Storage], slots: list[weakref.ref[Node]], donations: Sequence[tuple[int, int]]
+) -> list[Storage]:
     """Memory for each output: that of a replaced input which nobody else can read, or new memory."""
     assert program.makers is not None
     outputs: list[Storage | None] = [None] * len(program.makers)

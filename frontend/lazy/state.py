@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from threading import get_ident
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ... import locks
 from ...ir.graph import graph
@@ -21,13 +21,17 @@ from ...ir.graph.graph import Node
 from ...ir.graph.op import Op
 from ...modes import Blocks
 from ...runtime.memory import storage, weak_table
-from ...runtime.memory.storage import Leaf
+from ...runtime.memory.storage import Leaf, Storage
 from . import weak_numbers
-from .any_tensor import bare
+from .any_tensor import AnyTensor as Tensor
+from .any_tensor import Hook, bare
 
-retaining: weak_table.Table[Any] = {}  # by id: computed Tensors that asked for their gradient
-hooks: weakref.WeakKeyDictionary[Node, list[Any]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
-watchers: weak_table.Table[Any] = {}  # by id of a leaf: whose after_backward() is called when one has led there
+if TYPE_CHECKING:
+    from .any_tensor import AnyTrace, Watcher
+
+retaining: weak_table.Table[Tensor] = {}  # by id: computed Tensors that asked for their gradient
+hooks: weakref.WeakKeyDictionary[Node, list[Hook]] = weakref.WeakKeyDictionary()  # of computed Tensors, dead ones too
+watchers: weak_table.Table[Watcher] = {}  # by id of a leaf
 lock = locks.new("tensors")
 
 # ---------------------------------------------------------------- Tensors that wait, for loops
@@ -36,10 +40,10 @@ lock = locks.new("tensors")
 MOST_LAZY = 1 << 13  # the oldest is forgotten beyond
 
 
-class Lazy(deque[weakref.ref[Any]]):
+class Lazy(deque[weakref.ref[Tensor]]):
     """Tensors that were not computed when they were registered, the oldest first."""
 
-    def __init__(self, tensors: list[Any]) -> None:
+    def __init__(self, tensors: list[Tensor]) -> None:
         super().__init__(map(weakref.ref, tensors), MOST_LAZY)
         self._enough = 2 * len(tensors)
 
@@ -55,14 +59,7 @@ class Lazy(deque[weakref.ref[Any]]):
 loops: dict[int, Lazy] = {}  # by thread: of the first one once it has computed something again, of others from their start
 
 
-def note_lazy(tensor: Any) -> None:
-    """Registers a Tensor that waits for its value, if a program of this thread may keep that."""
-    lazy = loops.get(get_ident())
-    if lazy is not None:
-        lazy.append(weakref.ref(tensor))
-
-
-def lazy_tensors(all_tensors: Callable[[], list[Any]]) -> Iterator[Any]:
+def lazy_tensors(all_tensors: Callable[[], list[Tensor]]) -> Iterator[Tensor]:
     """The Tensors of this thread that are not computed, the newest first. The first thread looks for them among all at first."""
     lazy = loops.get(get_ident())
     if lazy is None:
@@ -76,7 +73,7 @@ def lazy_tensors(all_tensors: Callable[[], list[Any]]) -> Iterator[Any]:
             yield t
 
 
-def _waits(tensor: Any) -> bool:
+def _waits(tensor: Tensor | None) -> TypeGuard[Tensor]:
     return tensor is not None and tensor._stored() is None
 
 
@@ -90,15 +87,15 @@ class _PerThread(threading.local):
         if _PerThread.has_first:
             loops[get_ident()] = Lazy([])  # so that its Tensors are known from those of the first
         _PerThread.has_first = True
-        self.held_scalars: weak_table.Table[Any] = {}  # by id of the Node: 0-d Tensors that are not computed yet
-        self.indexed: weak_table.Table[Any] = {}  # by id of the Node: lazy Tensors of which parts were taken
-        self.pending: list[weakref.ref[Any]] = []  # Tensors whose Leaf has a definition that the next program computes
+        self.held_scalars: weak_table.Table[Tensor] = {}  # by id of the Node: 0-d Tensors that are not computed yet
+        self.indexed: weak_table.Table[Tensor] = {}  # by id of the Node: lazy Tensors of which parts were taken
+        self.pending: list[weakref.ref[Tensor]] = []  # Tensors whose Leaf has a definition that the next program computes
 
 
 thread = _PerThread()
 
 
-Tables = tuple[dict[int, Any], dict[int, Any], list[Any]]
+Tables = tuple[weak_table.Table[Tensor], weak_table.Table[Tensor], list[weakref.ref[Tensor]]]
 
 
 def no_tables() -> Tables:
@@ -150,41 +147,42 @@ class _Changes:
 
 changes = _Changes()
 released: dict[int, Any] = {}  # by id: Tensors that are being computed, each a transaction.Detached
-traces: dict[int, Any] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
+traces: dict[int, AnyTrace] = {}  # by thread: the trace.Trace of the jitted function that it runs; empty nearly always
 
 
-def trace() -> Any:
+def trace() -> AnyTrace | None:
     """The Trace of this thread, or None."""
     return traces.get(get_ident())
 
 
-def born(tensor: Any) -> None:
+def born(tensor: Tensor) -> None:
     """A Tensor was made, perhaps inside a trace."""
-    found = trace()
-    if found is not None:
-        found.adopt(tensor)
+    running = trace()
+    if running is not None:
+        running.adopt(tensor)
 
 
-def is_outer(tensor: Any) -> bool:
+def is_outer(tensor: Tensor) -> bool:
     """Was the Tensor made before the function that is traced here began."""
-    found = trace() if traces else None
-    return found is not None and found.is_outer(tensor)
+    running = trace() if traces else None
+    return running is not None and running.is_outer(tensor)
 
 
-def give_leaf(tensor: Any) -> Node:
+def give_leaf(tensor: Tensor) -> Node:
     """The Leaf of a Tensor that has had but memory so far, or that is being computed."""
     with lock:
         if not hasattr(tensor, "_node"):  # else another thread was faster
             waiting = released.get(id(tensor))
             if waiting is None:
+                assert tensor._storage is not None
                 tensor._node = storage.leaf(tensor._storage)
             else:
                 tensor._node = waiting.leaf = graph.leaf(Leaf(None), *waiting.layout)
                 tensor._node._device = waiting.device
-        return tensor._node  # type: ignore[no-any-return]
+        return tensor._node
 
 
-def stand_for(tensor: Any, n: Node) -> None:
+def stand_for(tensor: Tensor, n: Node) -> None:
     """The Tensor's value is from now on that of a Node, which is not in memory."""
     if traces and trace() is not None:
         tensor.node = n
@@ -197,14 +195,14 @@ def stand_for(tensor: Any, n: Node) -> None:
 # ---------------------------------------------------------------- scalars, gradients
 
 
-def hold_scalar(tensor: Any) -> None:
+def hold_scalar(tensor: Tensor) -> None:
     """Registers a 0-d Tensor, so that a program inside which it lies computes it too."""
     if weak_numbers.marks:
         weak_numbers.mark_if_weak(tensor.node)
     weak_table.remember(thread.held_scalars, id(tensor.node), tensor)
 
 
-def release_scalar(tensor: Any, n: Node) -> None:
+def release_scalar(tensor: Tensor, n: Node) -> None:
     """The 0-d Tensor of this Node is computed now, or has another Node."""
     held = thread.held_scalars
     ref = held.get(id(n))
@@ -212,12 +210,12 @@ def release_scalar(tensor: Any, n: Node) -> None:
         del held[id(n)]
 
 
-def retain(tensor: Any) -> None:
+def retain(tensor: Tensor) -> None:
     """Registers a computed Tensor whose gradient is asked for."""
     weak_table.remember(retaining, id(tensor), tensor)
 
 
-def watch(tensor: Any, watcher: Any) -> None:
+def watch(tensor: Tensor, watcher: Watcher) -> None:
     """At the end of every backward() that leads to this leaf, or to others with the same watcher, that is called once.
 
     It keeps the leaf alive itself.
@@ -225,12 +223,12 @@ def watch(tensor: Any, watcher: Any) -> None:
     weak_table.remember(watchers, id(tensor), watcher)
 
 
-def own(tensor: Any) -> None:
+def own(tensor: Tensor) -> None:
     """Gradients of the Tensor's Leaf are collected in the Tensor."""
     tensor.node.arg.owner = weakref.ref(tensor)
 
 
-def become_leaf(tensor: Any) -> None:
+def become_leaf(tensor: Tensor) -> None:
     """Gives the Tensor a Leaf of its own with the same value, so that no equal expression shares its gradient."""
     old = weakref.ref(tensor.node)
     stored = tensor._stored()
@@ -245,11 +243,11 @@ def become_leaf(tensor: Any) -> None:
     own(tensor)
 
 
-def become(tensor: Any, value: Node) -> None:
+def become(tensor: Tensor, value: Node) -> None:
     """The Tensor is a leaf with another value from now on, perhaps of another dtype or elsewhere; what was built from it keeps
     the old one."""
-    if is_outer(tensor):
-        trace().refuse("changing the dtype or the device of a Tensor from outside")
+    if traces and (running := trace()) is not None and running.is_outer(tensor):
+        running.refuse("changing the dtype or the device of a Tensor from outside")
     with lock:
         old: Node = tensor.node
         tensor.node, tensor._storage, tensor._note = value, None, None
@@ -260,7 +258,7 @@ def become(tensor: Any, value: Node) -> None:
         _cut_dependents(old.arg, tensor)
 
 
-def assign(tensor: Any, value: Node) -> None:
+def assign(tensor: Tensor, value: Node) -> None:
     """The Tensor's next version: a new Leaf, defined by `value` until the next program computes it."""
     new = storage.defined_leaf(value)
     with lock:
@@ -278,7 +276,7 @@ def assign(tensor: Any, value: Node) -> None:
     thread.pending.append(weakref.ref(tensor))
 
 
-def replace(tensor: Any, stored: Any) -> None:
+def replace(tensor: Tensor, stored: Storage) -> None:
     """The Tensor's next version is in memory already; expressions made from the old one keep that."""
     with lock:
         old, was_leaf = tensor.node, tensor.is_leaf
@@ -290,35 +288,35 @@ def replace(tensor: Any, stored: Any) -> None:
         _cut_dependents(old.arg, tensor)
 
 
-def move(tensor: Any, n: Node, requires_grad: bool) -> None:
+def move(tensor: Tensor, n: Node, requires_grad: bool) -> None:
     """The Tensor stands for another value from now on."""
     with lock:
         stand_for(tensor, n)
         if not is_outer(tensor):
             was, tensor._requires_grad, tensor._note = tensor._requires_grad, requires_grad, None
             changes.count += was != requires_grad
-            if loops:
-                note_lazy(tensor)
+            if loops and (lazy := loops.get(get_ident())) is not None:
+                lazy.append(weakref.ref(tensor))
     if not n.shape and n.op is not Op.INPUT:
         hold_scalar(tensor)
 
 
-def _first_version(old: Node) -> Any:
+def _first_version(old: Node) -> Tensor | None:
     if not old.arg.is_initial:
-        return old.arg.awaits
+        return old.arg.awaits  # type: ignore[no-any-return]
     first = bare(old)
     if traces:
         born(first)
     return first
 
 
-def first_versions(waiting: list[Any]) -> list[Any]:
+def first_versions(waiting: list[Tensor]) -> list[Tensor]:
     """The Tensors among (or below) the waiting ones whose first value is not computed."""
-    found = [t if t.node.arg.is_initial else t.node.arg.awaits for t in waiting]
-    return [t for t in found if t is not None]
+    first = [t if t.node.arg.is_initial else t.node.arg.awaits for t in waiting]
+    return [t for t in first if t is not None]
 
 
-def forget_first_versions(waiting: list[Any]) -> None:
+def forget_first_versions(waiting: list[Tensor]) -> None:
     """After those are computed: they are versions to replace, like any other."""
     for t in waiting:
         arg: Leaf = t.node.arg
@@ -327,7 +325,7 @@ def forget_first_versions(waiting: list[Any]) -> None:
             arg.awaits = None
 
 
-def _cut_dependents(replaced: Leaf, tensor: Any) -> None:
+def _cut_dependents(replaced: Leaf, tensor: Tensor) -> None:
     """Computed Tensors cannot be differentiated through a version that is gone: their history is of no use any more."""
     for ref in replaced.dependents:
         dependent = ref()
@@ -335,26 +333,27 @@ def _cut_dependents(replaced: Leaf, tensor: Any) -> None:
             cut_history(dependent, f"{described(tensor)} was replaced by an update")
 
 
-def cut_history(tensor: Any, why: str) -> None:
+def cut_history(tensor: Tensor, why: str) -> None:
     """A computed Tensor becomes a plain value; `why` explains it to a later backward()."""
+    assert tensor._storage is not None
     storage.forget(tensor._storage)
     tensor.node = storage.leaf(tensor._storage)
     tensor._note = why
 
 
-def described(tensor: Any) -> str:
+def described(tensor: Tensor) -> str:
     """How errors name a parameter: its name, or else its dtype and shape."""
     shape = f"{tensor.dtype.name}{list(tensor.shape)}"
     return f"parameter {tensor.name!r} ({shape})" if tensor.name else f"parameter {shape}"
 
 
-def take_pending() -> list[Any]:
+def take_pending() -> list[Tensor]:
     """The Tensors with a pending value, each once, in the order of their last assign; the list is emptied."""
     alive = {id(t): t for ref in reversed(thread.pending) if (t := ref()) is not None}
     thread.pending.clear()
     return [t for t in reversed(alive.values()) if t.node.op is Op.INPUT and t.node.arg.definition is not None]
 
 
-def wait_again(tensors: list[Any]) -> None:
+def wait_again(tensors: list[Tensor]) -> None:
     """Puts Tensors that still have a pending value back."""
     thread.pending.extend(weakref.ref(t) for t in tensors if t.node.op is Op.INPUT and t.node.arg.definition is not None)

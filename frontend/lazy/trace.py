@@ -10,7 +10,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Sequence
 from threading import get_ident
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ... import errors
 from ...ir.graph.dtype import DType
@@ -29,17 +29,20 @@ from .weak_numbers import Number
 R = TypeVar("R")
 Recipe = Callable[[], Sequence[float]]
 Mark = Callable[[], Callable[[], None]]
-UNTOUCHED = object()  # the .grad of a Tensor that the function has not looked at
 
 
 class Outer:
-    """What a Tensor from outside stands for: `node`, at first its placeholder `leaf`. `gradient`: its .grad in here."""
+    """What a Tensor from outside stands for: `node`, at first its placeholder `leaf`.
 
-    __slots__ = ("gradient", "leaf", "node", "tensor")
+    `gradient`: its .grad in here; `is_gradient_used`: the function has read or set that.
+    """
+
+    __slots__ = ("gradient", "is_gradient_used", "leaf", "node", "tensor")
 
     def __init__(self, tensor: Tensor, leaf: Node) -> None:
         self.tensor, self.leaf, self.node = tensor, leaf, leaf
-        self.gradient: Any = UNTOUCHED
+        self.gradient: Tensor | None = None
+        self.is_gradient_used = False
 
 
 class Live:
@@ -62,14 +65,14 @@ class Trace:
         self.live: list[Live] = []
         self.numbers: list[Number] = []  # the arguments that are Python numbers
         self.marks: Callable[[], Sequence[tuple[str, str]]] = list  # how errors call each of them, what marks it static
-        self.guards: list[tuple[Callable[[], Any], Any]] = []  # what must be as it was for the trace to hold
+        self.guards: list[tuple[Callable[[], object], object]] = []  # what must be as it was for the trace to hold
         self.reads = Reads(self, live_numbers)
-        self.sources: dict[int, tuple[Any, Node]] = {}  # by id of what they come from: live scalars that many share
-        self.turns: dict[tuple[int, int], tuple[Any, int]] = {}  # by id and place of what counts: how often it has
+        self.sources: dict[int, tuple[object, Node]] = {}  # by id of what they come from: live scalars that many share
+        self.turns: dict[tuple[int, int], tuple[object, int]] = {}  # by id and place of what counts: how often it has
         self.afterwards: list[Callable[[], None]] = []  # what Python does after every call
         self.leaves: list[Node] = []  # every placeholder
         self.assumes_no_grad: list[Tensor] = []
-        self._natives: dict[int, weakref.ref[Any]] = {}  # by id: Tensors that were made in here
+        self._natives: dict[int, weakref.ref[Tensor]] = {}  # by id: Tensors that were made in here
         self._tables = self._outside = state.no_tables()  # in here; of the thread
 
     # ------------------------------------------------------------ when it is in force
@@ -109,22 +112,22 @@ class Trace:
         self._natives[id(t)] = weakref.ref(t)
 
     def is_outer(self, t: Tensor) -> bool:
-        found = self._natives.get(id(t))
-        return found is None or found() is not t
+        native = self._natives.get(id(t))
+        return native is None or native() is not t
 
     def outer(self, t: Tensor, device_free: bool = False) -> Outer:
         """What a Tensor from outside stands for; it is computed, if need be, since its layout is part of the signature.
 
         device_free: it is an array's, which goes along with any device.
         """
-        found = self.outers.get(id(t))
-        if found is None:
+        outer = self.outers.get(id(t))
+        if outer is None:
             stored, owned = self.outside(lambda: (realize.value(t), t._requires_grad and t.is_leaf))
             leaf = self.placeholder(*stored.layout, device_free)
             if owned:
                 leaf.arg.owner = weakref.ref(t)
-            found = self.outers[id(t)] = Outer(t, leaf)
-        return found
+            outer = self.outers[id(t)] = Outer(t, leaf)
+        return outer
 
     def placeholder(
         self, dtype: DType, shape: Shape, strides: Shape | None = None, device: str = CPU, device_free: bool = False
@@ -154,17 +157,18 @@ class Trace:
 
     def grad_of(self, t: Tensor) -> Tensor | None:
         if not self.is_outer(t):
-            return t._grad  # type: ignore[no-any-return]
+            return t._grad
         outer = self.outer(t)
-        if outer.gradient is UNTOUCHED:
+        if not outer.is_gradient_used:
             require_no_grad(self.name, t)
             self.assumes_no_grad.append(t)
-            outer.gradient = None
-        return outer.gradient  # type: ignore[no-any-return]
+            outer.is_gradient_used = True
+        return outer.gradient
 
     def set_grad(self, t: Tensor, gradient: Tensor | None) -> None:
         if self.is_outer(t):
-            self.outer(t).gradient = gradient
+            outer = self.outer(t)
+            outer.gradient, outer.is_gradient_used = gradient, True
         else:
             t._grad = gradient
 
@@ -190,14 +194,13 @@ class Trace:
         self.live.append(Live(recipe, leaves, mark))
         return leaves
 
-    def live_source(self, source: Any, recipe: Recipe, dtype: DType, now: Node) -> Node:
+    def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         """The one live scalar of this source, with the recipe's value at every call; `now` where no function is traced."""
-        found = self.sources.get(id(source))
-        if found is None:
-            found = self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
-        return found[1]
+        if id(source) not in self.sources:
+            self.sources[id(source)] = (source, self.live_scalars(recipe, [dtype])[0])
+        return self.sources[id(source)][1]
 
-    def guard(self, what: Callable[[], Any]) -> None:
+    def guard(self, what: Callable[[], object]) -> None:
         """The function is traced again when what() is another value than now."""
         self.guards.append((what, what()))
 
@@ -205,7 +208,7 @@ class Trace:
         """Acts after each call."""
         self.afterwards.append(action)
 
-    def turn(self, source: Any, place: int) -> int:
+    def turn(self, source: object, place: int) -> int:
         """How often this was asked before."""
         _, before = self.turns.get((id(source), place), (source, 0))
         self.turns[id(source), place] = source, before + 1
@@ -213,13 +216,13 @@ class Trace:
 
     # ------------------------------------------------------------ values that only a call knows
 
-    def read(self, t: Tensor, how: Callable[[Storage], Any]) -> Any:
+    def read(self, t: Tensor, how: Callable[[Storage], R]) -> R:
         """What `how` makes of the memory of a value that is the same at every call. Raises JitError for another."""
         self.require_constant(t)
         n = t._node
-        found = self.outside(lambda: realize.read(t, how))
+        value = self.outside(lambda: realize.read(t, how))
         t._node = n  # in here it stands for what it stood for
-        return found
+        return value
 
     def require_constant(self, t: Tensor) -> None:
         """Raises JitError for a value that differs from call to call."""
@@ -272,13 +275,13 @@ class NoTrace:
     def live_scalars(self, recipe: Recipe, dtypes: Sequence[DType], mark: Mark | None = None) -> list[Node]:
         return [storage.leaf(s) for s in storage.scalars(recipe(), dtypes)]
 
-    def live_source(self, source: Any, recipe: Recipe, dtype: DType, now: Node) -> Node:
+    def live_source(self, source: object, recipe: Recipe, dtype: DType, now: Node) -> Node:
         return now
 
     def refuse(self, what: str) -> None: ...
-    def guard(self, what: Callable[[], Any]) -> None: ...
+    def guard(self, what: Callable[[], object]) -> None: ...
 
-    def turn(self, source: Any, place: int) -> int:
+    def turn(self, source: object, place: int) -> int:
         return 0
 
     def outside(self, body: Callable[[], R]) -> R:
@@ -293,4 +296,4 @@ NO_TRACE = NoTrace()
 
 def tracing() -> Trace | NoTrace:
     """The Trace of this thread."""
-    return state.traces.get(get_ident(), NO_TRACE) if state.traces else NO_TRACE
+    return state.traces.get(get_ident(), NO_TRACE) if state.traces else NO_TRACE  # type: ignore[return-value]

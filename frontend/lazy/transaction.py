@@ -9,8 +9,8 @@ from __future__ import annotations
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from ...compiler.structure import Structure
 from ...ir.graph import graph
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node, toposort
@@ -154,9 +154,9 @@ def versions(tensors: Sequence[Tensor]) -> list[Version]:
     return [(t, t.node, t._storage) for t in tensors]
 
 
-def go_back(found: Sequence[Version]) -> None:
+def go_back(before: Sequence[Version]) -> None:
     """Gives Tensors that were assigned to since what they stood for."""
-    for t, n, stored in found:
+    for t, n, stored in before:
         if t.node is not n:
             with state.lock:
                 t._node, t._storage = n, stored
@@ -182,8 +182,8 @@ def restore(
     releases: list[Detached],
     places: list[int],
     inputs: list[Storage],
-    slots: list[Any],
-    structure: Any,
+    slots: list[weakref.ref[Node]],
+    structure: Structure,
     lines: Lines,
 ) -> list[Node]:
     """As before the run; assigned Tensors go back to the version that they had, the assign is forgotten. Returns what computes

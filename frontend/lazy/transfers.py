@@ -57,10 +57,10 @@ def _nodes(tensors: Sequence[Tensor]) -> list[Node]:
 
 
 def _by_device(tensors: Sequence[Tensor]) -> dict[str, list[Tensor]]:
-    found: dict[str, list[Tensor]] = {}
+    groups: dict[str, list[Tensor]] = {}
     for t in tensors:
-        found.setdefault(device_of(t.node), []).append(t)
-    return found
+        groups.setdefault(device_of(t.node), []).append(t)
+    return groups
 
 
 def _source(crossing: Node) -> Node:
@@ -74,7 +74,7 @@ def _is_crossing(n: Node, device: str) -> bool:
 
 def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
     """Where the graph of values on one device is cut: COPYs, and 0-d values of the CPU."""
-    found, seen, stack = [], set(roots), list(roots)
+    crossings, seen, stack = [], set(roots), list(roots)
     is_far = device != CPU
     while stack:
         n = stack.pop()
@@ -82,22 +82,22 @@ def _crossings(roots: Sequence[Node], device: str) -> list[Node]:
         if op is Op.CONST or lookup(n) is not None:
             continue
         if (is_far and n.device == CPU) or (op is Op.COPY and _is_crossing(n, device)):
-            found.append(n)
+            crossings.append(n)
             continue
         for s in n.src or sources(n):
             if s not in seen:
                 seen.add(s)
                 stack.append(s)
-    return found
+    return crossings
 
 
 def _cross(roots: Sequence[Node], device: str) -> bool:
     """Copies what values on one device need from others, if all of that is in memory."""
     crossings = _crossings(roots, device)
-    found = [seen_through(_source(n)) for n in crossings]
-    if None in found:
+    values = [seen_through(_source(n)) for n in crossings]
+    if None in values:
         return False
-    for n, stored in zip(crossings, found, strict=True):
+    for n, stored in zip(crossings, values, strict=True):
         if n.op is Op.COPY and stored is not None and n not in copies:
             copies[n] = storage.moved(stored, n.arg)
     return True
@@ -149,12 +149,12 @@ def one_device(name: str, roots: Sequence[Node]) -> str:
     """
     if only_cpu():
         return CPU
-    found = sorted({n.device for n in roots if n.device is not None})
-    if len(found) > 1:
-        raise errors.JitError(f"the jitted function {name} computes values on {' and '.join(found)}: {ONE_DEVICE}")
+    devices = sorted({n.device for n in roots if n.device is not None})
+    if len(devices) > 1:
+        raise errors.JitError(f"the jitted function {name} computes values on {' and '.join(devices)}: {ONE_DEVICE}")
     for n in reach(roots, sources):
         if n.op is Op.COPY and n.src[0].device not in (None, CPU, n.arg):
             line = f"{located(n.site)}: " if n.site else ""
             what = f"a value on {n.src[0].device} is moved to {n.arg} in the jitted function {name}"
             raise errors.JitError(f"{line}{what}: {ONE_DEVICE}")
-    return found[0] if found else default()
+    return devices[0] if devices else default()

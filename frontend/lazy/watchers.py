@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Watcher = Callable[["CachedProgram"], None]
 Demand = Callable[["CachedProgram", "Structure"], None]
-CallWatcher = Callable[[Any, Any], object]
+CallWatcher = Callable[[Any, Any], object]  # of a Module, what its call returns
 
 _watchers: list[Watcher] = []
 call_watchers: list[CallWatcher] = []  # of what Modules return; empty nearly always

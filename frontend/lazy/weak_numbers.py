@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
@@ -29,18 +28,18 @@ class Number:
         self.widest = self.version(WIDEST[kind])
 
     def version(self, dtype: DType) -> Node:
-        found = self.versions.get(dtype)
-        if found is None:
-            found = self.versions[dtype] = self._make(dtype)
+        n = self.versions.get(dtype)
+        if n is None:
+            n = self.versions[dtype] = self._make(dtype)
             if dtype in WIDEST.values():
-                marks[found] = self
-        return found
+                marks[n] = self
+        return n
 
 
 marks: weakref.WeakKeyDictionary[Node, Number | None] = weakref.WeakKeyDictionary()  # None: computed from numbers
 
 
-def sample(n: Node) -> Any:
+def sample(n: Node) -> float:
     """A Python number that meets others as this weak Node does."""
     return _SAMPLE[n.dtype.kind]
 
@@ -50,10 +49,10 @@ def with_dtype(n: Node, dtype: DType) -> Node:
     number = marks[n]
     if number is not None:
         return number.version(dtype)
-    found = cast(n, dtype)
+    converted = cast(n, dtype)
     if dtype in WIDEST.values():
-        marks[found] = None
-    return found
+        marks[converted] = None
+    return converted
 
 
 def mark_if_weak(n: Node) -> None:

@@ -66,4 +66,4 @@ def _whole(n: Node) -> Tensor | None:
     whole = None if ref is None else ref()
     if whole is None or whole.node is not n or whole._stored() is not None:
         return None
-    return whole  # type: ignore[no-any-return]
+    return whole

@@ -38,29 +38,29 @@ def device_count() -> int:
     return len(devices.available())
 
 
-def _unit(device: Any) -> Gpu:
+def _unit(device: int | str | None) -> Gpu:
     name = check_device(0 if device is None else device) or ""
     if kind_of(name) != "cuda":
         raise errors.DeviceError(f"device {brief(device)} is not a GPU")
     return devices.gpu(number_of(name))
 
 
-def get_device_name(device: Any = None) -> str:
+def get_device_name(device: int | str | None = None) -> str:
     """The name of the GPU."""
     return _unit(device).driver.name
 
 
-def synchronize(device: Any = None) -> None:
+def synchronize(device: int | str | None = None) -> None:
     """Waits until the GPU has finished all its work. Lazy values stay lazy: wf.realize() computes them."""
     _unit(device).driver.synchronize()
 
 
-def memory_allocated(device: Any = None) -> int:
+def memory_allocated(device: int | str | None = None) -> int:
     """Bytes of the GPU's memory in use by Tensors."""
     return _unit(device).pool.allocated_bytes
 
 
-def memory_reserved(device: Any = None) -> int:
+def memory_reserved(device: int | str | None = None) -> int:
     """Bytes in use or kept for reuse."""
     pool = _unit(device).pool
     return pool.allocated_bytes + pool.cached_bytes
@@ -80,7 +80,7 @@ class Event:
     1.25
     """
 
-    def __init__(self, enable_timing: bool = True, device: Any = None) -> None:
+    def __init__(self, enable_timing: bool = True, device: int | str | None = None) -> None:
         self._driver = _unit(device).driver
         self._event: Any = None
 

@@ -25,7 +25,7 @@ Axes = int | Sequence[int] | None
 MOST_ITEMS = 1 << 24  # of a range
 
 
-def as_int(name: str, what: str, value: Any, kind: str = "must be an int") -> int:
+def as_int(name: str, what: str, value: object, kind: str = "must be an int") -> int:
     """An int from an int or anything with __index__ but a bool. Raises DTypeError: "name: what kind, not value"."""
     if type(value) is int:
         return _not_too_long(name, what, value)
@@ -34,20 +34,20 @@ def as_int(name: str, what: str, value: Any, kind: str = "must be an int") -> in
             value = _value(value)
         if isinstance(value, bool):
             raise TypeError
-        found = index(value)
+        whole = index(value)  # type: ignore[arg-type]
     except TypeError:
         raise errors.DTypeError(f"{name}: {what} {kind}, not {brief(value)}") from None
     except errors.ShapeError:  # of a Tensor
         raise errors.ShapeError(f"{name}: {what} must be one int, not {brief(value)}") from None
-    return _not_too_long(name, what, found)
+    return _not_too_long(name, what, whole)
 
 
-def as_count(name: str, what: str, value: Any, least: int = 0) -> int:
+def as_count(name: str, what: str, value: object, least: int = 0) -> int:
     """An int of at least `least`. Raises ArgumentError, DTypeError."""
-    found = as_int(name, what, value)
-    if found < least:
-        raise errors.ArgumentError(f"{name}: {what} must be at least {least}, not {found}")
-    return found
+    count = as_int(name, what, value)
+    if count < least:
+        raise errors.ArgumentError(f"{name}: {what} must be at least {least}, not {count}")
+    return count
 
 
 def _not_too_long(name: str, what: str, value: int) -> int:
@@ -57,12 +57,12 @@ def _not_too_long(name: str, what: str, value: int) -> int:
     return value
 
 
-def _value(n: Node) -> Any:
+def _value(n: Node) -> object:
     """The number that a 0-d Node stands for, computed if need be."""
     return n.arg if n.op is Op.CONST else wrap(n).item()
 
 
-def as_real(name: str, what: str, value: Any) -> int | float:
+def as_real(name: str, what: str, value: object) -> int | float:
     """An int or float from a Python or NumPy number or anything 0-d with item(). Raises DTypeError, ShapeError."""
     if hasattr(value, "item") and not isinstance(value, type):
         if prod(getattr(value, "shape", ())) != 1:
@@ -75,40 +75,40 @@ def as_real(name: str, what: str, value: Any) -> int | float:
     raise errors.DTypeError(f"{name}: {what} must be a real number, not {brief(value)}")
 
 
-def as_double(name: str, what: str, value: Any) -> float:
+def as_double(name: str, what: str, value: object) -> float:
     """A float from what as_real takes. Raises OverflowError for an int beyond all floats."""
-    found = as_real(name, what, value)
+    number = as_real(name, what, value)
     try:
-        return found if found.__class__ is float else float(found)  # a LiveNumber stays one
+        return number if number.__class__ is float else float(number)  # a LiveNumber stays one
     except OverflowError:
         raise errors.OverflowError(f"{name}: {what} is {brief(value)}, which is too large for a float") from None
 
 
-def as_nonnegative(name: str, what: str, value: Any) -> float:
+def as_nonnegative(name: str, what: str, value: object) -> float:
     """A float of at least 0. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not found >= 0.0:
+    number = as_double(name, what, value)
+    if not number >= 0.0:
         raise errors.ArgumentError(f"{name}: {what} must be at least 0, not {brief(value)}")
-    return found
+    return number
 
 
-def as_positive(name: str, what: str, value: Any) -> float:
+def as_positive(name: str, what: str, value: object) -> float:
     """A float above 0. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not found > 0.0:
+    number = as_double(name, what, value)
+    if not number > 0.0:
         raise errors.ArgumentError(f"{name}: {what} must be greater than 0, not {brief(value)}")
-    return found
+    return number
 
 
-def as_fraction(name: str, what: str, value: Any) -> float:
+def as_fraction(name: str, what: str, value: object) -> float:
     """A float in [0, 1]. Raises ArgumentError, DTypeError."""
-    found = as_double(name, what, value)
-    if not 0.0 <= found <= 1.0:
+    number = as_double(name, what, value)
+    if not 0.0 <= number <= 1.0:
         raise errors.ArgumentError(f"{name}: {what} must be in [0, 1], not {brief(value)}")
-    return found
+    return number
 
 
-def as_bool(name: str, what: str, value: Any) -> bool:
+def as_bool(name: str, what: str, value: object) -> bool:
     """A bool from anything with one truth value, but no text: "False" would be true. Raises DTypeError."""
     try:
         if not isinstance(value, str):
@@ -118,7 +118,7 @@ def as_bool(name: str, what: str, value: Any) -> bool:
     raise errors.DTypeError(f"{name}: {what} must be True or False, not {brief(value)}")
 
 
-def as_choice(name: str, what: str, value: Any, choices: Sequence[str]) -> str:
+def as_choice(name: str, what: str, value: object, choices: Sequence[str]) -> str:
     """One of a few words. Raises ArgumentError."""
     if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
@@ -134,11 +134,11 @@ def as_path(name: str, path: Any) -> Path:
         raise errors.DTypeError(f"{name}: the path must be a str or a Path, not {brief(path)}") from None
 
 
-def as_function(name: str, what: str, value: Any) -> Callable[..., Any]:
+def as_function(name: str, what: str, value: object) -> Callable[..., Any]:
     """Anything that can be called. Raises DTypeError."""
     if not callable(value):
         raise errors.DTypeError(f"{name}: {what} must be a function, not {brief(value)}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def as_sequence(name: str, what: str, value: Any) -> list[Any]:
@@ -151,51 +151,53 @@ def as_sequence(name: str, what: str, value: Any) -> list[Any]:
         raise errors.DTypeError(f"{name}: {what} must be a sequence, not {brief(value)}") from None
 
 
-def as_texts(name: str, what: str, value: Any) -> list[str]:
+def as_texts(name: str, what: str, value: object) -> list[str]:
     """The texts of a sequence of such. Raises DTypeError."""
-    found = as_sequence(name, what, value)
-    if isinstance(value, str) or not all(isinstance(text, str) for text in found):
+    texts = as_sequence(name, what, value)
+    if isinstance(value, str) or not all(isinstance(text, str) for text in texts):
         raise errors.DTypeError(f"{name}: {what} must be a sequence of strings, not {brief(value)}")
-    return found
+    return texts
 
 
-def flat_ints(name: str, args: Sequence[Any], what: str = "each number", kind: str = "must be an int") -> tuple[int, ...]:
+def flat_ints(
+    name: str, args: Sequence[object], what: str = "each number", kind: str = "must be an int"
+) -> tuple[int, ...]:
     """Ints given one by one or as one sequence. Raises DTypeError."""
-    given: Iterable[Any] = args
+    given: Iterable[object] = args
     if len(args) == 1 and (isinstance(args[0], (tuple, list, range)) or (isinstance(args[0], np.ndarray) and args[0].ndim)):
         given = as_sequence(name, "a sequence of ints", args[0])
     return tuple(as_int(name, what, i, kind) for i in given)
 
 
-def flat_extents(name: str, args: Sequence[Any]) -> tuple[int, ...]:
+def flat_extents(name: str, args: Sequence[object]) -> tuple[int, ...]:
     """The ints of a shape, given so; -1 may stand for an extent that follows. Raises DTypeError."""
     return flat_ints(name, args, "a shape", "must consist of ints")
 
 
-def as_ints(name: str, what: str, value: Any, length: int | None = None) -> tuple[int, ...]:
+def as_ints(name: str, what: str, value: object, length: int | None = None) -> tuple[int, ...]:
     """Ints from a sequence of `length` of them (None: of any number), or from one for all. Raises DTypeError, ArgumentError."""
     if isinstance(value, str) or not hasattr(value, "__iter__"):
         return (as_int(name, what, value),) * (1 if length is None else length)
-    found = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
-    if length is not None and len(found) != length:
-        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {brief(found)}")
-    return found
+    ints = tuple(as_int(name, f"each of {what}", i) for i in as_sequence(name, what, value))
+    if length is not None and len(ints) != length:
+        raise errors.ArgumentError(f"{name}: {what} must be an int or {length} of them, not {brief(ints)}")
+    return ints
 
 
-def as_shape(name: str, shape: Any) -> Shape:
+def as_shape(name: str, shape: Sequence[object]) -> Shape:
     """A shape given as ints or as one sequence. Raises ShapeError for a negative extent or too many elements."""
-    found = flat_extents(name, shape)
-    if any(d < 0 for d in found):
-        raise errors.ShapeError(f"{name}: shape {found} has a negative extent")
-    return addressable(name, found)
+    extents = flat_extents(name, shape)
+    if any(d < 0 for d in extents):
+        raise errors.ShapeError(f"{name}: shape {extents} has a negative extent")
+    return addressable(name, extents)
 
 
-def as_extents(name: str, **given: Any) -> Shape:
+def as_extents(name: str, **given: object) -> Shape:
     """The extents of an array, each by its own name. Raises ArgumentError, DTypeError, and ShapeError for too many elements."""
     return addressable(name, tuple(as_count(name, what, value) for what, value in given.items()))
 
 
-def normalise_axis(name: str, axis: Any, ndim: int) -> int:
+def normalise_axis(name: str, axis: object, ndim: int) -> int:
     """The axis counted from the front. Raises AxisError, DTypeError."""
     place = as_int(name, "an axis", axis)
     if not -ndim <= place < ndim:
@@ -203,7 +205,7 @@ def normalise_axis(name: str, axis: Any, ndim: int) -> int:
     return place % ndim
 
 
-def axes_in_order(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+def axes_in_order(name: str, axis: object, ndim: int) -> tuple[int, ...]:
     """One or several axes, as listed. Raises AxisError, DTypeError, and ShapeError for an axis named twice."""
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = tuple(normalise_axis(name, a, ndim) for a in given)
@@ -212,6 +214,6 @@ def axes_in_order(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
     return axes
 
 
-def normalise_axes(name: str, axis: Any, ndim: int) -> tuple[int, ...]:
+def normalise_axes(name: str, axis: object, ndim: int) -> tuple[int, ...]:
     """Several axes, ascending; None is all of them."""
     return tuple(range(ndim)) if axis is None else tuple(sorted(axes_in_order(name, axis, ndim)))

@@ -43,13 +43,13 @@ def as_dtype(spec: Any) -> DType:
     if isinstance(spec, type) and spec in WEAK:
         return {bool: dt.bool_, int: default_int, float: default_float()}[spec]
     try:
-        found = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
+        dtype = dt.BY_NAME.get(spec) if isinstance(spec, str) else dt.from_numpy(spec)
     except Exception:  # whatever an object that is no dtype raises where NumPy looks into it
-        found = None
-    if found is None:
+        dtype = None
+    if dtype is None:
         names = ", ".join(dt.BY_NAME)
         raise errors.DTypeError(f"there is no dtype {brief(spec)}; there are {names}")
-    return found
+    return dtype
 
 
 @cache
@@ -63,9 +63,9 @@ def promote(a: DType, b: DType) -> DType:
         return a if a.is_float else b
     if a.is_float:
         return dt.float32 if a.bits == b.bits else a if a.bits > b.bits else b
-    found = dt.from_numpy(np.promote_types(a.numpy, b.numpy))
-    assert found is not None
-    return found
+    common = dt.from_numpy(np.promote_types(a.numpy, b.numpy))
+    assert common is not None
+    return common
 
 
 def _meet_weak(dtype: DType, value: Scalar) -> DType:
@@ -79,7 +79,7 @@ def _meet_weak(dtype: DType, value: Scalar) -> DType:
 
 def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
     """The dtype in which all operands meet; Python numbers come in last, as weak ones."""
-    found: DType | None = None
+    common: DType | None = None
     weak: list[Scalar] = []
     traced = weak_numbers.marks
     for x in operands:
@@ -88,18 +88,18 @@ def common_dtype(name: str, operands: Sequence[Operand]) -> DType:
         elif traced and x in traced:
             weak.append(weak_numbers.sample(x))
         else:
-            found = x.dtype if found is None else promote(found, x.dtype)
+            common = x.dtype if common is None else promote(common, x.dtype)
     for x in weak:
         if type(x) not in WEAK:
             raise errors.DTypeError(f"{name}: expected a Tensor, an array or a real number, not {type(x).__name__} {brief(x)}")
-    if found is None:
+    if common is None:
         kinds = {x.__class__ for x in weak}  # a LiveNumber has that of a number
         if any(isinstance(x, Node) for x in operands):
             return weak_numbers.WIDEST[float if float in kinds else int if int in kinds else bool]
         return default_float() if float in kinds else default_int if int in kinds else dt.bool_
     for value in weak:
-        found = _meet_weak(found, value)
-    return found
+        common = _meet_weak(common, value)
+    return common
 
 
 def holds(dtype: DType, value: Scalar) -> bool:

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce, wraps
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from ...ir.graph import dtype as dt
 from ...ir.graph.dtype import DType
 from ...ir.graph.graph import Node
+from ..lazy.any_tensor import AnyTensor
 from .broadcast import promote, to_dtype
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R", bound=Node | AnyTensor)
 
 
-def in_float32(function: F) -> F:
+def in_float32(function: Callable[P, R]) -> Callable[P, R]:
     """The function with its 16-bit operands (Nodes, or Tensors) as float32; a float32 result takes the operands' dtype."""
 
     @wraps(function)
-    def widened(*args: Any, **kwargs: Any) -> Any:
+    def widened(*args: P.args, **kwargs: P.kwargs) -> R:
         floats = [d for x in (*args, *kwargs.values()) if (d := float_dtype(x)) is not None]
         if not any(d.is_half for d in floats):
             return function(*args, **kwargs)
         out = function(*map(_wide, args), **{name: _wide(x) for name, x in kwargs.items()})
         return converted(out, reduce(promote, floats)) if out.dtype is dt.float32 else out
 
-    return widened  # type: ignore[return-value]
+    return widened
 
 
-def float_dtype(x: Any) -> DType | None:
+def float_dtype(x: object) -> DType | None:
     """The dtype of a Node or Tensor of floats."""
     dtype = getattr(x, "dtype", None)
     return dtype if isinstance(dtype, DType) and dtype.is_float else None

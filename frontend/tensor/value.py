@@ -53,7 +53,7 @@ class Value(AnyTensor):
     def node(self) -> Node:
         """The Node of its value; while a function is traced, what the Tensor stands for in there."""
         if state.traces and (trace := state.trace()) is not None:
-            return trace.node_of(self)  # type: ignore[no-any-return]
+            return trace.node_of(self)
         try:
             return self._node
         except AttributeError:
@@ -145,7 +145,7 @@ class Value(AnyTensor):
 
     def _stored(self) -> Storage | None:
         if state.traces and (trace := state.trace()) is not None:
-            return trace.stored(self)  # type: ignore[no-any-return]
+            return trace.stored(self)
         found = self._storage
         if found is None:
             n = self.node
@@ -174,7 +174,7 @@ class Value(AnyTensor):
         """On another device, as `to` gives it. Raises DeviceError."""
         if stream is not None:
             raise errors.DeviceError(f"to_device: stream {brief(stream)}: all work of a device is on the one stream of Weft")
-        return self.to(device)  # type: ignore[attr-defined]
+        return self.to(device)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """(kDLCPU, 0), or (kDLCUDA, the number of the GPU)."""
@@ -220,7 +220,7 @@ class Value(AnyTensor):
         bfloat16 needs the package ml_dtypes; without it MissingPackageError is raised.
         """
         array = realize.read(self, Storage.numpy)
-        return array.copy() if as_bool("numpy", "copy", copy) else array  # type: ignore[no-any-return]
+        return array.copy() if as_bool("numpy", "copy", copy) else array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()

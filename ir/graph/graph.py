@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from math import prod
@@ -400,6 +400,15 @@ def _rebuilt(n: Node, src: tuple[Node, ...]) -> Node:
         if n.op in LOOP_ONLY:
             return scalar_node(n.op, src, n.arg, n.dtype)
         return node(n.op, src, n.arg)
+
+
+def rebuilt_over(roots: Iterable[Node], places: Mapping[Node, Node]) -> dict[Node, Node]:
+    """What every Node of these graphs becomes where others stand in the places of some."""
+    known = dict(places)
+    for n in toposort(roots):
+        if n not in known:
+            known[n] = rebuild(n, tuple(known[s] for s in n.src))
+    return known
 
 
 def show_arg(n: Node) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import ParamSpec, TypeVar
 
 from ... import errors
 from ...frontend.operands import in_float32 as half
@@ -13,7 +13,8 @@ from ...frontend.operands.broadcast import broadcast_shape
 from ...frontend.tensor.binding import of_tensors
 from ...frontend.tensor.tensor import Tensor
 
-F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R", bound=Tensor)
 REDUCTIONS = ("mean", "sum", "none")
 
 
@@ -22,12 +23,12 @@ REDUCTIONS = ("mean", "sum", "none")
 # then in_float32, for operands that are 16-bit floats after that.
 
 
-def in_float32(function: F) -> F:
+def in_float32(function: Callable[P, R]) -> Callable[P, R]:
     """Of Tensors or what makes them; 16-bit floats are widened, and the result rounded once."""
     return of_tensors(half.in_float32(function))
 
 
-def in_float32_at_least(function: F) -> F:
+def in_float32_at_least(function: Callable[P, R]) -> Callable[P, R]:
     """The same, but inside nn.autocast the result of 16-bit floats is float32, and not rounded."""
     return of_tensors(runs_in_float32(half.in_float32(function)))
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import weft as wf
 from weft.compiler.compile import Compiled, program_of
+from weft.frontend.jit.jit import step_behind
 from weft.frontend.lazy import realize
 from weft.frontend.lazy.capture import is_constant
 from weft.ir.graph.graph import Node, toposort
@@ -108,7 +109,7 @@ def test_a_structure_knows_whose_value_an_input_is() -> None:
 
 def test_so_does_that_of_a_jitted_function_for_its_arguments_and_what_it_captures() -> None:
     weight, x = wf.nn.Parameter([1.0, 2.0, 3.0]), wf.tensor([1.0, 2.0, 3.0])
-    step = wf.jit(lambda x: (weight * x).sum()).explained("explain", (x,), {})
+    step = step_behind("explain", wf.jit(lambda x: (weight * x).sum()), (x,), {})
     owners = [owner() for owner, _ in step.program.structure.origins if owner is not None]
     assert {id(t) for t in owners} == {id(weight), id(x)}
 
