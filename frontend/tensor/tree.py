@@ -8,7 +8,7 @@ from typing import Any
 CONTAINERS = (tuple, list, dict)
 
 
-def leaves(tree: Any) -> list[Any]:
+def leaves(tree: object) -> list[Any]:
     """The leaves, which are no containers, from left to right; dicts in the order of their insertion."""
     if not isinstance(tree, CONTAINERS):
         return [tree]
@@ -16,12 +16,12 @@ def leaves(tree: Any) -> list[Any]:
     return [leaf for child in children for leaf in leaves(child)]
 
 
-def like(tree: Any, new: list[Any]) -> Any:
+def like(tree: object, new: list[Any]) -> Any:
     """The same structure with other leaves."""
     return _filled(tree, iter(new))
 
 
-def _filled(tree: Any, new: Iterator[Any]) -> Any:
+def _filled(tree: object, new: Iterator[Any]) -> Any:
     if not isinstance(tree, CONTAINERS):
         return next(new)
     if isinstance(tree, dict):
@@ -30,7 +30,7 @@ def _filled(tree: Any, new: Iterator[Any]) -> Any:
     return type(tree)(*children) if hasattr(tree, "_fields") else type(tree)(children)  # a named tuple takes them one by one
 
 
-def is_like(tree: Any, other: Any) -> bool:
+def is_like(tree: object, other: object) -> bool:
     """Do both have the same structure."""
     if not isinstance(tree, CONTAINERS) or not isinstance(other, CONTAINERS):
         return not isinstance(tree, CONTAINERS) and not isinstance(other, CONTAINERS)
@@ -41,6 +41,6 @@ def is_like(tree: Any, other: Any) -> bool:
     return all(is_like(a, b) for a, b in zip(tree, other, strict=True))
 
 
-def mapped(function: Callable[[Any], Any], tree: Any) -> Any:
+def mapped(function: Callable[[Any], Any], tree: object) -> Any:
     """The same structure with the function of each leaf."""
     return like(tree, [function(leaf) for leaf in leaves(tree)])

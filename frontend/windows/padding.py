@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import copysign
-from typing import Any
 
 from ... import errors
 from ...ir.graph import dtype as dt
@@ -51,7 +50,7 @@ def _with_constant(x: Node, margins: tuple[tuple[int, int, int], ...], value: Op
     return where(inside, node(Op.PAD, (to_dtype(x, dtype),), margins), value)
 
 
-def _widths(x: Node, pad_width: Any) -> list[tuple[int, int]]:
+def _widths(x: Node, pad_width: object) -> list[tuple[int, int]]:
     given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
     if not isinstance(given, (tuple, list)):
         given = [(given, given)] * x.ndim
