@@ -67,12 +67,6 @@ def alike(name: str, *operands: Operand) -> list[Node]:
     return [as_node(name, x, dtype) for x in operands]
 
 
-def _require_axes(name: str, *operands: Node) -> None:
-    if not all(x.ndim for x in operands):
-        shapes = " and ".join(str(x.shape) for x in operands)
-        raise errors.ShapeError(f"{name}: both operands need at least one axis, got shapes {shapes}")
-
-
 @runs_in_half
 def matmul(a: Operand, b: Operand, /) -> Node:
     """a @ b as NumPy has it: vectors, matrices, and stacks of matrices whose leading axes broadcast. Raises ShapeError."""
@@ -139,7 +133,8 @@ def _paired(name: str, a: Node, b: Node, axes: object) -> tuple[tuple[int, ...],
 def vecdot(a: Operand, b: Operand, /, axis: int = -1) -> Node:
     """The sum of products along one axis of both; the other axes broadcast. Raises ShapeError."""
     a, b = alike("vecdot", a, b)
-    _require_axes("vecdot", a, b)
+    if not (a.ndim and b.ndim):
+        raise errors.ShapeError(f"vecdot: both operands need at least one axis, got shapes {a.shape} and {b.shape}")
     a, b = (_axis_last("vecdot", x, axis) for x in (a, b))
     if a.shape[-1] != b.shape[-1]:
         raise errors.ShapeError(f"vecdot: {a.shape[-1]} elements along axis {axis} of one operand, {b.shape[-1]} of the other")

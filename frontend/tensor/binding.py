@@ -16,7 +16,7 @@ one of the given Tensors does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from typing import Any, TypeVar
 
@@ -30,11 +30,12 @@ from ...ir.graph.op import Op
 from ...ir.graph.site import provenance, user_site
 from ...runtime.memory import storage
 from ...runtime.memory.devices import CPU
+from ..elementwise import all as ew
+from ..lazy import state
 from ..lazy.new_tensor import wrap
 from ..operands.arguments import as_sequence
 from ..operands.broadcast import WEAK, Operand, as_dtype
 from .from_data import of_data
-from .in_place import rebind
 from .parameters_elsewhere import note_names
 from .tracked import Tracked
 
@@ -127,17 +128,8 @@ def _converter(p: Parameter) -> Convert | None:
 # ---------------------------------------------------------------- binders
 
 
-def function(inner: Any, name: str = "") -> Function:
-    """The public function of this name (that of the function of Nodes, unless given)."""
-    return _bound(inner, name, None)
-
-
-def method(inner: Any, name: str = "") -> Function:
-    """The method of this name, whose self is the first parameter."""
-    return _bound(inner, name, "self")
-
-
-def _bound(inner: Function, name: str, first: str | None) -> Function:
+def function(inner: Any, name: str = "", first: str | None = None) -> Function:
+    """The public function of this name (that of the function of Nodes, unless given); first: a name for its first parameter."""
     name = name or inner.__name__
     given = signature(inner)
     parameters = list(given.parameters.values())
@@ -152,6 +144,9 @@ def _bound(inner: Function, name: str, first: str | None) -> Function:
     call.__name__ = call.__qualname__ = name
     call.__signature__ = _public(given, leading, first)  # type: ignore[attr-defined]
     return call
+
+
+method = partial(function, first="self")
 
 
 def _public(given: Signature, leading: int, first: str | None) -> Signature:
@@ -246,7 +241,6 @@ def of_tensors(inner: F) -> F:
     parameters = signature(inner).parameters.values()
     optional = {p.name: p.annotation == "Tensor | None" for p in parameters if str(p.annotation).startswith("Tensor")}
     order = [p.name for p in parameters]
-
     is_method = order[0] == "self"
 
     @wraps(inner)
@@ -308,6 +302,21 @@ def equality(inner: Callable[..., Node]) -> Operator:
         return compare(self, other)
 
     return _as(inner, call)
+
+
+def rebind(t: Any, n: Node, requires_grad: bool) -> None:
+    """Gives a Tensor the value of n in its own dtype and shape, as an in-place operator does."""
+    if n.shape != t.shape:
+        raise errors.ShapeError(f"an in-place operation gives shape {n.shape}, which does not fit shape {t.shape}")
+    n = ew.cast(n, t.dtype)
+    is_waiting = t.node.op is Op.INPUT and t.node.arg.definition is not None
+    if t.is_leaf and (t._requires_grad or t._is_assigned_in_place or is_waiting):
+        if t._requires_grad and state.grad_enabled():
+            raise errors.GradientError("a leaf that requires a gradient is changed in place: do it inside wf.no_grad()")
+        t.assign(wrap(n))
+        return
+    value = wrap(n, requires_grad or t._requires_grad)
+    state.move(t, value.node, value._requires_grad)
 
 
 def in_place(inner: Callable[..., Node]) -> Operator:

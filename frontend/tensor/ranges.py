@@ -165,11 +165,11 @@ def eye(
     place = check_device(device)
     shape = as_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
     target = default_float() if dtype is None else as_dtype(dtype)
-    out = wrap(to_dtype(ew.eq(_distance("eye", shape), _diagonal("eye", k, shape)), target)).to(place)
+    out = wrap(to_dtype(ew.eq(_distance(shape), _diagonal("eye", k, shape)), target)).to(place)
     return out.requires_grad_() if as_bool("eye", "requires_grad", requires_grad) else out
 
 
-def _distance(name: str, shape: tuple[int, ...]) -> Node:
+def _distance(shape: tuple[int, ...]) -> Node:
     """column - row in the last two axes."""
     rows, columns = (node(Op.IOTA, (), d) for d in shape[-2:])
     return ew.sub(spread(columns, [1], shape[-2:]), spread(rows, [0], shape[-2:]))
@@ -183,7 +183,7 @@ def _diagonal(name: str, k: int, shape: tuple[int, ...]) -> int:
 def _triangle(name: str, x: Node, k: int) -> Node:
     if x.ndim < 2:
         raise errors.ShapeError(f"{name}: expected at least two axes, got shape {x.shape}")
-    distance, limit = _distance(name, x.shape), _diagonal(name, k, x.shape)
+    distance, limit = _distance(x.shape), _diagonal(name, k, x.shape)
     inside = ew.le(distance, limit) if name == "tril" else ew.ge(distance, limit)
     return ew.where(broadcast_to(inside, x.shape), x, full(0, x.dtype, x.shape))
 

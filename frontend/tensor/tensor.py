@@ -28,9 +28,8 @@ from ..operands.broadcast import WEAK, as_dtype, broadcast_shape, broadcast_to
 from ..operands.likes import ArrayLike, DeviceLike, DTypeLike
 from ..selection import indexing, interpolation, nonzero, sets, sorting, statistics
 from ..windows import padding
-from .binding import Function, as_operand, function, unwrapped
+from .binding import Function, as_operand, function, rebind, unwrapped
 from .from_data import holds_tensors, of_data
-from .in_place import rebind
 from .tracked import Tracked
 
 if TYPE_CHECKING:  # what these make is of the class below
@@ -57,16 +56,11 @@ def destination(args: tuple[object, ...], device: object, dtype: object) -> tupl
     for a in args:
         if isinstance(a, Tensor):
             device, dtype = a.device, a.dtype
-        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or _is_device(a):
+        elif (isinstance(a, str) and a not in dt.BY_NAME) or type(a) is int or type(a).__name__ == "device":  # torch's
             device = a
         elif a is not None:
             dtype = a
     return check_device(device), None if dtype is None else as_dtype(dtype)
-
-
-def _is_device(x: object) -> bool:
-    """A device of torch, say."""
-    return type(x).__name__ == "device"
 
 
 def converted(dtype: DType) -> Callable[[Tensor], Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import copysign
 
 from ... import errors
@@ -69,8 +69,8 @@ def _extended(x: Node, axis: int, lo: int, hi: int, mode: str) -> Node:
     if not x.shape[axis]:
         raise errors.ShapeError(f'pad: axis {axis} of shape {x.shape} is empty: mode "{mode}" has nothing to repeat')
     flipped = _flipped(x, axis)
-    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)  # type: ignore[no-untyped-call]
-    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)  # type: ignore[no-untyped-call]
+    before = _flipped(_filled(_TILES[mode](flipped, axis), axis, lo), axis)
+    return concat([before, x, _filled(_TILES[mode](x, axis), axis, hi)], axis)
 
 
 def _filled(tiles: list[Node], axis: int, width: int) -> Node:
@@ -97,7 +97,7 @@ def _last(x: Node, axis: int) -> list[Node]:
 
 
 # what follows x along the axis, in turn
-_TILES = {
+_TILES: dict[str, Callable[[Node, int], list[Node]]] = {
     "edge": _last,
     "reflect": _reflected,
     "symmetric": lambda x, axis: [_flipped(x, axis), x],
