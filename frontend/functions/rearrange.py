@@ -126,7 +126,10 @@ def fliplr(x: Node, /) -> Node:
 
 def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
     """x turned k times by 90 degrees, from the first of two axes towards the second. Raises ShapeError, AxisError."""
-    a, b = _two_axes(axes, x.ndim)
+    both = axes_in_order("rot90", axes, x.ndim)
+    if len(both) != 2:
+        raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
+    a, b = both
     match as_int("rot90", "k", k) % 4:
         case 0:
             return x
@@ -135,13 +138,6 @@ def rot90(x: Node, /, k: int = 1, axes: Sequence[int] = (0, 1)) -> Node:
         case 2:
             return flip(x, (a, b))
     return flip(swapaxes(x, a, b), b)
-
-
-def _two_axes(axes: object, ndim: int) -> tuple[int, int]:
-    both = axes_in_order("rot90", axes, ndim)
-    if len(both) != 2:
-        raise errors.ShapeError(f"rot90: axes must be two ints, not {brief(axes)}")
-    return both[0], both[1]
 
 
 def unstack(x: Node, /, axis: int = 0) -> tuple[Node, ...]:

@@ -39,7 +39,8 @@ def of_data(data: object, dtype: DTypeLike = None, device: DeviceLike = None, re
     if not only_cpu():
         return tracking(t, requires_grad)
     if as_bool("tensor", "requires_grad", requires_grad):
-        _require_float(target)
+        if not target.is_float:
+            raise errors.DTypeError(f"only floats have gradients, this is {target.name}")
         state.own(t)
         t._requires_grad = True
     return t
@@ -131,8 +132,3 @@ def _stacked(data: Sequence[object], dtype: DTypeLike) -> Any:
 def tracking(t: Any, requires_grad: bool) -> Any:
     """The Tensor, as a leaf that collects gradients if that is asked for."""
     return t.requires_grad_() if as_bool("a new Tensor", "requires_grad", requires_grad) else t
-
-
-def _require_float(dtype: DType) -> None:
-    if not dtype.is_float:
-        raise errors.DTypeError(f"only floats have gradients, this is {dtype.name}")

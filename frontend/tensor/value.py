@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from math import ceil, floor, isfinite, isinf, prod, trunc
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -29,14 +29,6 @@ from .names_elsewhere import OF_TENSORS, no_attribute
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import ModuleType
-
-
-class Printer(Protocol):
-    """IPython's RepresentationPrinter."""
-
-    stack: list[int]  # ids of what is printed, the innermost last
-
-    def text(self, text: str) -> None: ...
 
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")  # each standard contains the earlier ones
@@ -303,7 +295,7 @@ class Value(AnyTensor):
         device = f", device={stored.device}" if stored.device != devices.CPU else ""
         return f"tensor({values}{shape}, dtype={stored.dtype.name}{device})"  # of the memory: no Node is made for it
 
-    def _repr_pretty_(self, printer: Printer, cycle: bool) -> None:
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
         """What IPython and notebooks show; Tensors inside of lists and the like are not computed for that."""
         from . import display
 
